@@ -46,7 +46,7 @@ def speeds(
     return found
 
 
-def verdict_of(measured: np.ndarray) -> paired.PairedVerdict:
+def verdict_of(measured: np.ndarray) -> paired.RatioVerdict:
     a, b = ({str(block): float(value) for block, value in enumerate(row)} for row in measured)
     found = paired.paired(a, b, lower_is_better=False)
     assert found is not None
@@ -75,7 +75,7 @@ def main() -> int:
         bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
         print(f"{name:78} {percent:5.1f}% {bound:8} {'' if is_kept else 'NOT KEPT'}", flush=True)
 
-    def many(truth: list[float], blocks: int, **how: object) -> list[paired.PairedVerdict]:
+    def many(truth: list[float], blocks: int, **how: object) -> list[paired.RatioVerdict]:
         return [
             verdict_of(speeds(draw, truth, blocks, **how))  # type: ignore[arg-type]
             for _ in range(TRIALS)

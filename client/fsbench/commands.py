@@ -244,7 +244,9 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     for name in comparing.FILTERS:
         group.add_argument(f"--{name}", action="append", metavar=name.upper())
     group.add_argument("--by", default="filesystem", help="what is ranked: filesystem, study, ...")
-    group.add_argument("--margin", help="percent by which means must differ (10)")
+    group.add_argument("--rule", choices=["freenix"], help="the rule of FREENIX 2002")
+    group.add_argument("--margin", help="percent of that rule by which means must differ (10)")
+    group.add_argument("--equivalence", help="percent below which a difference is none (2)")
     group.add_argument("--min-runs", help="runs behind a score, at least")
     group.add_argument("--cells", choices=["sound", "cached", "uncached"])
     group.add_argument("--units", choices=["binary", "decimal", "printed"], help="(printed)")
@@ -310,6 +312,12 @@ def _add_submit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workload", default="", help="see: fsbench list workloads")
     parser.add_argument("--parameter", action="append", metavar="KEY=VALUE", help="repeatable")
     parser.add_argument("--repeats", type=int, default=0, help="of each configuration (2)")
+    parser.add_argument(
+        "--best-within",
+        type=float,
+        metavar="HOURS",
+        help="instead of repeats: find the best of the configurations",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show it, and submit nothing")
     _add_confirmation(parser)
 

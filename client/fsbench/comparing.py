@@ -23,7 +23,8 @@ OTHER_THINGS = ("mixed_workloads", "mixed_hardware", "mixed_luns", "mixed_prepar
 _OF_COMPARISONS = ("baseline", "contender", "min_runs", "cells", "matched", "allow_mixed")
 _VERDICTS = {
     "significant": Cell("significant", "green"),
-    "tie": Cell("tie", "yellow"),
+    "equal": Cell("equivalent", "green"),
+    "tie": Cell("inconclusive", "yellow"),
     "unknown": Cell("not known", "dim"),
 }
 
@@ -31,7 +32,7 @@ _VERDICTS = {
 def query_of(options: argparse.Namespace) -> list[tuple[str, str]]:
     """The comparison that the options ask for, in the words of the site's own address."""
     pairs = [(name, value) for name in FILTERS for value in getattr(options, name) or ()]
-    for name in ("by", "baseline", "margin", "min_runs", "cells", "units"):
+    for name in ("by", "baseline", "rule", "margin", "equivalence", "min_runs", "cells", "units"):
         value = getattr(options, name, None)
         if value not in (None, ""):
             pairs.append((name, str(value)))
@@ -90,12 +91,20 @@ def _row(row: dict[str, Any], has_baseline: bool) -> Iterator[Any]:
         yield "baseline" if is_baseline else terminal.percent(change)
         yield "" if is_baseline else _verdict(row["change_verdict"])
     yield row["runs"]
-    yield "best" if row["best"] else _verdict(row["verdict"])
+    is_open = (row["verdict"] or {}).get("status") in ("tie", "unknown")
+    yield "best" if row["best"] and not is_open else _verdict(row["verdict"])
     yield " ".join(row["flags"]) or " "
 
 
 def _verdict(verdict: dict[str, Any] | None) -> Cell:
-    return Cell("–") if verdict is None else _VERDICTS.get(verdict["status"], Cell("–"))
+    if verdict is None:
+        return Cell("–")
+    ratio = verdict.get("ratio")
+    if verdict["status"] == "significant" and isinstance(ratio, int | float):
+        word = "faster" if ratio > 1 else "slower"
+        how = terminal.clean(str(verdict.get("method", "")))
+        return Cell(f"{abs(100 * (ratio - 1)):.1f}% {word}, {how}", "green")
+    return _VERDICTS.get(verdict["status"], Cell("–"))
 
 
 def export(client: Client, options: argparse.Namespace) -> int:
@@ -117,7 +126,7 @@ def export(client: Client, options: argparse.Namespace) -> int:
 def check(client: Client, options: argparse.Namespace) -> int:
     """Whether anything fell significantly against the baseline; see docs/client.md.
 
-    What is significant is the site's verdict, over all pairs of this comparison.
+    What is significant is the site's verdict; what falls by less than the margin does not fail.
     """
     if options.along:
         others = [name for name in FILTERS if name not in over_time.TAKEN]
@@ -168,29 +177,44 @@ def _judged(found: dict[str, Any], options: argparse.Namespace) -> list[dict[str
         for row in one["rows"]
         if not row["is_baseline"]
     ]
-    asked = options.contender
+    asked, least = options.contender, _margin(options)
     return [
-        {**row, "result": _result(row)} for row in rows if not asked or row["contender"] in asked
+        {**row, "result": _result(row, least)}
+        for row in rows
+        if not asked or row["contender"] in asked
     ]
+
+
+def _margin(options: argparse.Namespace) -> float:
+    """The percent by which something must fall, 10 where nobody says another."""
+    try:
+        return float(options.margin or 10)
+    except ValueError:
+        raise ValueError(f'--margin is a number of percent, not "{options.margin}".') from None
 
 
 def _compared(client: Client, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """What the site answers, and why there is nothing to compare with where it says so."""
     try:
-        return client.get("/comparison", query_of(options)), ""
+        # To the site a margin is one of the rule of FREENIX 2002.
+        is_freenix = options.rule == "freenix"
+        query = [(name, text) for name, text in query_of(options) if is_freenix or name != "margin"]
+        return client.get("/comparison", query), ""
     except Problem as refused:
         if all(problem.get("field") != "baseline" for problem in refused.errors):
             raise
         return {"tables": []}, f"the baseline {options.baseline} has no score. {refused}"
 
 
-def _result(row: dict[str, Any]) -> str:
+def _result(row: dict[str, Any], least: float) -> str:
     """fell, rose, no difference or not known: as the site's verdict has it."""
     verdict, change = row["change_verdict"], row["change_percent"]
     if verdict is None or verdict["status"] == "unknown" or change is None:
         return "not known"
     if verdict["status"] != "significant":
-        return "no difference"
+        return "equivalent" if verdict["status"] == "equal" else "no difference"
+    if abs(change) < least:
+        return "below the margin"
     return "fell" if change < 0 else "rose"
 
 

@@ -5,15 +5,8 @@ from dataclasses import dataclass
 
 from fsbench_web.compare.selection import properties
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.spec import (
-    CELLS,
-    CONTENDERS,
-    EMULATED,
-    FILTERS,
-    SORTS,
-    UNITS,
-    ComparisonSpec,
-)
+from fsbench_web.compare.selection.settings import CELLS, CONTENDERS, EMULATED, RULES, SORTS, UNITS
+from fsbench_web.compare.selection.spec import FILTERS, ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
@@ -73,6 +66,7 @@ class Form:
     sorts: list[Choice]
     cells: list[Choice]
     emulated: list[Choice]
+    rules: list[Choice]
     units: list[Choice]
 
 
@@ -89,6 +83,7 @@ def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTabl
         cells=_options(CELLS, spec.cells),
         emulated=_options(EMULATED, spec.emulated) if choices.has_emulated or spec.emulated else [],
         units=_options(UNITS, spec.units),
+        rules=_options(RULES, spec.rule),
     )
 
 

@@ -14,9 +14,10 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULER_LABELS
 from fsbench_web.catalog.configurations.labels import EXTERNAL_JOURNAL_LABEL
-from fsbench_web.compare.selection.spec import MARGIN
 from fsbench_web.compare.selection.wording import FLAGS
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN_CATEGORY
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.significance import MARGIN_PERCENT
 from fsbench_web.studies.models import RunState
 
 STATES: dict[RunState, str] = {
@@ -41,7 +42,8 @@ def glossary(request: HttpRequest) -> HttpResponse:
         "flags": FLAGS.values(),
         "states": [(state, state.label.lower(), STATES[state]) for state in RunState],
         "labels": list(label_parts()),
-        "margin": MARGIN,
+        "margin": MARGIN_PERCENT,
+        "equivalence": EQUIVALENCE_PERCENT,
         "time_zone": timezone.get_current_timezone_name(),
     }
     return render(request, "pages/glossary.html", context)

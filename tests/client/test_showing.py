@@ -16,6 +16,7 @@ from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from tests.api.conftest import announced
 from tests.client.conftest import Command
 from tests.client.test_run import DOCUMENT
+from tests.studies.conftest import complete
 
 Measured = Callable[..., None]
 
@@ -147,3 +148,24 @@ def test_raw_output_is_downloaded_byte_by_byte_into_a_folder_of_its_own(
     changed = fsbench("download", run.pk, "--artefact", first.pk, "-o", tmp_path / "new")
     assert (changed.returncode, "came changed" in changed.stderr) == (3, True)
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
+    announced("bench-1")
+    words = ("submit", "--study", "Race", "--lun", "lun0", "--workload", "iozone-small")
+    both = ("--filesystem", "ext4", "--filesystem", "xfs")
+    ours = (*words, *both, "--scheduler", "none", "--yes-erase", "lun0")
+    made = fsbench(*ours, "--best-within", 8)
+    assert made.returncode == 0, made.stderr
+    job = Run.objects.all()[0].job_id
+    speeds = {"ext4": 1000.0, "xfs": 800.0}
+    for run in Run.objects.order_by("pk"):
+        complete(run, speeds[run.series.configuration.filesystem])
+    shown = fsbench("show", "--job", job).stdout
+    assert "Race by write, total_average: confirming after 1 block, " in shown
+    assert " leads: the best of those left with a probability of 50%." in shown
+    (xfs,) = [line for line in shown.splitlines() if line.startswith("xfs") and "%" in line]
+    assert xfs.split()[1:4] == ["left", "1", "-20.0%"]
+    assert json.loads(fsbench("show", "--job", job, "--json").stdout)["race"]["budget_s"] == 28800
+    done = fsbench(*ours, "--best-within", 8, "--repeats", 3)
+    assert (done.returncode, "leave --repeats out" in done.stderr) == (2, True)

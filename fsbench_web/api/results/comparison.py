@@ -34,10 +34,14 @@ _ERRORS = {404: Error, 422: Error}
 
 
 class VerdictOut(Schema):
-    """Whether a difference is more than chance. ``status`` is significant, tie or unknown, and
+    """Whether a difference is more than chance. ``status`` is significant, equal (equivalent), tie
 
-    ``reasons`` say why. ``p_holm`` is corrected over all ``tested`` pairs of the whole answer, so
-    that what is significant alone may be a tie among many.
+    (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
+    ``p_holm`` is corrected over the ``tested`` pairs of the table. ``ratio`` is the speed of the
+    row over that of the one that it is judged against, between ``ratio_low`` and ``ratio_high`` at
+    95%; ``blocks`` are those that both were measured in. ``more_blocks`` would decide a tie.
+    ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, ``p_normal`` that the
+    logarithms of the ratios are normal, ``rank_low`` and ``rank_high`` Wilcoxon's interval.
     """
 
     status: str
@@ -48,6 +52,17 @@ class VerdictOut(Schema):
     tested: int | None
     margin_percent: float
     against: list[str]
+    method: str
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    blocks: int | None
+    more_blocks: int | None
+    equivalence_percent: float | None
+    p_equivalence: float | None
+    p_normal: float | None
+    rank_low: float | None
+    rank_high: float | None
 
 
 class ComparedRow(DeltaRowOut):
@@ -77,6 +92,9 @@ class ComparedRow(DeltaRowOut):
     is_baseline: bool | None
     verdict: VerdictOut | None
     change_verdict: VerdictOut | None
+    repeat_scores: list[tuple[str, float | None]] | None = Field(
+        description="block and score by itself of each run, as run_ids; null where nobody kept them"
+    )
 
 
 class ComparedTable(Schema):
@@ -99,7 +117,9 @@ class ComparisonOut(Schema):
     description: str
     by: str
     baseline: str
+    rule: str
     margin_percent: float
+    equivalence_percent: float
     run_count: int
     tables: list[ComparedTable]
     links: dict[str, str]
@@ -160,7 +180,9 @@ def get_comparison(
         "description": describe(spec, found.choices),
         "by": found.spec.by,
         "baseline": found.spec.baseline,
+        "rule": found.spec.rule,
         "margin_percent": found.spec.margin,
+        "equivalence_percent": found.spec.equivalence,
         "run_count": found.run_count,
         "tables": [_table(table) for table in found.tables],
         "links": {

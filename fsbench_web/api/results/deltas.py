@@ -64,7 +64,9 @@ class Filters(Schema):
         "exactly, with `printed_score` and `printed_unit` beside them; printed or none: as printed",
     )
     sort: str = Field("", description="the order on the page; here rows are worst first")
-    margin: str = Field("", description="percent by which means must differ; none: 10")
+    rule: str = Field("", description="freenix: the rule of FREENIX 2002; none: of ratios")
+    margin: str = Field("", description="percent of that rule by which means must differ; none: 10")
+    equivalence: str = Field("", description="percent below which a difference is none; none: 2")
     min_runs: str = Field("", description="runs behind a score, at least")
     part_test: list[str] = Field(
         [],

@@ -18,7 +18,7 @@ from fsbench_web.api.protocol.errors import Error, Refused, nearest
 from fsbench_web.api.results.comparison import refused_as_json
 from fsbench_web.api.results.studies import StudyOut, get_study, router, study_or_404
 from fsbench_web.compare.report import views as report_views
-from fsbench_web.compare.selection.spec import CONTENDERS
+from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.models import Study

@@ -40,7 +40,7 @@ def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int
                 value=numbers.scaled(row.score, table.unit),
                 text=numbers.amount(row.score, table.unit, least),
                 series=number,
-                is_best=row.best,
+                is_best=row.mark == "best",
                 interval=(
                     numbers.scaled(row.interval.low, table.unit),
                     numbers.scaled(row.interval.high, table.unit),

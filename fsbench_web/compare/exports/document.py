@@ -152,7 +152,7 @@ def remarks(table: DeltaTable) -> list[str]:
 
 
 def _verdict(row: DeltaRow) -> str | None:
-    return uncertainty.standing(row) or None
+    return uncertainty.told(row) or None
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
     rows = []
     for row in table.rows:
         cells = [_cell(column, column.text(row, least)) for column in shown]
-        if row.best:
+        if row.mark == "best":
             cells[0] = rf"\textbf{{{cells[0]}}}"
         if found := marks(row, notes):
             cells[0] += rf"\textsuperscript{{{','.join(found)}}}"

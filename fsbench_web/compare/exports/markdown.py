@@ -46,7 +46,7 @@ def _table(table: DeltaTable) -> list[str]:
     ]
     for row in table.rows:
         cells = [escaped(column.text(row, least)) for column in shown]
-        if row.best:
+        if row.mark == "best":
             cells[0] = f"**{cells[0]}** (best)"
         if found := marks(row, notes):
             cells[0] += f" ({', '.join(found)})"

@@ -27,6 +27,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 
 MOST_SHEETS = 200
 """Tables with a sheet of their own; a workbook with more is one that nobody finds a way in."""
+_OF_VERDICT = ("status", "method", "ratio", "ratio_low", "ratio_high", "blocks")
 _LONGEST_NAME = 31
 _LONGEST_CELL = 32_000
 ALL_HEADER = (
@@ -46,6 +47,11 @@ ALL_HEADER = (
     "published_delta1_percent",
     "published_delta2_percent",
     "difference",
+    "method",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "blocks",
     "flags",
     "run_ids",
 )
@@ -129,7 +135,7 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
                 row.delta2_percent,
                 printed.delta1_percent if printed else None,
                 printed.delta2_percent if printed else None,
-                verdict.status if verdict else None,
+                *(getattr(verdict, name, None) for name in _OF_VERDICT),
                 ";".join(row.flags),
                 ";".join(map(str, row.run_ids)),
             )
@@ -147,7 +153,7 @@ def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None
     for column, heading in enumerate([*(one.heading for one in shown), "Best", "Notes"]):
         _put(sheet, 3, column, heading, bold)
     for place, row in enumerate(table.rows, start=4):
-        found = "best" if row.best else ""
+        found = row.mark
         for column, value in enumerate(
             [*(one.of(row) for one in shown), found, ", ".join(marks(row, notes))]
         ):

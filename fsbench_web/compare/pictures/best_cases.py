@@ -36,7 +36,7 @@ def _drawn(table: DeltaTable) -> Picture:
         table.unit,
         f"{testnames.label(table.test)}: {category}",
         lower_is_better=table.lower_is_better,
-        best=[row.best for row in rows],
+        best=[row.mark == "best" for row in rows],
         names=[row.filesystem for row in rows],
         errors=[ends_of(row) for row in rows],
         links=[link_of(row) for row in rows],

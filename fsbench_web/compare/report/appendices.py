@@ -56,7 +56,7 @@ def tables_of(
             rows=tuple(
                 (
                     shown[0].text(row, least)
-                    + (" (best)" if row.best else "")
+                    + (f" ({row.mark})" if row.mark else "")
                     + "".join(f" ({mark})" for mark in marks(row, notes)),
                     *(column.text(row, least) for column in shown[1:]),
                 )
@@ -64,7 +64,7 @@ def tables_of(
             ),
             title=f"{title_line(table)} ({unit_line(table)})",
             anchor=places[id(table)],
-            strong=frozenset(place for place, row in enumerate(table.rows) if row.best),
+            strong=frozenset(place for place, row in enumerate(table.rows) if row.mark == "best"),
             notes=(
                 *remarks(table),
                 *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),

@@ -56,22 +56,9 @@ def summary(
                 Part("."),
             )
         )
-    if said.margin_percent is not None:
-        yield prose(_rule(said))
+    if said.rule:
+        yield prose(said.rule)
     yield from _winners(tables)
-
-
-def _rule(said: findings.Findings) -> str:
-    holm = (
-        f", with p at most 0.05 by Holm's correction over the {said.tested} pairs tested at once"
-        if said.tested > 1
-        else ""
-    )
-    return (
-        "A winner is significant when the 95% intervals do not overlap and the means differ by at "
-        f"least {said.margin_percent:g}%{holm}; otherwise it is a tie. Without repeats it is not "
-        "known."
-    )
 
 
 def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
@@ -116,6 +103,8 @@ def _winner(table: DeltaTable) -> str:
     second = next((row for row in order if not row.best), None)
     if not names:
         return "not ranked"
+    if any(row.mark == "leading" for row in table.rows):
+        return f"{', '.join(names)}, leading"
     if len(names) > 1 or second is None or second.delta2_percent is None:
         return ", ".join(names)
     return f"{names[0]} +{numbers.number(abs(second.delta2_percent))}"

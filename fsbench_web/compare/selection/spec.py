@@ -11,47 +11,22 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
-from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
+from fsbench_web.compare.selection.settings import (
+    CELLS,
+    CONTENDERS,
+    EMULATED,
+    RULES,
+    SORTS,
+    UNITS,
+)
+from fsbench_web.core.conversion import PRINTED
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.significance import FREENIX, MARGIN_PERCENT
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
-CONTENDERS = properties.contenders()
-CELLS = {
-    "": "All cells",
-    "sound": "Sound cells: those with a quality flag left out",
-    "cached": "Cells of files that fit into the cache",
-    "uncached": "Cells of files that do not fit into the cache",
-}
-EMULATED = {
-    "": "Left out, unless there is nothing else",
-    "out": "Left out",
-    "with": "Shown with the others",
-    "only": "Shown alone",
-}
-UNITS = {
-    "": "As printed where all agree, else binary",
-    PRINTED: "As printed",
-    BINARY: "Binary: MiB/s, of 1,048,576 bytes",
-    DECIMAL: "Decimal: MB/s, of 1,000,000 bytes",
-}
-SORTS = {
-    "": "Worst first",
-    "best": "Best first",
-    "score": "Score, lowest first",
-    "-score": "Score, highest first",
-    "contender": "Contender, A to Z",
-    "-contender": "Contender, Z to A",
-    "change": "Change against the baseline, lowest first",
-    "-change": "Change against the baseline, highest first",
-    "runs": "Runs, fewest first",
-    "-runs": "Runs, most first",
-    "cells": "Cells, fewest first",
-    "-cells": "Cells, most first",
-}
-MARGIN = 10.0
-"""Percent by which two means must differ at least to count as different."""
 LONGEST_VALUE = 200
 MOST_VALUES = 500
 # Of what a refusal names: it must stay readable, whatever was asked.
@@ -83,12 +58,14 @@ class ComparisonSpec:
     cells the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test
     have. ``emulated`` says what becomes of scores that were emulated: for function, not for speed
     (``EMULATED``). ``units`` are those that scores of one test are shown in, side by side
-    (``UNITS``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
-    percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
+    (``UNITS``). ``sort`` is the order in which rows are shown (``SORTS``), ``rule`` how verdicts
+    are made (``RULES``), ``margin`` the percent of the rule of FREENIX 2002, ``equivalence`` the
+    percent below which a difference is none by the others, ``min_runs`` the least number of runs
+    behind a score.
 
     ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
-    is shown as it stands among them, with verdicts that are corrected over all of them. Filters
-    make another comparison, a part is a part of the same one.
+    is shown as it stands among them. Filters make another comparison, a part is a part of the same
+    one.
 
     ``from_test`` and ``from_row`` say where a part begins that is too long to be named: at which
     of the tests in their order, and, of a single table, at which of its scores, best first; they
@@ -118,7 +95,9 @@ class ComparisonSpec:
     emulated: str = ""
     units: str = ""
     sort: str = ""
-    margin: float = MARGIN
+    rule: str = ""
+    margin: float = MARGIN_PERCENT
+    equivalence: float = EQUIVALENCE_PERCENT
     min_runs: int = 1
     part_tests: tuple[str, ...] = ()
     part_categories: tuple[str, ...] = ()
@@ -126,7 +105,10 @@ class ComparisonSpec:
     from_row: int = 0
 
     def __post_init__(self) -> None:
+        # Of before there was another rule: who says a margin asks for the rule that has one.
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
+        if self.margin != MARGIN_PERCENT:
+            object.__setattr__(self, "rule", FREENIX)
         for name, key in _ORDER.items():
             object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)), key=key)))
 
@@ -292,10 +274,13 @@ FILTERS = {
 }
 PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
 _SINGLE = (
-    *("by", "baseline", "cells", "matched", "emulated", "units", "sort", "margin"),
-    *("min_runs", "from_test", "from_row"),
+    *("by", "baseline", "cells", "matched", "emulated", "units", "sort"),
+    *("rule", "margin", "equivalence", "min_runs", "from_test", "from_row"),
 )
-_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS, "sort": SORTS}
+_CHOICES = {
+    **{"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS},
+    **{"sort": SORTS, "rule": RULES},
+}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
@@ -304,6 +289,12 @@ _ORDER = dict.fromkeys(FILTERS.values(), str) | {
 }
 EVERYTHING = ComparisonSpec()
 """The comparison of all there is, of which addresses only say how they differ."""
+
+
+def units_of(query: QueryDict) -> str:
+    """The units that the address of a study, its report or a line over time asks for."""
+    asked = query.get("units", "")
+    return asked if asked in UNITS else ""
 
 
 def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:
@@ -365,6 +356,7 @@ _READ = {
     "baseline": _contender,
     "matched": _yes,
     "margin": _percent,
+    "equivalence": _percent,
     "min_runs": _count,
     "from_test": _place,
     "from_row": _place,

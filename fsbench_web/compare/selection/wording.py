@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from fsbench_web.compare.selection import properties
-from fsbench_web.compare.selection.spec import CELLS, CONTENDERS, MARGIN, ComparisonSpec
+from fsbench_web.compare.selection.settings import CELLS, CONTENDERS
+from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
 from fsbench_web.core.scoring import categories, quality, testnames
 from fsbench_web.studies.scores.choices import ScoreChoices
@@ -170,8 +171,10 @@ def _settings(spec: ComparisonSpec) -> Iterable[str]:
         yield f"scores of {spec.min_runs} runs or more"
     if spec.baseline:
         yield f"changes against {spec.baseline}"
-    if spec.margin != MARGIN:
-        yield f"different from {spec.margin:g}% on"
+    if spec.rule:
+        yield f"judged by the rule of FREENIX 2002, different from {spec.margin:g}% on"
+    if spec.equivalence != EVERYTHING.equivalence:
+        yield f"equivalent within {spec.equivalence:g}%"
     if spec.is_part:
         yield _part(spec)
 

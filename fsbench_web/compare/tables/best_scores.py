@@ -1,13 +1,12 @@
 """Which scores a comparison shows: of each table, the best one of each contender."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables import emulation, pairs, published_values
+from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.contenders import (
     Best,
     Contender,
@@ -20,7 +19,6 @@ from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import (
     CONFIGURATION,
-    PRINTED_UNIT,
     SERIES,
     Candidate,
     Printed,
@@ -39,9 +37,7 @@ class Chosen:
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
     ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
-    and are not shown, because they were emulated (``compare.tables.emulation``). ``among`` are the
-    p-values of all pairs of the comparison where ``groups`` are a part of its tables; None where
-    they are all.
+    and are not shown, because they were emulated (``compare.tables.emulation``).
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
@@ -49,7 +45,6 @@ class Chosen:
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     run_count: int | None = None
-    among: Collection[float] | None = None
 
 
 def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
@@ -98,7 +93,7 @@ class _Configurations:
     ) -> list[tuple[TableKey, list[Contender]]]:
         """The contenders of each table."""
         tables = by_table(
-            rows, lambda row: (row.test, row.category, (row.printed_unit, tool_of(row))), units
+            rows, lambda row: (row.test, row.category, row.printed_unit, tool_of(row)), units
         )
         return [(key, each_configuration(kept, self.names)) for key, kept in tables]
 
@@ -134,11 +129,12 @@ def _some(spec: ComparisonSpec) -> Chosen:
 def _part(spec: ComparisonSpec) -> Chosen:
     """The part of a comparison by configuration that is shown, as it stands in the whole.
 
-    Whose contenders are called what, who is left out as emulated, and the p-values of all pairs
-    come from a few columns of every score; the rows are read of those that are shown.
+    Whose contenders are called what, and who is left out as emulated, comes from a few columns of
+    every score; the rows are read of those that are shown.
     """
     asked = spec.score_filter
-    found = _few_columns(asked)
+    columns = ("pk", "series_id", "test", "category")
+    found = list(asked.scores.order_by("pk").values_list(*columns))
     series = series_facts({one[1] for one in found}, spec.studies)
     passing = {pk: series[pk] for pk in {one[1]: None for one in found} if asked.takes(series[pk])}
     competing = _Configurations.of(spec, passing)
@@ -148,27 +144,12 @@ def _part(spec: ComparisonSpec) -> Chosen:
     rows = rows_of(series, shown)
     tests, slugs = {test for test, _ in tables}, {slug for _, slug in tables}
     of_part = replace(asked, tests=tests, categories=slugs)
-    emulated = {pk for pk, one in passing.items() if one.is_emulated}
     return Chosen(
         competing.groups((rows[score_id] for score_id in shown), spec.units),
         _checked(of_part.tables, rows.values()),
         competing.considered(of_part) if shown else asked.scores.none(),
         emulation.announced(competing.left_out, spec),
-        among=pairs.p_values(
-            by_table(
-                ranked, lambda one: (one[2], one[3], (one[4], tool_of(series[one[1]]))), spec.units
-            ),
-            *(competing.names, spec.baseline, emulated),
-        ),
     )
-
-
-def _few_columns(asked: ScoreFilter) -> list[pairs.Scored]:
-    """Of every score that passes, but for the conditions. One query."""
-    text = Cast("interval", TextField())
-    columns = ("pk", "series_id", "test", "category", "printed_unit", "value", "text")
-    found = asked.scores.order_by("pk").annotate(text=text, printed_unit=PRINTED_UNIT)
-    return list(found.values_list(*columns))
 
 
 def _checked(
@@ -246,10 +227,9 @@ def _ranked(
         ]
         for score in found
     }
+    tools = {one.series_id: tool_of(series[one.series_id]) for one in found}
     tables = by_table(
-        found,
-        lambda one: (one.test, one.category, (one.unit, tool_of(series[one.series_id]))),
-        units,
+        found, lambda one: (one.test, one.category, one.unit, tools[one.series_id]), units
     )
     return [
         (key, best_of_each(scores, values, series, bool(direction(key.unit))))

@@ -20,8 +20,8 @@ from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
-from fsbench_web.compare.tables.significance import judged
-from fsbench_web.core.conversion import is_open
+from fsbench_web.compare.tables.significance import Rule, judged
+from fsbench_web.core.conversion import ONE, is_open
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
@@ -135,8 +135,7 @@ def _tables(
     runs = runs_of_old((each.row for _, group in groups for each in group), spec.studies)
     tables = judged(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
-        spec.margin,
-        chosen.among,
+        Rule(spec.rule, spec.margin, spec.equivalence),
     )
     kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
     return [tables[place] for place in kept], [groups[place][1] for place in kept]
@@ -288,11 +287,14 @@ def _row(
     run_ids: tuple[int, ...],
     score: float,
 ) -> DeltaRow:
-    row, is_converted = contender.row, contender.times != 1
-    interval, half_width = row.interval, row.half_width
+    row, is_converted = contender.row, contender.times is not ONE
+    interval, half_width, repeats = row.interval, row.half_width, row.repeat_scores
     if is_converted:
         scale = float(contender.times)
         interval = interval and interval.scaled(scale)
+        repeats = repeats and tuple(
+            (block, None if value is None else value * scale) for block, value in repeats
+        )
         half_width = None if half_width is None else half_width * scale
     # A score made anew is not the one that the paper printed something beside.
     published = checked.get(published_values.key_of(row)) if row.published is not None else None
@@ -329,6 +331,7 @@ def _row(
         cells=row.cells,
         cells_expected=row.cells_expected,
         left_out=row.left_out,
+        repeat_scores=repeats,
         change_percent=change_percent,
         is_baseline=is_baseline,
         printed_score=row.value if is_converted else None,

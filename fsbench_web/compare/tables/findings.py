@@ -16,20 +16,34 @@ from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import is_ranked, nearest_first
 from fsbench_web.compare.tables.uncertainty import (
+    effect,
+    how,
+    methods_of,
     missing,
     named,
     nothing_to_judge_by,
     percents,
+    rule,
+    wanted,
     why,
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.significance import SIGNIFICANT, TIE, UNKNOWN
+from fsbench_web.core.scoring.significance import (
+    EQUIVALENT,
+    FREENIX,
+    SIGNIFICANT,
+    TIE,
+    UNKNOWN,
+    Verdict,
+)
 
 ALONE = "alone"
 NOT_RANKED = "not ranked"
 RUNS_LINKED = 3
 TESTS_SHOWN = 6
+BLOCKS_AT_FIRST = 5
+"""Of what has no repeats: three are the least that decide anything, five mostly do."""
 HEADLINES = ("overall", categories.MEAN)
 
 Places = Callable[[DeltaTable], str]
@@ -47,13 +61,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence or two. ``status``: significant, tie, unknown, alone or not ranked."""
+    """One sentence or two. ``status``: significant, equal, tie, unknown, alone or not ranked.
+
+    ``decided_by`` are the series and the number of blocks that would decide what is not decided;
+    None where nobody knows, or nobody could measure them.
+    """
 
     test: str
     category: str
     status: str
     parts: tuple[Part, ...]
     is_headline: bool = True
+    decided_by: tuple[tuple[int, ...], int] | None = None
 
     @property
     def text(self) -> str:
@@ -88,7 +107,8 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
             if row.best and row.verdict is not None:
                 counts[row.contender][row.verdict.status] += 1
     order = sorted(counts, key=lambda name: (-counts[name].total(), name))
-    found = [_leader(name, counts[name], len(ranked)) for name in order]
+    is_freenix = methods_of(ranked) <= {FREENIX}
+    found = [_leader(name, counts[name], len(ranked), is_freenix) for name in order]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
     if len(spreads) > 1 and any(spread > 0 for spread, _ in spreads):
         widest = max(spreads, key=lambda pair: pair[0])
@@ -124,13 +144,15 @@ class TestFindings:
 class Findings:
     """All that is said of a comparison. ``tested`` pairs were tested at once, 0 where none could.
 
-    ``margin_percent`` is that of the rule, None where nothing stands against anything.
+    ``margin_percent`` is that of the rule of FREENIX 2002, None where nothing stands against
+    anything; ``rule`` says by what it was judged, and what is exploration.
     """
 
     summary: list[Finding]
     tests: list[TestFindings]
     tested: int
     margin_percent: float | None
+    rule: str = ""
 
     @property
     def first(self) -> list[TestFindings]:
@@ -165,6 +187,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
+        rule(tables, pairs_tested(tables)),
     )
 
 
@@ -182,17 +205,19 @@ def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
     return [Finding("", "", UNKNOWN, (Part(emulation.SENTENCES[state]),))]
 
 
-def _leader(name: str, counts: Counter[str], tables: int) -> Finding:
+def _leader(name: str, counts: Counter[str], tables: int, is_freenix: bool) -> Finding:
+    words = ("significant", "a tie") if is_freenix else ("faster", "inconclusive")
     said = [
-        f"{words} in {counts[status]}"
-        for status, words in (
-            (SIGNIFICANT, "significant"),
-            (TIE, "a tie"),
+        f"{word} in {counts[status]}"
+        for status, word in (
+            (SIGNIFICANT, words[0]),
+            (EQUIVALENT, "equivalent"),
+            (TIE, words[1]),
             (UNKNOWN, "not known"),
         )
         if counts[status]
     ]
-    status = SIGNIFICANT if counts[SIGNIFICANT] else TIE if counts[TIE] else UNKNOWN
+    status = next((one for one in (SIGNIFICANT, EQUIVALENT, TIE) if counts[one]), UNKNOWN)
     text = f" has the best score in {counts.total()} of the {tables} tables: {named(said, 9)}."
     return Finding("", "", status, (Part(name, is_name=True), Part(text)))
 
@@ -201,7 +226,19 @@ def _finding(table: DeltaTable, place: str, is_headline: bool) -> Finding:
     opening = (Part(_title(table), place), Part(": "))
     order = [table.rows[number] for number in nearest_first(table)]
     status, parts = _sentence(table, order)
-    return Finding(table.test, table.category, status, (*opening, *parts), is_headline)
+    decided_by = _decided_by(order)
+    return Finding(table.test, table.category, status, (*opening, *parts), is_headline, decided_by)
+
+
+def _decided_by(order: Sequence[DeltaRow]) -> tuple[tuple[int, ...], int] | None:
+    """The best and those that it stands undecided against, and how many blocks more."""
+    verdict = order[0].verdict
+    if verdict is None or not wanted(verdict):
+        return None
+    rows = [order[0], *(row for row in order[1:] if row.contender in verdict.against)]
+    series = tuple(row.series_id for row in rows if row.series_id is not None and row.run_ids)
+    blocks = BLOCKS_AT_FIRST if verdict.status == UNKNOWN else verdict.more_blocks
+    return None if blocks is None or len(series) < 2 else (series, blocks)
 
 
 def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[Part]]:
@@ -225,6 +262,9 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         return TIE, [*parts, *_next(table, others, "next"), Part("."), *_last(table, others)]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
+    if verdict is not None and verdict.method != FREENIX:
+        parts = [*_of_ratio(table, best[0], others, verdict), *_last(table, others)]
+        return status, parts
     parts = [*_contender(best[0], with_runs=True), Part(f" is first with {_score(best[0], table)}")]
     if status == TIE:
         parts = [
@@ -244,6 +284,37 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
     else:
         parts.append(Part(f"; whether by more than chance is not known ({missing(verdict)})."))
     return status, [*parts, *_last(table, others)]
+
+
+def _of_ratio(
+    table: DeltaTable, best: DeltaRow, others: Sequence[DeltaRow], verdict: Verdict
+) -> list[Part]:
+    """The word, what it rests on, and where there is none what would decide it.
+
+    A difference stands in a sentence only where it is one.
+    """
+    score, second = _score(best, table), others[0]
+    lead = _contender(best, with_runs=True)
+    behind = [Part(", before "), *_contender(second), Part(f" with {_score(second, table)}")]
+    if verdict.status == SIGNIFICANT:
+        parts = [*lead, Part(f" is first with {score}"), *behind]
+        closest = (second.verdict or verdict).turned()
+        parts.append(Part(f": {effect(closest)}."))
+        if len(others) > 1:
+            parts.append(Part(" It is faster than every other."))
+        if words := nothing_to_judge_by(verdict):
+            parts.append(Part(f" {words}"))
+        return parts
+    if verdict.status == EQUIVALENT:
+        names = Part(named(verdict.against), is_name=True)
+        within = f" with {score}: they differ by less than {verdict.equivalence_percent:g}%"
+        found = f" ({effect(verdict)})" if effect(verdict) else ""
+        return [*lead, Part(" is equivalent to "), names, Part(f"{within}{found}.")]
+    parts = [*lead, Part(f" leads with {score}"), *behind, Part(": inconclusive")]
+    reason = missing(verdict) or how(verdict)
+    parts.append(Part(f" against {named(verdict.against)} ({reason})" if verdict.against else ""))
+    clause = wanted(verdict)
+    return [*parts, Part(f"; {clause}." if clause else ".")]
 
 
 def _next(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part]:

@@ -9,7 +9,10 @@ from typing import Any
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.quality import left_out_in_words
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.scoring.significance import FREENIX, Verdict
+
+RepeatScores = tuple[tuple[str, float | None], ...]
+"""(block, "" for none; score of the repeat by itself, None where it has none)."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class DeltaRow:
     ``printed_unit``, what its tool printed, where that is another than the table's; else None.
     ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (compare.tables.significance).
+    ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
     """
 
     contender: str
@@ -105,6 +109,7 @@ class DeltaRow:
     interval: Interval | None = None
     verdict: Verdict | None = None
     change_verdict: Verdict | None = None
+    repeat_scores: RepeatScores | None = None
     printed_score: float | None = None
     printed_unit: str | None = None
 
@@ -114,6 +119,18 @@ class DeltaRow:
         if self.printed_score is None or self.printed_unit is None:
             return ""
         return f"{self.printed_score!r} {self.printed_unit}"
+
+    @property
+    def mark(self) -> str:
+        """*best*, or *leading* where no verdict says so yet; "" of any other row.
+
+        The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
+        """
+        found = self.verdict
+        if not self.best:
+            return ""
+        is_open = found is not None and found.method != FREENIX and found.is_inconclusive
+        return "leading" if is_open else "best"
 
     @property
     def left_out_words(self) -> str:
@@ -140,6 +157,7 @@ class DeltaRow:
             "published": None if self.published is None else self.published.as_dict(),
             "flags": list(self.flags),
             "run_ids": list(self.run_ids),
+            "repeat_scores": self.repeat_scores and list(map(list, self.repeat_scores)),
             **{
                 name: None if found is None else found.as_dict()
                 for name in _NESTED
@@ -160,8 +178,14 @@ class DeltaRow:
         for name, kind in _NESTED.items():
             if values[name] is not None:
                 values[name] = kind.from_dict(values[name])
+        kept = values["repeat_scores"]
         return cls(
-            **values | {"flags": tuple(values["flags"]), "run_ids": tuple(values["run_ids"])}
+            **values
+            | {
+                "flags": tuple(values["flags"]),
+                "run_ids": tuple(values["run_ids"]),
+                "repeat_scores": kept and tuple((block, value) for block, value in kept),
+            }
         )
 
 
@@ -190,9 +214,12 @@ class DeltaTable:
 
     @property
     def unit_remark(self) -> str:
-        """What stands behind its unit: what a sum is of, that nobody knows what KB are; or ""."""
+        """What stands behind its unit: what a sum is of, what was converted, what nobody knows."""
         summed = f" in {self.summed_unit}" if self.summed_unit else ""
-        return f"{summed} as printed, of 1,000 or 1,024" if self.is_unexplained else summed
+        if self.is_unexplained:
+            return f"{summed} as printed, of 1,000 or 1,024"
+        printed = sorted({row.printed_unit for row in self.rows if row.printed_unit is not None})
+        return f"{summed} from {' and '.join(printed)}" if printed else summed
 
     @cached_property
     def has_printed_units(self) -> bool:

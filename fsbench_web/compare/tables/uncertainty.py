@@ -1,15 +1,32 @@
 """Intervals and verdicts in words, as they stand in tables, captions and findings. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
-from fsbench_web.core.scoring.significance import FALSE_ALARM, SIGNIFICANT, TIE, Verdict
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
+from fsbench_web.core.scoring.significance import (
+    EQUIVALENT,
+    FALSE_ALARM,
+    FREENIX,
+    PAIRED,
+    SIGNIFICANT,
+    TIE,
+    UNKNOWN,
+    UNPAIRED,
+    Verdict,
+)
 
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
+EQUIVALENT_WORD, INCONCLUSIVE = "equivalent", "inconclusive"
+_FEW_BLOCKS = {
+    0: "They share no block",
+    1: "They share one block, and three are the least",
+    2: "They share two blocks, and three are the least",
+}
 NO_SCATTER = "Each side came out the same every time: there was no scatter to judge by."
 
 
@@ -42,6 +59,8 @@ def standing(row: DeltaRow) -> str:
     verdict = row.verdict
     if verdict is None:
         return ""
+    if verdict.method != FREENIX:
+        return _word(verdict, "faster" if row.best else "slower", names_others=row.best)
     if verdict.status == TIE:
         return f"tie with {named(verdict.against)}"
     if verdict.status == SIGNIFICANT:
@@ -50,14 +69,80 @@ def standing(row: DeltaRow) -> str:
     return NOT_KNOWN
 
 
+def told(row: DeltaRow) -> str:
+    """The same with how large the difference is, where there is room for it."""
+    verdict = row.verdict
+    if verdict is None or verdict.method == FREENIX:
+        return standing(row)
+    if verdict.status == UNKNOWN:
+        return NOT_KNOWN
+    said = effect(verdict)
+    if verdict.status == SIGNIFICANT and said:
+        return said + _no_scatter(verdict)
+    return f"{standing(row)}, {how(verdict)}"
+
+
 def change_standing(row: DeltaRow) -> str:
     """The same of a row against the baseline."""
     verdict = row.change_verdict
     if verdict is None:
         return ""
+    if verdict.method != FREENIX:
+        return _word(verdict, "faster" if (verdict.ratio or 0) > 1 else "slower")
     if verdict.status == SIGNIFICANT:
         return f"significant{_no_scatter(verdict)}"
     return "tie" if verdict.status == TIE else NOT_KNOWN
+
+
+def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> str:
+    """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
+    if verdict.status == SIGNIFICANT:
+        return f"{different}, {verdict.method}{_no_scatter(verdict)}"
+    said = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    if not names_others or not verdict.against:
+        return said
+    return f"{said} {'to' if verdict.status == EQUIVALENT else 'against'} {named(verdict.against)}"
+
+
+def effect(verdict: Verdict) -> str:
+    """``6.1% faster, 4.8 to 7.3, paired in 5 blocks``; "" where no ratio was judged."""
+    ratio, low, high = verdict.ratio, verdict.ratio_low, verdict.ratio_high
+    if ratio is None or low is None or high is None:
+        return ""
+    ends, word = (ratio - 1, low - 1, high - 1), "faster"
+    if ratio < 1:
+        ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
+    by, least, most = (_tenths(100 * one) for one in ends)
+    return f"{by}% {word}, {least} to {most}, {how(verdict)}"
+
+
+def how(verdict: Verdict) -> str:
+    """``paired in 5 blocks``, ``unpaired``."""
+    return f"paired in {verdict.blocks} blocks" if verdict.method == PAIRED else "unpaired"
+
+
+def wanted(verdict: Verdict) -> str:
+    """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
+    if verdict.method == FREENIX or not verdict.is_inconclusive:
+        return ""
+    if verdict.status == UNKNOWN:
+        if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
+            return ""
+        return f"{LEAST_BLOCKS} blocks that both are in are the least that can decide"
+    if verdict.more_blocks is None:
+        return f"not even {MOST_BLOCKS:,} blocks would decide, if they are what they seem to be"
+    is_paired = verdict.method == PAIRED
+    more = f"about {verdict.more_blocks} {'more ' * is_paired}block"
+    more += "" if verdict.more_blocks == 1 else "s"
+    return f"{more}{'' if is_paired else ' that both are in'} would decide"
+
+
+def _tenths(percent: float) -> str:
+    """With one decimal and a minus sign; with more where none of it would be left."""
+    text = f"{percent:,.1f}"
+    if float(text.replace(",", "")) == 0:
+        text = f"{percent:.1g}" if abs(percent) >= 0.001 else "0"
+    return text.replace("-", "\u2212")
 
 
 def _no_scatter(verdict: Verdict) -> str:
@@ -77,12 +162,93 @@ def has_change_standing(table: DeltaTable) -> bool:
     )
 
 
+def methods_of(tables: Iterable[DeltaTable]) -> set[str]:
+    """By which rules the rows of tables were judged."""
+    return {row.verdict.method for table in tables for row in table.rows if row.verdict}
+
+
+def rule(tables: Sequence[DeltaTable], tested: int) -> str:
+    """By what the tables were judged, ``tested`` pairs at once, and what of them is exploration."""
+    verdicts = [row.verdict for table in tables for row in table.rows if row.verdict]
+    said = []
+    if any(one.method == FREENIX for one in verdicts):
+        holm = f", with p at most 0.05 by Holm's correction over {tested} pairs" * (tested > 1)
+        said.append(
+            "A winner is significant when the 95% intervals do not overlap and the means differ by "
+            f"at least {verdicts[0].margin_percent:g}%{holm}; otherwise it is a tie (the rule of "
+            "FREENIX 2002). Without repeats it is not known."
+        )
+    ratios = [one for one in verdicts if one.method != FREENIX]
+    if ratios:
+        within = next((one.equivalence_percent for one in ratios if one.equivalence_percent), None)
+        margin = EQUIVALENCE_PERCENT if within is None else within
+        said.append(
+            "Faster is what differs by more than chance: Student's t of the logarithms of the "
+            "ratios, paired where runs share three blocks or more, p at most 0.05 by Holm's "
+            f"correction over the pairs of a table. Equivalent is what differs by less than "
+            f"{margin:g}% for sure, inconclusive what is not known yet."
+        )
+    count = sum(1 for table in tables if any(row.verdict for row in table.rows))
+    if ratios and count > 1:
+        said.append(
+            f"Each of the {count} tables is a question by itself. The first of each test is the "
+            "answer to it; the others are exploration, because of twenty tables without any "
+            "difference one shows one by chance."
+        )
+    return " ".join(said)
+
+
 def why(verdict: Verdict) -> str:
     """The reasons of a verdict as sentences."""
+    if verdict.method != FREENIX:
+        return " ".join(_of_ratio(verdict))
     said = [_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in _SENTENCES]
     if verdict.status == SIGNIFICANT:
         said.insert(0, _significant(verdict))
     return " ".join(said)
+
+
+def _of_ratio(verdict: Verdict) -> Iterator[str]:
+    """What was tested, what came out, and what it rests on."""
+    if said := effect(verdict):
+        is_one = len(verdict.against) == 1
+        yield f"{f'Against {verdict.against[0]}' if is_one else 'The closest call'}: {said} (95%)."
+    yield from _outcome(verdict)
+    if verdict.method == UNPAIRED and verdict.p_value is not None:
+        yield f"{_FEW_BLOCKS[verdict.blocks or 0]}, so that what drifted between their runs counts."
+    if verdict.p_normal is not None:
+        is_odd = verdict.p_normal <= FALSE_ALARM
+        yield (
+            f"The logarithms of the ratios {'are not' if is_odd else 'may be'} normally "
+            f"distributed (p is {probability(verdict.p_normal)})."
+        )
+    if verdict.rank_low is not None and verdict.rank_high is not None:
+        low, high = (_tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
+        yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
+    others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, SAMPLES)
+    yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
+    if clause := wanted(verdict):
+        yield f"{clause[0].upper()}{clause[1:]}."
+
+
+def _outcome(verdict: Verdict) -> Iterator[str]:
+    if verdict.status == EQUIVALENT and verdict.p_equivalence is not None:
+        yield (
+            f"The difference is below {verdict.equivalence_percent:g}% for sure (two one-sided "
+            f"tests, p is {probability(verdict.p_equivalence)}), which is none worth a decision."
+        )
+    if verdict.status == SIGNIFICANT and verdict.p_holm is not None:
+        tested = f" by Holm's correction over the {verdict.tested} pairs of this table"
+        yield f"p is {probability(verdict.p_holm)}{'' if verdict.tested == 1 else tested}."
+    if significance.ORDER in verdict.reasons:
+        yield "By what is tested the better score is not the faster one."
+    if significance.HOLM in verdict.reasons and verdict.p_holm is not None:
+        yield (
+            f"Among the {verdict.tested} pairs of this table p is {probability(verdict.p_holm)} by "
+            "Holm's correction, above 0.05."
+        )
+    if significance.SCATTER in verdict.reasons:
+        yield "The scatter leaves open whether they differ."
 
 
 def nothing_to_judge_by(verdict: Verdict) -> str:

@@ -24,7 +24,12 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring.significance import Verdict
 from fsbench_web.studies.runs.listing import address_of
 
-BEST = ' <span class="badge is-best">best</span>'
+BADGES = {
+    "": "",
+    "best": ' <span class="badge is-best">best</span>',
+    "leading": ' <span class="badge">leading</span>',
+}
+"""*Best* belongs to a verdict."""
 NOT_PRINTED = '<span class="sub">not printed</span>'
 NOT_STATED = '<span class="muted" title="Not stated">–</span>'
 
@@ -48,7 +53,7 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
     for row in table.rows:
         cells = [
             f"<tr{_class(row)}{_numbers(row)}>",
-            f'<th scope="row"><span>{_name(row, spec)}{BEST if row.best else ""}</span>',
+            f'<th scope="row"><span>{_name(row, spec)}{BADGES[row.mark]}</span>',
             _under(row, has_several_studies),
             _folded(row, has_coverage, has_runs),
             _flags(row, common),
@@ -93,7 +98,7 @@ def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeSt
         standing = _standing(uncertainty.standing(row), row.verdict) if has_standing else ""
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         lines += [
-            f'<tr{_class(row)}><th scope="row">{escaped(row.contender)}{BEST if row.best else ""}',
+            f'<tr{_class(row)}><th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
             f" {standing}" if standing else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
@@ -110,7 +115,7 @@ def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeSt
 
 
 def _class(row: DeltaRow) -> str:
-    return ' class="is-best"' if row.best else ""
+    return ' class="is-best"' if row.mark == "best" else ""
 
 
 def _score(row: DeltaRow, unit: str, least: int) -> str:

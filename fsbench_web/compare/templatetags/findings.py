@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare.pictures.sections import Section
@@ -30,16 +32,32 @@ def _part(part: Part) -> str:
     return f"<strong>{text}</strong>" if part.is_name else text
 
 
-@register.inclusion_tag("compare/findings.html")
-def findings_of(sections: Iterable[Section]) -> dict[str, Any]:
+@register.filter
+def order_address(said: Finding) -> str:
+    """The form that orders what would decide a finding; "" where nobody knows what would."""
+    if said.decided_by is None:
+        return ""
+    series, blocks = said.decided_by
+    query = urlencode([*(("series", one) for one in series), ("blocks", blocks)])
+    return f"{reverse('studies:more_blocks')}?{query}"
+
+
+@register.inclusion_tag("compare/findings.html", takes_context=True)
+def findings_of(context: template.Context, sections: Iterable[Section]) -> dict[str, Any]:
     """What the tables of a comparison say, in sentences that lead to their tables."""
     tables = [table for section in sections for table in section.tables]
-    return {"findings": collected(tables)}
+    return {"findings": collected(tables), "may_order": _may_order(context)}
 
 
-@register.inclusion_tag("compare/findings.html")
+def _may_order(context: template.Context) -> bool:
+    """Whether whoever looks may submit jobs; a stranger would have to sign in first."""
+    user, submitting = context.get("user"), context.get("submitting")
+    return bool(user and user.is_authenticated and submitting and submitting.is_allowed)
+
+
+@register.inclusion_tag("compare/findings.html", takes_context=True)
 def study_findings(
-    groups: Iterable[Any], stated: Sequence[Mapping[str, Any]] = ()
+    context: template.Context, groups: Iterable[Any], stated: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     """The same of a study's page (``study_page.TestGroup``), and what its text states."""
     places = {id(shown.table): f"#{shown.anchor}" for group in groups for shown in group.tables}
@@ -50,5 +68,6 @@ def study_findings(
 
     return {
         "findings": collected(tables, place),
+        "may_order": _may_order(context),
         "checked": statements.check(stated, tables, place),
     }

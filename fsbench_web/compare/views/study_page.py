@@ -16,7 +16,8 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection import folds
-from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
@@ -103,7 +104,7 @@ class TestGroup:
 @require_safe
 @requires(Action.READ)
 def study(request: HttpRequest, slug: str) -> HttpResponse:
-    """A study, published or measured. ``?by=`` says what its tables rank
+    """A study, published or measured. ``?by=`` says what its tables rank, ``units=`` in what
     (compare.selection.spec).
     """
     found = Study.objects.filter(slug=slug).first()
@@ -117,7 +118,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if request.headers.get("HX-Request") == "true" and not found.is_published:
         context = {"study": found, "by": by, "progress": progress_of(found, request)}
         return render(request, "studies/study_progress.html", context)
-    limited = bounds.Bounded(ComparisonSpec(studies=(slug,), by=by))
+    limited = bounds.Bounded(ComparisonSpec(studies=(slug,), by=by, units=units_of(request.GET)))
     if not found.is_published:
         limited = _limited(limited.spec, request.GET)
     tables, emulated = tables_and_notice(limited.spec)
@@ -222,7 +223,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             if table.category == categories.MEAN
             else f"{label}: {categories.in_sentence(category)}",
             table.lower_is_better,
-            [row.best for row in rows],
+            [row.mark == "best" for row in rows],
             [(row.interval.low, row.interval.high) if row.interval else None for row in rows],
             # With several categories the chart stands beside two tables, and is as high as both.
             row_px=bars.ROW_PX if table.category == categories.MEAN else 42,
@@ -264,7 +265,10 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
     names = tuple(row.contender for row in table.rows if row.best)
     # Worst first: the last row that is not best is the runner-up.
     second = next((row for row in reversed(table.rows) if not row.best), None)
-    margin = None if second is None or len(names) > 1 else second.delta2_percent
+    is_leading = any(row.mark == "leading" for row in table.rows)
+    # A difference that may be chance is none to be told.
+    is_open = second is None or len(names) > 1 or is_leading
+    margin = None if second is None or is_open else second.delta2_percent
     series = palette.series_of(names)[0] if len(names) == 1 else None
     standing = next((uncertainty.standing(row) for row in table.rows if row.best), "")
     return Winner(
@@ -272,7 +276,7 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
         names,
         None if margin is None else -margin,
         series,
-        standing if len(names) == 1 and uncertainty.has_standing(table) else "",
+        standing if len(names) == 1 and (is_leading or uncertainty.has_standing(table)) else "",
     )
 
 

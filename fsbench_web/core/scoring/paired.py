@@ -1,11 +1,17 @@
-"""Whether one contender is ahead of another that was measured in the same blocks. Pure.
+"""Whether one contender is ahead of another, by the ratio of their speeds. Pure.
 
-A block is everything once before anything again, so whatever drifts between blocks falls on both
-contenders alike and leaves their ratio alone. The verdict is of the logarithms of these ratios, one
-a block: their mean is the ratio of the geometric means, and Student's t gives its interval and its
-p-value (paired t-test; Hoefler and Belli, "Scientific Benchmarking of Parallel Computing Systems",
-SC 2015, rules 4 to 7, on ratios and on saying what the interval rests on). Ratios are of speed: a
-time is taken reciprocally, so that above 1 is always faster.
+*Paired*: both were measured in the same blocks. A block is everything once before anything again,
+so whatever drifts between blocks falls on both contenders alike and leaves their ratio alone. The
+verdict is of the logarithms of these ratios, one a block: their mean is the ratio of the geometric
+means, and Student's t gives its interval and its p-value (paired t-test; Hoefler and Belli,
+"Scientific Benchmarking of Parallel Computing Systems", SC 2015, rules 4 to 7, on ratios and on
+saying what the interval rests on). Ratios are of speed: a time is taken reciprocally, so that above
+1 is always faster.
+
+*Unpaired*: they share too few blocks, so all that scatters counts. The logarithm of the ratio of
+the two means has, by the delta method, the sum of their relative variances; its freedom is Welch's
+(B. L. Welch, Biometrika 34, 1947). What drifted between the runs of one and of the other is in the
+ratio, and no test can tell it apart.
 
 Two contenders are *equivalent* where two one-sided tests at 5% place the ratio within a margin
 (TOST: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). That goes before *faster*: what is
@@ -24,7 +30,7 @@ from math import exp, fsum, isfinite, log, sqrt
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from fsbench_web.core.scoring.confidence import LEVEL
+from fsbench_web.core.scoring.confidence import LEVEL, Interval
 from fsbench_web.core.scoring.significance import FALSE_ALARM, holm
 
 FASTER = "faster"
@@ -42,16 +48,18 @@ MOST_BLOCKS = 1000
 
 
 @dataclass(frozen=True)
-class PairedVerdict:
-    """What is known of one contender's speed against another's, over the blocks they share.
+class RatioVerdict:
+    """What is known of one contender's speed against another's.
 
-    ``ratio`` is the geometric mean of their ratios of speed, between ``low`` and ``high`` at 95%.
+    Over ``blocks`` that they share ``ratio`` is the geometric mean of their ratios of speed; of
+    unpaired ones, whose ``blocks`` is 0, the ratio of their means. It is between ``low`` and
+    ``high`` at 95%; its logarithm has ``deviation`` between blocks and ``freedom`` degrees of it.
     ``p_value`` is of no difference at all, ``p_holm`` corrected over ``tested`` pairs (None: this
-    one alone), ``p_equivalence`` of a difference of ``margin_percent`` or more.
-    ``rank_interval`` is Wilcoxon's, from six blocks on; ``p_normal`` that the logarithms are a
-    sample of a normal distribution, from five on. Without scatter p-values are 0 or 1.
-    ``more_blocks`` would decide an inconclusive one with a power of 0.8, if the ratio and the
-    scatter are what they seem to be; None where that is not within ``MOST_BLOCKS``.
+    one alone), ``p_equivalence`` of a difference of ``margin_percent`` or more. ``rank_interval``
+    is Wilcoxon's, from six blocks on; ``p_normal`` that the logarithms are a sample of a normal
+    distribution, from five on. Without scatter p-values are 0 or 1. ``more_blocks`` that both are
+    in would decide an inconclusive one with a power of 0.8, if the ratio and the scatter are what
+    they seem to be; None where that is not within ``MOST_BLOCKS``.
     """
 
     status: str
@@ -59,6 +67,8 @@ class PairedVerdict:
     low: float
     high: float
     blocks: int
+    deviation: float
+    freedom: float
     p_value: float
     p_equivalence: float
     margin_percent: float
@@ -75,7 +85,7 @@ def paired(
     *,
     lower_is_better: bool,
     margin_percent: float = EQUIVALENCE_PERCENT,
-) -> PairedVerdict | None:
+) -> RatioVerdict | None:
     """The verdict over the blocks that both have; ``ahead`` and ``behind`` are values by block.
 
     None where they share fewer than three, or where a value of these is not above zero: it has no
@@ -93,42 +103,94 @@ def paired(
 
 def of_logarithms(
     logarithms: Sequence[float], margin_percent: float = EQUIVALENCE_PERCENT
-) -> PairedVerdict:
+) -> RatioVerdict:
     """The verdict of the logarithms of ratios of speed, one a block, three at least."""
     count = len(logarithms)
     centre = fsum(logarithms) / count
     deviation = sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
-    error = deviation / sqrt(count)
+    found = _of_estimate(centre, deviation / sqrt(count), count - 1, margin_percent)
+    return _judged(
+        replace(
+            found,
+            blocks=count,
+            deviation=deviation,
+            rank_interval=_rank_interval(logarithms),
+            p_normal=_normality(logarithms, centre),
+        )
+    )
+
+
+def unpaired(
+    ahead: Interval,
+    behind: Interval,
+    *,
+    lower_is_better: bool,
+    margin_percent: float = EQUIVALENCE_PERCENT,
+) -> RatioVerdict | None:
+    """The verdict of two means with their 95% intervals, of what was not measured side by side.
+
+    None where a mean is not above zero: it has no logarithm.
+    """
+    if min(ahead.mean, behind.mean) <= 0:
+        return None
+    variances = []
+    for one in (ahead, behind):
+        error = one.half_width / float(stdtrit(one.count - 1, 0.5 + LEVEL / 2)) / one.mean
+        variances.append(error * error)
+    together = fsum(variances)
+    # Shares instead of variances: the square of a small one would vanish.
+    counts = (ahead.count, behind.count)
+    shares = [one / together if together else 0.5 for one in variances]
+    freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
+    centre = (-1.0 if lower_is_better else 1.0) * log(ahead.mean / behind.mean)
+    found = _of_estimate(centre, sqrt(together), freedom, margin_percent)
+    of_one = fsum(one * n for one, n in zip(variances, counts, strict=True))
+    return _judged(replace(found, deviation=sqrt(of_one)))
+
+
+def _of_estimate(
+    centre: float, error: float, freedom: float, margin_percent: float
+) -> RatioVerdict:
+    """Not judged yet: of the logarithm of a ratio, with its standard error."""
+    half_width = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * error
     margin = log(1 + margin_percent / 100)
-    half_width = float(stdtrit(count - 1, 0.5 + LEVEL / 2)) * error
-    found = PairedVerdict(
+    return RatioVerdict(
         status="",
         ratio=exp(centre),
-        low=exp(centre - half_width),
-        high=exp(centre + half_width),
-        blocks=count,
-        p_value=2 * _tail(-abs(centre), error, count),
-        p_equivalence=_tail(abs(centre) - margin, error, count),
+        low=_exp(centre - half_width),
+        high=_exp(centre + half_width),
+        blocks=0,
+        deviation=0.0,
+        freedom=freedom,
+        p_value=2 * _tail(-abs(centre), error, freedom),
+        p_equivalence=_tail(abs(centre) - margin, error, freedom),
         margin_percent=margin_percent,
-        rank_interval=_rank_interval(logarithms),
-        p_normal=_normality(logarithms, centre),
     )
-    return _judged(found)
 
 
-def family(verdicts: Sequence[PairedVerdict]) -> list[PairedVerdict]:
+def _exp(value: float) -> float:
+    """Of hardly any repeats the ends of an interval may be beyond all that a number can be."""
+    return exp(max(-700.0, min(value, 700.0)))
+
+
+def family(verdicts: Sequence[RatioVerdict]) -> list[RatioVerdict]:
     """The verdicts of pairs that are tested together, with Holm's correction over all of them.
 
     What is equivalent was not called different, and stays so.
     """
     adjusted = holm([verdict.p_value for verdict in verdicts])
     return [
-        _judged(replace(verdict, p_holm=p_holm, tested=len(verdicts)))
+        corrected(verdict, p_holm, len(verdicts))
         for verdict, p_holm in zip(verdicts, adjusted, strict=True)
     ]
 
 
-def _judged(verdict: PairedVerdict) -> PairedVerdict:
+def corrected(verdict: RatioVerdict, p_holm: float, tested: int) -> RatioVerdict:
+    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it."""
+    return _judged(replace(verdict, p_holm=p_holm, tested=tested))
+
+
+def _judged(verdict: RatioVerdict) -> RatioVerdict:
     p = verdict.p_value if verdict.p_holm is None else verdict.p_holm
     if verdict.p_equivalence <= FALSE_ALARM:
         return replace(verdict, status=EQUIVALENT)
@@ -139,27 +201,25 @@ def _judged(verdict: PairedVerdict) -> PairedVerdict:
     return replace(verdict, status=INCONCLUSIVE, more_blocks=_more_blocks(verdict, level))
 
 
-def _tail(centre: float, error: float, count: int) -> float:
+def _tail(centre: float, error: float, freedom: float) -> float:
     """The probability of Student's t below ``centre / error``; without scatter its limit."""
     if error == 0:
         return 0.0 if centre < 0 else 0.5 if centre == 0 else 1.0
-    return float(stdtr(count - 1, centre / error))
+    return float(stdtr(freedom, centre / error))
 
 
-def _more_blocks(verdict: PairedVerdict, level: float) -> int | None:
-    """How many blocks beyond these decide it, either way, with a power of 0.8.
+def _more_blocks(verdict: RatioVerdict, level: float) -> int | None:
+    """How many blocks beyond those that they share decide it, either way, with a power of 0.8.
 
     The distribution of a shifted t is taken as t around its shift: some blocks too few where there
     are fewer than ten, which the simulation bounds.
     """
-    half_width = log(verdict.high / verdict.low) / 2
-    student = float(stdtrit(verdict.blocks - 1, 0.5 + LEVEL / 2))
-    deviation = half_width / student * sqrt(verdict.blocks)
+    difference = abs(log(verdict.ratio))
 
     def decides(count: int) -> bool:
-        return _decides(abs(log(verdict.ratio)), deviation, count, verdict.margin_percent, level)
+        return _decides(difference, verdict.deviation, count, verdict.margin_percent, level)
 
-    low, high = verdict.blocks, MOST_BLOCKS
+    low, high = max(verdict.blocks, LEAST_BLOCKS - 1), MOST_BLOCKS
     if not decides(high):
         return None
     while high - low > 1:

@@ -1,19 +1,21 @@
-"""Whether one mean is ahead of another by more than chance. Pure.
+"""Verdicts: whether one contender is ahead of another by more than chance. Pure.
 
-The rule is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX 2002: two
-means differ significantly when their 95% Student-t intervals do not overlap, and the means differ
-by at least 10%. The difference is taken as delta 1 is, in percent of the larger mean, which is the
-stricter reading of the two. That the winner is the one with the better mean is asked too: a score
-need not be a mean (a maximum is taken over all repeats), and then the two can disagree.
+What a verdict says is here, and the rule *freenix*; the other two, of ratios, are
+``scoring.paired``. It is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX
+2002: two means differ significantly when their 95% Student-t intervals do not overlap, and the
+means differ by at least 10%. The difference is taken as delta 1 is, in percent of the larger mean,
+which is the stricter reading of the two. That the winner is the one with the better mean is asked
+too: a score need not be a mean (a maximum is taken over all repeats), and then the two can
+disagree.
 
-When many pairs are tested at once some differ by chance alone. So each pair's p-value (Welch's
+When several pairs are tested at once some differ by chance alone. So each pair's p-value (Welch's
 test, two-sided: the scatter of the two need not be alike) is corrected with Holm's method (1979)
 over all pairs that are tested together, and what passes the rule is significant only if the
 corrected p-value is at most 0.05 as well. Holm holds whatever the dependence between the pairs is,
 and scores of one run depend on each other much.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,8 +23,6 @@ from functools import lru_cache
 from math import sqrt
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, Interval
@@ -32,9 +32,15 @@ MARGIN_PERCENT = 10.0
 FALSE_ALARM = 0.05
 """1 - LEVEL, without what binary rounding adds to it."""
 
-SIGNIFICANT = "significant"
-TIE = "tie"
-UNKNOWN = "unknown"
+SIGNIFICANT = "significant"  # faster, or slower
+EQUIVALENT = "equal"  # the same within the margin of equivalence
+TIE = "tie"  # inconclusive
+UNKNOWN = "unknown"  # inconclusive, because nothing could be tested
+
+# What a verdict rests on.
+PAIRED = "paired"  # the blocks that both were measured in
+UNPAIRED = "unpaired"  # the scatter of each by itself
+FREENIX = "freenix"  # the rule of FREENIX 2002
 
 # Why a pair is a tie: one or more of these.
 EQUAL = "equal"  # the same score
@@ -42,6 +48,7 @@ ORDER = "order"  # the means do not put it ahead
 OVERLAP = "overlap"  # the intervals overlap
 MARGIN = "margin"  # the means differ by less than the margin
 HOLM = "holm"  # the corrected p-value is above 0.05
+SCATTER = "scatter"  # the interval of the ratio holds 1, and more than the margin of equivalence
 # Why it is not known: one or more of these.
 ONE_RUN = "one_run"
 PUBLISHED = "published"  # a paper printed one figure and no repeats
@@ -56,9 +63,17 @@ NO_SCATTER = "no_scatter"
 class Verdict:
     """What is known of one contender against another (or, for a winner, all others).
 
-    ``status`` is significant, tie or unknown, ``reasons`` says why. ``difference_percent`` is that
-    of the means, in percent of the larger. ``p_value`` is Welch's, ``p_holm`` corrected over
-    ``tested`` pairs; None where no test could be made. ``against`` names whom it is about.
+    ``status`` is significant, equal, tie or unknown, ``reasons`` says why, ``method`` by which
+    rule. ``p_value`` is that of no difference, ``p_holm`` corrected over ``tested`` pairs; None
+    where no test could be made. ``against`` names whom it is about.
+
+    ``ratio``, between ``ratio_low`` and ``ratio_high`` at 95%, is the speed of the one that it is
+    said of over that of the other; they share ``blocks``. ``more_blocks`` that both are in would
+    decide it; None where it is decided, or not within reason. ``p_equivalence`` is of a difference
+    of ``equivalence_percent`` or more, ``p_normal`` that the logarithms of the ratios are normal;
+    ``rank_low`` and ``rank_high`` are Wilcoxon's interval. All are None by the rule of FREENIX
+    2002, whose are ``margin_percent`` and ``difference_percent``, of the means in percent of the
+    larger.
     """
 
     status: str
@@ -69,6 +84,32 @@ class Verdict:
     tested: int | None = None
     margin_percent: float = MARGIN_PERCENT
     against: tuple[str, ...] = ()
+    method: str = FREENIX
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    blocks: int | None = None
+    more_blocks: int | None = None
+    equivalence_percent: float | None = None
+    p_equivalence: float | None = None
+    p_normal: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+
+    @property
+    def is_inconclusive(self) -> bool:
+        return self.status in (TIE, UNKNOWN)
+
+    def turned(self) -> "Verdict":
+        """The same said of the other one."""
+        return replace(
+            self,
+            ratio=_reciprocal(self.ratio),
+            ratio_low=_reciprocal(self.ratio_high),
+            ratio_high=_reciprocal(self.ratio_low),
+            rank_low=_reciprocal(self.rank_high),
+            rank_high=_reciprocal(self.rank_low),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -120,29 +161,19 @@ def compare(
     )
 
 
-def corrected(verdicts: Sequence[Verdict], among: Collection[float] | None = None) -> list[Verdict]:
-    """The verdicts of pairs that are tested together, with Holm's correction over all of them.
+def corrected(verdict: Verdict, p_holm: float, tested: int) -> Verdict:
+    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it.
 
-    A verdict without a p-value was not tested and does not count. One that was significant by
-    itself becomes a tie when its corrected p-value is above 0.05; a tie stays one.
-
-    ``among`` are the p-values of all pairs that were tested, where ``verdicts`` are of some of
-    them only; each then gets what it gets among all.
+    One that was significant by itself becomes a tie where that is above 0.05; a tie stays one.
     """
-    places = [place for place, verdict in enumerate(verdicts) if verdict.p_value is not None]
-    p_values = [verdicts[place].p_value or 0.0 for place in places]
-    adjusted = holm(p_values) if among is None else holm_among(p_values, among)
-    tested = len(places) if among is None else len(among)
-    found = list(verdicts)
-    for place, p_holm in zip(places, adjusted, strict=True):
-        verdict = found[place]
-        status, reasons = verdict.status, verdict.reasons
-        if status == SIGNIFICANT and p_holm > FALSE_ALARM:
-            status, reasons = TIE, (HOLM, *reasons)
-        found[place] = replace(
-            verdict, status=status, reasons=reasons, p_holm=p_holm, tested=tested
-        )
-    return found
+    status, reasons = verdict.status, verdict.reasons
+    if status == SIGNIFICANT and p_holm > FALSE_ALARM:
+        status, reasons = TIE, (HOLM, *reasons)
+    return replace(verdict, status=status, reasons=reasons, p_holm=p_holm, tested=tested)
+
+
+def _reciprocal(value: float | None) -> float | None:
+    return None if value is None else 1 / value
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -158,17 +189,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
         found[place] = least
-    return found
-
-
-def holm_among(p_values: Sequence[float], among: Collection[float]) -> list[float]:
-    """What ``holm(among)`` makes of each of ``p_values``, which are some of ``among``."""
-    if not p_values:
-        return []
-    every = np.sort(np.fromiter(among, float, len(among)))
-    raised = np.minimum(1.0, every * np.arange(len(every), 0, -1))
-    places = np.searchsorted(every, p_values).clip(max=len(every) - 1)
-    found: list[float] = np.maximum.accumulate(raised)[places].tolist()
     return found
 
 
@@ -189,35 +209,15 @@ def welch_p(a: Interval, b: Interval) -> float:
     return float(2 * stdtr(freedom, -abs(a.mean - b.mean) / sqrt(together)))
 
 
-def welch_p_values(
-    intervals: Sequence[tuple[float, float, int]], ahead: Sequence[int], behind: Sequence[int]
-) -> list[float]:
-    """``welch_p`` of many pairs, to the last bit the same, in a third of the time.
-
-    ``intervals`` are means, half-widths and counts; ``ahead`` and ``behind`` places in them.
-    """
-    if not ahead:
-        return []
-    mean, half_width, count = (np.array(column, float) for column in zip(*intervals, strict=True))
-    error = half_width / np.array([_quantile(count) for _, _, count in intervals])
-    a, b = np.array(ahead), np.array(behind)
-    variance, freedom = error * error, count - 1
-    together, apart = variance[a] + variance[b], np.abs(mean[a] - mean[b])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share_a, share_b = variance[a] / together, variance[b] / together
-        both = 1 / (share_a * share_a / freedom[a] + share_b * share_b / freedom[b])
-        p: npt.NDArray[np.float64] = 2 * stdtr(both, -apart / np.sqrt(together))
-    found: list[float] = np.where(together == 0, np.where(apart == 0, 1.0, 0.0), p).tolist()
-    return found
-
-
 def unknown(
-    *reasons: str, margin_percent: float = MARGIN_PERCENT, against: tuple[str, ...] = ()
+    *reasons: str,
+    margin_percent: float = MARGIN_PERCENT,
+    against: tuple[str, ...] = (),
+    method: str = FREENIX,
 ) -> Verdict:
     """Nothing can be said, and why."""
-    return Verdict(
-        UNKNOWN, tuple(dict.fromkeys(reasons)), margin_percent=margin_percent, against=against
-    )
+    why = tuple(dict.fromkeys(reasons))
+    return Verdict(UNKNOWN, why, margin_percent=margin_percent, against=against, method=method)
 
 
 def _standard_error(one: Interval) -> float:

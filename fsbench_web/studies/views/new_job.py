@@ -24,18 +24,25 @@ from fsbench_web.catalog.workers.machines import (
     GuestAbility,
     GuestKernel,
 )
+from fsbench_web.core.scoring.categories import CATEGORIES
+from fsbench_web.core.scoring.paired import LEAST_BLOCKS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_paper
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.spec import JobRefused
-from fsbench_web.studies.models import Study
+from fsbench_web.studies.models import Series, Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
+from fsbench_web.studies.views import run_details
 from fsbench_web.studies.views.job_review import review_context
+
+MOST_TOGETHER = 12
+"""Configurations that a verdict orders more blocks of."""
 
 
 @login_required
@@ -51,6 +58,33 @@ def new_job(request: HttpRequest) -> HttpResponse:
         # the browser would put its ticks, which it remembers by their order, beside the wrong ones.
         response["HX-Replace-Url"] = f"{request.path}?{form.to_query(with_rows=True)}"
     return response
+
+
+@login_required
+@require_GET
+@requires(Action.RUN)
+def more_blocks(request: HttpRequest) -> HttpResponse:
+    """From an inconclusive verdict to the form that measures them beside each other: ``series``
+    are the configurations, ``blocks`` is how often.
+    """
+    ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
+    blocks = request.GET.get("blocks", "")
+    related = ("study", "workload", "configuration", "journal_lun")
+    found = Series.objects.select_related(*related).in_bulk(ids)
+    serieses = [found[key] for key in dict.fromkeys(ids) if key in found]
+    repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
+    query = run_details.submit_together(serieses, max(repeats, 1)) if serieses else ""
+    if not query:
+        messages.error(
+            request,
+            "These were not measured on one LUN with one workload, or cannot be made again as they "
+            "were: choose what is to be measured.",
+        )
+    return redirect(f"{reverse('studies:new_job')}?{query}" if query else "studies:new_job")
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 12
 
 
 @login_required
@@ -134,6 +168,9 @@ _LIMITS = {
     "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
     "maximum_repeats": MAXIMUM_REPEATS,
     "most_repeats": MOST_REPEATS,
+    "categories": tuple(CATEGORIES.values()),
+    "least_hours": race_checks.LEAST_HOURS,
+    "most_hours": race_checks.MOST_HOURS,
     "maximum_fill": MAXIMUM_FILL_PERCENT,
     "maximum_seed": MAXIMUM_SEED,
     "most_run_again": MOST_RUN_AGAIN,
@@ -205,6 +242,7 @@ def _choices(
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
         "papers": by_paper(presets),
+        "race_tests": race_checks.tests_of(form.workloads[:1]),
         "missing": list(dict.fromkeys(ticked)),
         "setup": availability.setup(lun.worker) if lun else None,
         "nothing": possible_runs.nothing(form, cards, lun, problems) if is_new else "",

@@ -1,7 +1,7 @@
 """What the page of one run shows, made of its rows. No HTTP here."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
-from fsbench_web.studies.models import Artefact, Run, RunState
+from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Measurement
@@ -197,9 +197,19 @@ def named_parameters(run: Run) -> list[tuple[str, str]]:
 
 def submit_again(run: Run) -> str:
     """Query string of the form that submits this run once more, or "" where that cannot be."""
-    series = run.series
-    configuration, workload = series.configuration, series.workload
-    if run.origin != Run.Origin.MEASURED or workload is None:
+    return "" if run.origin != Run.Origin.MEASURED else submit_together([run.series], 1)
+
+
+def submit_together(serieses: Sequence[Series], repeats: int) -> str:
+    """Query string of the form that runs these configurations in so many blocks, or "" where that
+    cannot be: they must be of one study, LUN, workload, preparation and machine.
+    """
+    series = serieses[0]
+    workload = series.workload
+    names = ("study_id", "lun_id", "workload_id", "preparation", "machine")
+    if any(getattr(one, name) != getattr(series, name) for one in serieses for name in names):
+        return ""
+    if workload is None or series.lun_id is None:
         return ""
     # The preset itself, or any of its tool: the parameters are all given.
     own = preset_of(workload.slug)
@@ -208,11 +218,8 @@ def submit_again(run: Run) -> str:
         if own is not None and own.tool == workload.tool
         else next((slug for slug, one in presets().items() if one.tool == workload.tool), "")
     )
-    if not preset:
-        return ""
-    if series.lun_id is None or not configuration.is_known:
-        return ""
-    if configuration.external_journal and series.journal_lun is None:
+    configurations = tuple(found for one in serieses for found in _configuration(one))
+    if not preset or len(configurations) < len(serieses):
         return ""
     try:
         preparation = Preparation.of(series.preparation)
@@ -221,17 +228,10 @@ def submit_again(run: Run) -> str:
     machine = series.runs_on
     spec = JobSpec(
         lun_id=series.lun_id,
-        configurations=(
-            ConfigurationSpec(
-                configuration.filesystem,
-                configuration.options,
-                configuration.scheduler,
-                series.journal_lun.name if series.journal_lun else "",
-            ),
-        ),
+        configurations=configurations,
         workload=preset,
         parameters=workload.parameters,
-        repeats=1,
+        repeats=repeats,
         preparation=preparation,
         guest=GuestSpec((machine.kernel,), machine.memory_bytes // MIB, machine.cpus)
         if machine.is_guest
@@ -239,3 +239,15 @@ def submit_again(run: Run) -> str:
         study=series.study.slug,
     )
     return job_form.prefilled(spec).to_query()
+
+
+def _configuration(series: Series) -> Iterator[ConfigurationSpec]:
+    """Nothing where what was measured cannot be made again."""
+    configuration, journal = series.configuration, series.journal_lun
+    if configuration.is_known and not (configuration.external_journal and journal is None):
+        yield ConfigurationSpec(
+            configuration.filesystem,
+            configuration.options,
+            configuration.scheduler,
+            journal.name if journal else "",
+        )

@@ -7,15 +7,8 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.selection.spec import (
-    CELLS,
-    CONTENDERS,
-    EMULATED,
-    MOST_VALUES,
-    SORTS,
-    ComparisonSpec,
-    SpecError,
-)
+from fsbench_web.compare.selection.settings import CELLS, CONTENDERS, EMULATED, SORTS
+from fsbench_web.compare.selection.spec import MOST_VALUES, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.core.scoring import categories
 from fsbench_web.studies.scores.choices import ScoreChoices
@@ -122,7 +115,8 @@ def test_it_says_what_a_setting_can_be(query):
 def test_what_is_as_it_would_be_anyway_is_not_in_the_address():
     spec = ComparisonSpec.from_query("margin=10.0&min_runs=1&sort=&cells=&baseline=&matched=")
     assert spec == ComparisonSpec()
-    assert ComparisonSpec(margin=5.0, matched=True).to_query() == "matched=1&margin=5"
+    assert ComparisonSpec(margin=5.0, matched=True).to_query() == "matched=1&rule=freenix&margin=5"
+    assert ComparisonSpec.from_query("margin=5").rule == "freenix", "of before there was another"
 
 
 @pytest.mark.parametrize(

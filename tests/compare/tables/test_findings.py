@@ -9,14 +9,16 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fsbench_web.compare.tables import significance
 from fsbench_web.compare.tables.findings import Finding, collected, findings, pairs_tested, summary
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import judged
-from fsbench_web.compare.tables.uncertainty import probability
+from fsbench_web.compare.tables.significance import Rule
+from fsbench_web.compare.tables.uncertainty import effect, probability, wanted
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.significance import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series
-from tests.compare.tables.test_significance import around, row, table
+from tests.compare.tables.test_significance import around, judged, row, table
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 NAMES = ["ext", "jfs", "xfs", "reiser", "btrfs"]
@@ -148,9 +150,8 @@ def test_a_single_table_needs_no_summary() -> None:
 
 
 def test_how_many_were_tested_is_told() -> None:
-    assert (
-        pairs_tested(judged([table(row("a", 50, around(50)), row("b", 100, around(100)))] * 3)) == 3
-    )
+    shown = table(row("a", 50, around(50)), row("b", 100, around(100)))
+    assert pairs_tested(judged([shown] * 3)) == 1, "of a table"
     assert pairs_tested(judged([table(row("a", 50), row("b", 100))])) == 0
 
 
@@ -183,7 +184,8 @@ def shown_tables(draw: st.DrawFn) -> list[DeltaTable]:
         ]
         lower = draw(st.booleans())
         made.append(table(*rows, lower=lower, unit="s" if lower else "KB/s", category=category))
-    return judged(made, draw(st.sampled_from([0.0, 2.5, 10.0])))
+    margin, name = draw(st.sampled_from([0.0, 2.5, 10.0])), draw(st.sampled_from(["", FREENIX]))
+    return significance.judged(made, Rule(name, margin, margin))
 
 
 def written(tables: list[DeltaTable]) -> set[str]:
@@ -206,6 +208,12 @@ def written(tables: list[DeltaTable]) -> set[str]:
                         numbers.number(each.verdict.difference_percent, decimals)
                         for decimals in (2, 3, 5, 10)
                     }
+                # A sentence about the best says it of the best.
+                said = [
+                    f"{v.equivalence_percent or 0:g} {effect(v)} {wanted(v)}"
+                    for v in (each.verdict, each.verdict.turned())
+                ]
+                found |= set(NUMBER.findall(" ".join(said)))
                 for p in (each.verdict.p_value, each.verdict.p_holm):
                     found.add("" if p is None else probability(p))
         # Others of many that tie, and the counts of the summary.
@@ -227,16 +235,19 @@ def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -
 def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) -> None:
     for shown, finding in zip(tables, findings(tables), strict=True):
         best = [each for each in shown.rows if each.best]
-        claims = "; significant against" in finding.text
+        claims = "; significant against" in finding.text or (
+            "is first" in finding.text and ("% faster, " in finding.text)
+        )
         assert claims == (finding.status == "significant")
         if claims:
             others = [each for each in shown.rows if not each.best]
             assert len(best) == 1
             assert all(o.verdict and o.verdict.status == "significant" for o in others)
         if finding.status == "unknown":
-            assert "not known" in finding.text
+            assert "not known" in finding.text or "inconclusive" in finding.text
         if finding.status == "tie":
-            assert "ties with" in finding.text or "share the best score" in finding.text
+            words = ("ties with", "share the best score", "inconclusive")
+            assert any(word in finding.text for word in words)
         # The first is the one with the best score, by the numbers themselves.
         target = (min if shown.lower_is_better else max)(Decimal(str(r.score)) for r in shown.rows)
         assert {Decimal(str(each.score)) for each in best} == {target}

@@ -1,4 +1,7 @@
-"""What of the differences in delta tables is more than chance."""
+"""What of the differences in delta tables is more than chance, by the rule of FREENIX 2002.
+
+The other rules are in test_ratio_verdicts.py.
+"""
 
 import json
 from typing import Any
@@ -10,13 +13,19 @@ from django.test import Client
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import findings, uncertainty
+from fsbench_web.compare.tables import significance as subject
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import judged
+from fsbench_web.compare.tables.significance import Rule
 from fsbench_web.core.scoring.confidence import Interval, sample_interval
 from fsbench_web.core.scoring.deltas import delta_rows
+from fsbench_web.core.scoring.significance import FREENIX
 from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_run, make_score, make_series
+
+
+def judged(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[DeltaTable]:
+    return subject.judged(tables, Rule(FREENIX, margin_percent))
 
 
 def row(name: str, score: float, found: Interval | None = None, **more: Any) -> DeltaRow:
@@ -173,15 +182,19 @@ def test_a_single_contender_and_an_unranked_table_have_no_verdict() -> None:
         assert verdicts(each) == {}
 
 
-def test_all_tables_shown_are_tested_at_once() -> None:
-    close = table(row("a", 60, Interval(60, 12, 2)), row("b", 100, Interval(100, 12, 2)))
-    [alone] = judged([close])
-    many = judged([close] * 90)
+def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
+    close = [row("a", 60, Interval(60, 12, 2)), row("b", 100, Interval(100, 12, 2))]
+    [alone] = judged([table(*close)])
     assert verdicts(alone)["b"] == ("significant", ("a",))
-    assert {verdicts(each)["b"] for each in many} == {("tie", ("a",))}
-    assert many[0].rows[0].verdict is not None
-    assert many[0].rows[0].verdict.tested == 90
-    assert "90 pairs tested at once" in uncertainty.why(many[0].rows[0].verdict)
+    assert {verdicts(each)["b"] for each in judged([table(*close)] * 90)} == {
+        ("significant", ("a",))
+    }
+    more = [row(str(number), 95 + number / 100, around(95)) for number in range(90)]
+    [among] = judged([table(*close, *more)])
+    found = next(each.verdict for each in among.rows if each.contender == "a")
+    assert found is not None
+    assert (found.status, found.reasons, found.tested) == ("tie", ("holm",), 91)
+    assert "91 pairs tested at once" in uncertainty.why(found)
 
 
 def test_the_margin_is_that_of_the_comparison() -> None:
@@ -271,7 +284,7 @@ class TestPages:
     def test_the_page_says_tie_and_why(self, client: Client) -> None:
         measured("ext4", 100, around(100))
         measured("xfs", 95, around(95, 0.5))
-        html = client.get("/compare/").content.decode()
+        html = client.get("/compare/?rule=freenix").content.decode()
         assert "tie with xfs" in html
         assert "The means differ by 5.00%, less than the 10% of the rule." in html
         assert "ties with xfs: not significant" in html
@@ -284,11 +297,11 @@ class TestPages:
         assert "significant against it" in html
         assert "at least 2%" in html
 
-    def test_a_study_page_calls_a_tie_a_tie(self, client: Client) -> None:
-        measured("ext4", 100, around(100))
-        measured("xfs", 95, around(95, 0.5))
+    def test_a_study_page_calls_what_is_not_known_inconclusive(self, client: Client) -> None:
+        measured("ext4", 100, around(100, 9))
+        measured("xfs", 95, around(95, 9))
         overview = client.get("/studies/lab/").content.decode().split('id="findings"')[0]
-        assert "tie with xfs" in overview
+        assert "inconclusive against xfs" in overview
 
     def test_a_permalink_keeps_its_verdicts(self, admin_client: Client) -> None:
         measured("ext4", 100, around(100))

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from fsbench_web.compare.selection.spec import SORTS, ComparisonSpec
+from fsbench_web.compare.selection.settings import SORTS
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.sorting import in_order

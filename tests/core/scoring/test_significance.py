@@ -1,4 +1,3 @@
-import random
 from itertools import permutations
 from math import sqrt
 
@@ -16,9 +15,6 @@ from fsbench_web.core.scoring.significance import (
     compare,
     corrected,
     holm,
-    holm_among,
-    welch_p,
-    welch_p_values,
 )
 
 VALUES = st.lists(st.floats(min_value=1.0, max_value=1e6, allow_nan=False), min_size=2, max_size=12)
@@ -152,27 +148,18 @@ def test_many_tests_at_once_need_more_than_one_does() -> None:
     pair = compare(of(100.0, 101.0), of(60.0, 62.0), margin_percent=10.0, lower_is_better=False)
     assert pair.p_value is not None
     assert 0.0001 < pair.p_value < 0.01
-    alone = corrected([pair])
-    many = corrected([pair] * 100)
-    assert alone[0].status == SIGNIFICANT
-    assert (alone[0].p_holm, alone[0].tested) == (pair.p_value, 1)
-    assert {v.status for v in many} == {TIE}
-    assert many[0].reasons == ("holm",)
-    assert many[0].p_holm == pytest.approx(min(1.0, 100 * pair.p_value))
-
-
-def test_what_was_not_tested_does_not_count_in_the_correction() -> None:
-    pair = verdict(of(99.0, 100.0, 101.0), of(79.0, 80.0, 81.0))
-    found = corrected([significance.unknown("one_run"), pair, significance.unknown("published")])
-    assert [v.tested for v in found] == [None, 1, None]
-    assert [v.status for v in found] == ["unknown", SIGNIFICANT, "unknown"]
+    assert corrected(pair, pair.p_value, 1).status == SIGNIFICANT
+    [p_holm, *_] = holm([pair.p_value] * 100)
+    many = corrected(pair, p_holm, 100)
+    assert (many.status, many.reasons, many.tested) == (TIE, ("holm",), 100)
+    assert many.p_holm == pytest.approx(min(1.0, 100 * pair.p_value))
 
 
 def test_the_correction_never_makes_a_winner_of_a_tie() -> None:
     tie = verdict(Interval(100.0, 0.01, 9), Interval(95.0, 0.01, 9))
     assert tie.p_value is not None
     assert tie.p_value < 1e-9
-    assert corrected([tie])[0].status == TIE
+    assert corrected(tie, tie.p_value, 1).status == TIE
 
 
 @given(VALUES, VALUES, st.floats(min_value=0, max_value=100))
@@ -213,42 +200,3 @@ def test_samples_without_scatter_have_no_autocorrelation() -> None:
     assert found is not None
     assert (found.half_width, found.autocorrelation, found.follows) == (0.0, None, False)
     assert sample_interval([4.0]) is None
-
-
-def test_many_pairs_at_once_have_the_very_p_values_of_each() -> None:
-    """Of any size, without scatter, equal: page and file must not differ in the last bit."""
-    chance = random.Random(3)
-    scales = [10.0**power for power in range(-140, 141, 20)]
-    intervals = [
-        (
-            mean := chance.uniform(0.5, 2.0) * chance.choice(scales),
-            chance.choice([0.0, 1e-9, chance.random()]) * mean,
-            chance.choice([2, 3, 10, 500]),
-        )
-        for _ in range(300)
-    ]
-    intervals += [(100.0, 0.0, 3), (100.0, 0.0, 2), (100.0, 5.0, 3), (100.0, 5.0, 3)]
-    ahead = [chance.randrange(len(intervals)) for _ in range(2000)] + [300, 302]
-    behind = [chance.randrange(len(intervals)) for _ in range(2000)] + [301, 303]
-    each = [
-        welch_p(Interval(*intervals[a]), Interval(*intervals[b]))
-        for a, b in zip(ahead, behind, strict=True)
-    ]
-    assert welch_p_values(intervals, ahead, behind) == each
-    assert {0.0, 1.0} < set(each)
-    assert welch_p_values(intervals, [], []) == []
-
-
-def test_some_pairs_among_all_are_corrected_as_all_are() -> None:
-    chance = random.Random(4)
-    every = [chance.choice([0.0, 1e-300, 0.01, 0.01, 0.2, 1.0, chance.random()]) for _ in range(99)]
-    among = holm(every)
-    assert holm_among(every, every) == among
-    assert holm_among(every[10:20], every) == among[10:20]
-    assert holm_among([], every) == []
-    pair = verdict(of(199.0, 201.0), of(99.0, 101.0))
-    assert pair.p_value is not None
-    [alone] = corrected([pair])
-    [found] = corrected([pair], [pair.p_value, *[1.0] * 9_999])
-    assert (alone.tested, found.tested) == (1, 10_000)
-    assert found.p_holm == min(1.0, pair.p_value * 10_000)

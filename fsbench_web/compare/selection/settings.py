@@ -1,0 +1,43 @@
+"""What a setting of a comparison can be, and how its form says it: slug -> words."""
+
+from fsbench_web.compare.selection import properties
+from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
+from fsbench_web.core.scoring.significance import FREENIX
+
+CONTENDERS = properties.contenders()
+CELLS = {
+    "": "All cells",
+    "sound": "Sound cells: those with a quality flag left out",
+    "cached": "Cells of files that fit into the cache",
+    "uncached": "Cells of files that do not fit into the cache",
+}
+EMULATED = {
+    "": "Left out, unless there is nothing else",
+    "out": "Left out",
+    "with": "Shown with the others",
+    "only": "Shown alone",
+}
+UNITS = {
+    "": "As printed, or binary",
+    PRINTED: "As printed alone",
+    BINARY: "Binary: MiB/s",
+    DECIMAL: "Decimal: MB/s",
+}
+SORTS = {
+    "": "Worst first",
+    "best": "Best first",
+    "score": "Score, lowest first",
+    "-score": "Score, highest first",
+    "contender": "Contender, A to Z",
+    "-contender": "Contender, Z to A",
+    "change": "Change against the baseline, lowest first",
+    "-change": "Change against the baseline, highest first",
+    "runs": "Runs, fewest first",
+    "-runs": "Runs, most first",
+    "cells": "Cells, fewest first",
+    "-cells": "Cells, most first",
+}
+RULES = {
+    "": "Paired where runs share blocks, else unpaired",
+    FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
+}
