@@ -99,7 +99,13 @@ def _next_to(sizes: Whole, size: int) -> Mask:
 
 def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
     """The number of each value's cell, and how many values each cell has."""
-    order = np.lexsort((files, records))
+    least, most = int(files.min(initial=0)), int(files.max(initial=0))
+    span = most - least + 1
+    if max(int(records.max(initial=0)), -int(records.min(initial=0))) < 2**62 // span:
+        # One key of both: repeats come in the order of their cells, which this sort makes use of.
+        order = np.argsort(records * span + (files - least), kind="stable")
+    else:
+        order = np.lexsort((files, records))
     starts = np.ones(len(order), dtype=np.bool_)
     starts[1:] = (np.diff(records[order]) != 0) | (np.diff(files[order]) != 0)
     cell = np.empty(len(order), dtype=np.int64)

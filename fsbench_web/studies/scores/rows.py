@@ -18,6 +18,8 @@ from django.db import connection, models
 
 _AT_ONCE = 200
 """Objects in one visit: each is some hundred bytes of text, or a whole compressed file."""
+_LARGE_BYTES = 64 * 1024
+"""Bytes of more than that are sent as they are."""
 _MANY = 20
 """So many objects of one model are written by one statement: Django's own way of many."""
 
@@ -80,37 +82,70 @@ def _insert(rows: Sequence[models.Model]) -> None:
             models.Model.save(row, force_insert=True)
         return
     for start in range(0, len(rows), _AT_ONCE):
-        _insert_at_once(rows[start : start + _AT_ONCE])
+        some = [(row, *_written(row)) for row in rows[start : start + _AT_ONCE]]
+        large = [any(map(_is_large, values)) for _, _, values in some]
+        _insert_at_once([one for one, is_large in zip(some, large, strict=True) if not is_large])
+        for one, is_large in zip(some, large, strict=True):
+            if is_large:
+                _insert_as_bytes(*one)
 
 
-def _insert_at_once(rows: Sequence[models.Model]) -> None:
-    texts: list[str] = []
-    values: list[Any] = []
-    for row in rows:
-        text, fields = _insertion(type(row), row.pk is None)
-        for one in fields:
-            # As Django's own save: null in place of what was never written would lose it.
-            unkeyed = one.is_relation and getattr(row, one.attname) is None
-            if unkeyed and getattr(row, one.name, None) is not None:
-                raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
-        texts.append(text)
-        values += [one.get_db_prep_save(one.pre_save(row, True), connection) for one in fields]
+def _insert_at_once(rows: Sequence[tuple[models.Model, str, list[Any]]]) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("; ".join(texts), values)
-        for row in rows:
-            row.pk = cursor.fetchone()[0]
-            row._state.adding, row._state.db = False, connection.alias
+        if rows:
+            text = "; ".join(text for _, text, _ in rows)
+            cursor.execute(text, [value for *_, values in rows for value in values])
+        for row, *_ in rows:
+            _has_key(row, cursor.fetchone()[0])
             cursor.nextset()
+
+
+def _insert_as_bytes(row: models.Model, text: str, values: list[Any]) -> None:
+    """By itself, its values beside the statement: written into it bytes are twice as long, and
+    PostgreSQL reads them as text first (0.3 s for a file of 8 MB that is stored in 0.05 s so).
+    """
+    import psycopg  # not where SQLite is the database
+
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.execute(text, [_bare(value) for value in values])
+        found = cursor.fetchone()
+        assert found is not None
+        _has_key(row, found[0])
+
+
+def _bare(value: Any) -> Any:
+    """Bytes out of what Django wraps them in, which psycopg would send as text."""
+    from psycopg import Binary
+
+    return value.obj if isinstance(value, Binary) else value
+
+
+def _is_large(value: object) -> bool:
+    found = _bare(value)
+    return isinstance(found, bytes | memoryview) and len(found) > _LARGE_BYTES
+
+
+def _has_key(row: models.Model, key: Any) -> None:
+    row.pk = key
+    row._state.adding, row._state.db = False, connection.alias
+
+
+def _written(row: models.Model) -> tuple[str, list[Any]]:
+    """The statement that writes an object and gives its key, and the values in it."""
+    text, fields = _insertion(type(row), row.pk is None)
+    for one in fields:
+        # As Django's own save: null in place of what was never written would lose it.
+        unkeyed = one.is_relation and getattr(row, one.attname) is None
+        if unkeyed and getattr(row, one.name, None) is not None:
+            raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
+    return text, [one.get_db_prep_save(one.pre_save(row, True), connection) for one in fields]
 
 
 @cache
 def _insertion(
     model: type[models.Model], is_numbered: bool
 ) -> "tuple[str, list[models.Field[Any, Any]]]":
-    """The statement that writes one object and gives its key, and the fields that it is given.
-
-    ``is_numbered``: the database gives the key.
-    """
+    """The statement, and its fields. ``is_numbered``: the database gives the key."""
     meta, quote = model._meta, connection.ops.quote_name
     assert meta.pk is not None
     fields = [one for one in meta.local_concrete_fields if not (is_numbered and one is meta.pk)]

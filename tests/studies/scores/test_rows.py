@@ -130,3 +130,19 @@ def test_a_row_of_one_that_was_never_written_is_refused(run: Run) -> None:
     change = StateChange(run=unwritten, at=timezone.now(), state=RunState.DONE)
     with pytest.raises(ValueError, match="unsaved"):
         insert_together(change)
+
+
+def test_a_large_file_is_stored_as_it_is_among_small_rows(run: Run) -> None:
+    content = bytes(range(256)) * 1024
+    rows = [
+        AuditEntry(who="a", what="job submitted", thing="job 1"),
+        Artefact(run=run, name="large.csv", content_gzip=content, size_bytes=1, sha256="a" * 64),
+        Artefact(run=run, name="small.csv", content_gzip=b"\x00b", size_bytes=1, sha256="b" * 64),
+    ]
+    insert_together(*rows)
+    assert len({one.pk for one in rows[1:]}) == 2
+    kept = {one.pk: bytes(one.content_gzip) for one in Artefact.objects.filter(run=run)}
+    assert kept == {rows[1].pk: content, rows[2].pk: b"\x00b"}
+    assert AuditEntry.objects.filter(pk=rows[0].pk, thing="job 1").exists()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_together(Artefact(run=run, sha256=None, content_gzip=content, size_bytes=1))
