@@ -312,6 +312,12 @@ def _add_submit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workload", default="", help="see: fsbench list workloads")
     parser.add_argument("--parameter", action="append", metavar="KEY=VALUE", help="repeatable")
     parser.add_argument("--repeats", type=int, default=0, help="of each configuration (2)")
+    parser.add_argument(
+        "--best-within",
+        type=float,
+        metavar="HOURS",
+        help="instead of repeats: find the best of the configurations",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show it, and submit nothing")
     _add_confirmation(parser)
 

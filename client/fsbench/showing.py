@@ -111,6 +111,8 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         ("submitted (UTC)", terminal.when(job["created_at"])),
     ]
     _say_facts(f"Job {job['id']}", facts, f"{url}{job['links']['page']}")
+    if job.get("race"):
+        _show_race(job["race"])
     columns = [
         *(Column("run", RIGHT), Column("state"), Column("configuration", may_shrink=True)),
         *(Column("repeat", RIGHT), Column("again for", RIGHT)),
@@ -137,6 +139,40 @@ def _measured(run: Mapping[str, Any]) -> str:
     if run.get("date_is_of") == "file":
         return terminal.when(run["date"])
     return "not stated: its date is that of the import" if run.get("date_is_of") == "import" else ""
+
+
+def _show_race(race: Mapping[str, Any]) -> None:
+    """Who leads, who is out and why, and how it ended."""
+    hours = race["budget_s"] is not None
+    spent = terminal.duration(race["spent_s"]) if hours else str(race["spent_runs"])
+    budget = terminal.duration(race["budget_s"]) if hours else f"{race['budget_runs']} runs"
+    decides = f"{race['test']}, {race['category']}"
+    words = f"{race['phase']} after {terminal.counted(race['blocks'], 'block')}"
+    terminal.say("", f"Race by {terminal.clean(decides)}: {words}, {spent} of {budget} spent.")
+    if race["leader"] and not race["conclusion"]:
+        chance = f"the best of those left with a probability of {race['probability']:.0%}"
+        terminal.say(f"{terminal.clean(race['leader'])} leads: {chance}.")
+    if race["conclusion"]:
+        terminal.say(terminal.clean(race["conclusion"]))
+    columns = [
+        *(Column("configuration", may_shrink=True), Column("state"), Column("blocks", RIGHT)),
+        *(Column("to leader", RIGHT), Column("95%", RIGHT), Column("why", may_shrink=True)),
+    ]
+    rows = [
+        (
+            one["configuration"],
+            one["state"],
+            one["blocks"],
+            None if one["ratio"] is None else f"{one['ratio'] - 1:+.1%}",
+            None
+            if one["ratio_low"] is None
+            else f"{one['ratio_low'] - 1:+.1%} to {one['ratio_high'] - 1:+.1%}",
+            one["why"].replace("_", " "),
+        )
+        for one in race["contenders"]
+    ]
+    if rows:
+        terminal.say(terminal.table(columns, rows))
 
 
 def _place(one: Mapping[str, Any]) -> str:

@@ -54,12 +54,15 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
     """
     said = [
         name
-        for name in ("study", "lun", "worker", "filesystem", "scheduler", "workload", "parameter")
+        for name in (
+            *("study", "lun", "worker", "filesystem", "scheduler", "workload", "parameter"),
+            *("repeats", "best_within"),
+        )
         if getattr(options, name)
     ]
     if options.document:
-        if said or options.repeats:
-            named = ", ".join(f"--{name}" for name in said or ["repeats"])
+        if said:
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in said)
             raise ValueError(f"The document says it all: leave {named} out.")
         return sys.stdin.read() if options.document == "-" else _text_of(options.document)
     lacking = [name for name in ("study", "lun", "filesystem", "workload") if name not in said]
@@ -79,8 +82,16 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
         "configurations": [_configuration(text) for text in options.filesystem],
         **({"schedulers": options.scheduler} if options.scheduler else {}),
         "workloads": [workload],
-        "repeats": options.repeats or 2,
+        **_how_often(options),
     }
+
+
+def _how_often(options: argparse.Namespace) -> dict[str, Any]:
+    if options.best_within is None:
+        return {"repeats": options.repeats or 2}
+    if options.repeats:
+        raise ValueError("A race says itself how often what is repeated: leave --repeats out.")
+    return {"race": {"hours": options.best_within}}
 
 
 def _text_of(path: str) -> str:

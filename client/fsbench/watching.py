@@ -74,6 +74,8 @@ def follow_job(
         has_ended = counts["waiting"] == 0 and counts["running"] == 0
         ended = counts["done"] + counts["failed"] + counts["cancelled"]
         words = f"{ended} of {counts['total']} runs"
+        if leader := (job.get("race") or {}).get("leader"):
+            words += f", {terminal.clean(leader)} leads"
         if counts["failed"]:
             words += f", {counts['failed']} failed"
         left = "" if has_ended else _left(job["remaining_s"])
@@ -89,7 +91,12 @@ def follow_job(
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
                 terminal.say(f"run {run['id']} ({label}): {run['state']}")
-    return FINE if counts["done"] == counts["total"] else ENDED_BADLY
+    race = job.get("race")
+    if race and race["conclusion"] and not as_json:
+        terminal.say(terminal.clean(race["conclusion"]))
+    # Who failed is out of a race, and it goes on to its end.
+    is_over = race["phase"] == "ended" if race else counts["done"] == counts["total"]
+    return FINE if is_over else ENDED_BADLY
 
 
 def _left(seconds: float | None) -> str:

@@ -17,6 +17,8 @@ from fsbench_web.core.units import SUM
 
 PRINTED, BINARY, DECIMAL = "printed", "binary", "decimal"
 """How units are chosen by whoever reads; "": as printed where all agree, else binary."""
+ONE = Fraction(1)
+"""``Shown.times`` of what is not converted is this very object: it is asked of each number."""
 RATE, SIZE, TIME, OPERATIONS = "bytes a second", "bytes", "seconds", "operations a second"
 
 
@@ -138,12 +140,12 @@ class Shown:
     """
 
     unit: str
-    times: Fraction = Fraction(1)
+    times: Fraction = ONE
     is_unexplained: bool = False
 
     @property
     def is_converted(self) -> bool:
-        return self.times != 1
+        return self.times is not ONE
 
 
 Printed = tuple[str, str | None]
@@ -179,7 +181,8 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
         elif to is None:
             result[one] = Shown(one[0])
         else:
-            result[one] = Shown(to.removeprefix(_SI), found.factor / _factor(to))
+            times = found.factor / _factor(to)
+            result[one] = Shown(to.removeprefix(_SI), ONE if times == 1 else times)
     return result
 
 

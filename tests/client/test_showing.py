@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from tests.api.conftest import announced
 from tests.client.conftest import Command
 from tests.client.test_run import DOCUMENT
+from tests.studies.conftest import complete
 
 Measured = Callable[..., None]
 
@@ -49,12 +51,16 @@ def test_a_run_is_shown_with_a_score_of_each_test(fsbench: Command, run: Run) ->
     assert "state" in facts[0]
     assert any(line.split() == ["configuration", "ext4"] for line in facts)
     assert "raw output" in done.stdout
+    assert "not stated: its date is that of the import" in done.stdout
     (score,) = [line for line in facts if line.startswith("write ")]
     assert score.split()[1] == "overall"
     assert "\x1b" not in done.stdout
     whole = json.loads(fsbench("show", run.pk, "--json").stdout)
     assert (whole["id"], len(whole["scores"])) == (run.pk, 7)
     assert fsbench("show", 4711).returncode == 3
+    Run.objects.filter(pk=run.pk).update(measured_at=datetime(2005, 8, 9, 10, 12, tzinfo=UTC))
+    (dated,) = [line for line in fsbench("show", run.pk).stdout.splitlines() if "2005" in line]
+    assert dated.split()[:3] == ["measured", "(UTC)", "2005-08-09"]
 
 
 def test_a_job_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:
@@ -142,3 +148,24 @@ def test_raw_output_is_downloaded_byte_by_byte_into_a_folder_of_its_own(
     changed = fsbench("download", run.pk, "--artefact", first.pk, "-o", tmp_path / "new")
     assert (changed.returncode, "came changed" in changed.stderr) == (3, True)
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
+    announced("bench-1")
+    words = ("submit", "--study", "Race", "--lun", "lun0", "--workload", "iozone-small")
+    both = ("--filesystem", "ext4", "--filesystem", "xfs")
+    ours = (*words, *both, "--scheduler", "none", "--yes-erase", "lun0")
+    made = fsbench(*ours, "--best-within", 8)
+    assert made.returncode == 0, made.stderr
+    job = Run.objects.all()[0].job_id
+    speeds = {"ext4": 1000.0, "xfs": 800.0}
+    for run in Run.objects.order_by("pk"):
+        complete(run, speeds[run.series.configuration.filesystem])
+    shown = fsbench("show", "--job", job).stdout
+    assert "Race by write, total_average: confirming after 1 block, " in shown
+    assert " leads: the best of those left with a probability of 50%." in shown
+    (xfs,) = [line for line in shown.splitlines() if line.startswith("xfs") and "%" in line]
+    assert xfs.split()[1:4] == ["left", "1", "-20.0%"]
+    assert json.loads(fsbench("show", "--job", job, "--json").stdout)["race"]["budget_s"] == 28800
+    done = fsbench(*ours, "--best-within", 8, "--repeats", 3)
+    assert (done.returncode, "leave --repeats out" in done.stderr) == (2, True)

@@ -1,11 +1,14 @@
 """What KB and MB are is asked where neither unit nor tool says it, and never guessed."""
 
+import csv
 import io
 from collections.abc import Callable
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -143,6 +146,36 @@ def test_the_same_measurement_in_two_units_ties_with_itself(
     shown = client.get("/api/v1/deltas?test=write&category=maximum&units=decimal").json()
     [rates] = [{row["score"] for row in one["rows"]} for one in shown["tables"]]
     assert rates == {float(Decimal(best) * 1024 / 10**6)}
-    picture = client.get("/compare/pictures.csv?picture=profile&of=write&units=decimal")
-    assert picture.status_code == 200
-    assert "MB/s" in picture.content.decode().splitlines()[0]
+    # Every picture of both, in one unit: each is as fast as itself.
+    for kind in ("bars", "profile", "repeats", "matrix"):
+        text = client.get(f"/compare/pictures.csv?picture={kind}&of=write&in=maximum&units=decimal")
+        assert "MB/s" in text.content.decode().splitlines()[0], kind
+    [head, *cells] = csv.reader(
+        client.get("/compare/pictures.csv?picture=ratio&of=write").content.decode().splitlines()
+    )
+    assert "MiB/s" in head[2]
+    assert {one[head.index("Times as fast")] for one in cells} == {"1.0"}
+    Score.objects.filter(series__study__slug="first", test="write").delete()
+    Score.objects.filter(series__study__slug="second", test="read").delete()
+    both = client.get("/compare/pictures.csv?picture=stacked&of=write&in=maximum")
+    assert "MiB/s" in both.content.decode().splitlines()[0]
+    for page in ("/studies/first/?units=decimal", "/studies/first/report/?units=decimal"):
+        assert "MB/s from KB/s" in client.get(page).content.decode()
+
+
+def test_overall_scores_of_before_are_told_what_they_sum(sample: Sample) -> None:
+    overall = Score.selections.filter(category="overall")
+    data = b"test,record_size_kb,file_size_kb,value,unit\n" + b"".join(
+        b"write,%d,%d,%d,MiB/s\n" % (record, file, record + file)
+        for record in (4, 8, 16)
+        for file in (64, 128)
+    )
+    import_files([("t.csv", data)], study="Lab", **LABELS, user=None)
+    assert set(overall.values_list("unit", "summed_unit")) == {("score", "MiB/s")}
+    overall.update(summed_unit=None)
+    migration = import_module("fsbench_web.studies.migrations.0025_score_summed_unit")
+    migration.say_what_is_summed(apps, None)
+    assert set(Score.objects.values_list("unit", "summed_unit")) == {
+        ("MiB/s", None),
+        ("score", "MiB/s"),
+    }

@@ -178,7 +178,10 @@ def test_another_ones_run_is_not_added_to(
     do(sweep[:1], user=ada)
     result = do(sweep[1:2], user=bob)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
-    assert any("lacks" in one["message"] for one in result.warnings)
+    assert [one["message"].partition(" of ")[0] for one in result.warnings] == [
+        *("Repeat 2", "1"),
+    ]
+    assert "1 of the stored repeats of ext4 lack some values too" in result.warnings[1]["message"]
     [first] = do(sweep[2:3], user=ada).runs
     assert first == Run.objects.get(repeat=1).pk
 

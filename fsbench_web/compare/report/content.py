@@ -20,6 +20,7 @@ from fsbench_web.compare.report.recorded import Method
 from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.conversion import BINARY
 from fsbench_web.studies.models import Study
 
 MADE = "Report made"
@@ -35,6 +36,7 @@ def report_of(
     address: str,
     by: str,
     made_at: datetime,
+    units: str = "",
     emulated: str = "",
     left_out: str = "",
 ) -> Report:
@@ -49,13 +51,17 @@ def report_of(
         return f"#{places[id(table)]}"
 
     said = findings.collected(tables, place)
-    query = urlencode([("study", study.slug), *([("by", by)] if by != "filesystem" else [])])
+    pairs = [("study", study.slug), *([("by", by)] if by != "filesystem" else [])]
+    if not units and any(table.has_printed_units for table in tables):
+        units = BINARY  # the API answers as printed, unless it is asked
+    query = urlencode(pairs)
+    in_units = urlencode([*pairs, *([("units", units)] if units else [])])
     blocks: list[Block] = [
         *summary(study, tables, said, place, site),
         *(prose(sentence) for sentence in (left_out, emulated) if sentence),
         *methodology(study, method),
         *analysis(study, tables, place, site),
-        *appendices.tables_of(tables, places, f"{site}api/v1/deltas.csv?{query}"),
+        *appendices.tables_of(tables, places, f"{site}api/v1/deltas.csv?{in_units}"),
         *appendices.commands_of(study, method, site, query),
     ]
     people = ", ".join(part for part in (study.authors, study.organisation) if part)

@@ -13,7 +13,7 @@ from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
 from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.platform import limits
@@ -24,7 +24,9 @@ from fsbench_web.studies.models import Study
 @require_safe
 @requires(Action.READ)
 def html(request: HttpRequest, slug: str) -> HttpResponse:
-    """The report as a page that prints as it is. ``?by=`` says what its tables rank."""
+    """The report as a page that prints as it is. ``?by=`` says what its tables rank, ``units=`` in
+    what.
+    """
     study = _study(slug)
     return render(
         request,
@@ -63,7 +65,7 @@ def _report(request: HttpRequest, study: Study) -> Report:
     )
     if by not in CONTENDERS:
         by = "filesystem"
-    spec = ComparisonSpec(studies=(study.slug,), by=by)
+    spec = ComparisonSpec(studies=(study.slug,), by=by, units=units_of(request.GET))
     limited = bounds.Bounded(spec)
     if not study.is_published:
         limited = bounds.by_rows(limited, room=limits.REPORT)
@@ -75,6 +77,7 @@ def _report(request: HttpRequest, study: Study) -> Report:
         site=request.build_absolute_uri("/"),
         address=request.build_absolute_uri(reverse("report", args=[study.slug])),
         by=by,
+        units=spec.units,
         emulated=emulated.sentence if emulated and emulated.left_out else "",
         left_out=_left_out(request, limited),
         made_at=timezone.localtime(),

@@ -18,10 +18,10 @@ EMULATED = {
     "only": "Shown alone",
 }
 UNITS = {
-    "": "As printed where all agree, else binary",
-    PRINTED: "As printed",
-    BINARY: "Binary: MiB/s, of 1,048,576 bytes",
-    DECIMAL: "Decimal: MB/s, of 1,000,000 bytes",
+    "": "As printed, or binary",
+    PRINTED: "As printed alone",
+    BINARY: "Binary: MiB/s",
+    DECIMAL: "Decimal: MB/s",
 }
 SORTS = {
     "": "Worst first",

@@ -291,6 +291,12 @@ EVERYTHING = ComparisonSpec()
 """The comparison of all there is, of which addresses only say how they differ."""
 
 
+def units_of(query: QueryDict) -> str:
+    """The units that the address of a study, its report or a line over time asks for."""
+    asked = query.get("units", "")
+    return asked if asked in UNITS else ""
+
+
 def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:
     """What is given once: values by name, what is left out being left out, and problems."""
     values: dict[str, Any] = {}

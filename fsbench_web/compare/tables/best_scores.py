@@ -93,7 +93,7 @@ class _Configurations:
     ) -> list[tuple[TableKey, list[Contender]]]:
         """The contenders of each table."""
         tables = by_table(
-            rows, lambda row: (row.test, row.category, (row.printed_unit, tool_of(row))), units
+            rows, lambda row: (row.test, row.category, row.printed_unit, tool_of(row)), units
         )
         return [(key, each_configuration(kept, self.names)) for key, kept in tables]
 
@@ -227,10 +227,9 @@ def _ranked(
         ]
         for score in found
     }
+    tools = {one.series_id: tool_of(series[one.series_id]) for one in found}
     tables = by_table(
-        found,
-        lambda one: (one.test, one.category, (one.unit, tool_of(series[one.series_id]))),
-        units,
+        found, lambda one: (one.test, one.category, one.unit, tools[one.series_id]), units
     )
     return [
         (key, best_of_each(scores, values, series, bool(direction(key.unit))))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from fsbench_web.compare.selection.properties import Value as PropertyValue
 from fsbench_web.compare.selection.properties import slug_of
 from fsbench_web.compare.tables.shown_units import Placed
-from fsbench_web.core.conversion import exact
+from fsbench_web.core.conversion import ONE, exact
 from fsbench_web.core.scoring.deltas import Value
 from fsbench_web.studies.scores.best_score_query import Candidate
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts
@@ -25,12 +25,12 @@ class Contender:
     label: str
     row: ScoreRow
     configurations: int
-    times: Fraction = Fraction(1)
+    times: Fraction = ONE
 
     @property
     def exact(self) -> Value:
         """Its score in the unit of its table, exactly."""
-        return self.row.value if self.times == 1 else exact(self.row.value) * self.times
+        return self.row.value if self.times is ONE else exact(self.row.value) * self.times
 
 
 def each_configuration(
@@ -52,7 +52,7 @@ class Best:
 
     value: PropertyValue
     score: Candidate
-    times: Fraction = Fraction(1)
+    times: Fraction = ONE
     has_several_units: bool = False
 
 
@@ -69,7 +69,7 @@ def best_of_each(
     """
     sign = 1 if lower_is_better else -1
     placed = list(scores)
-    is_converted = any(times != 1 for _, times in placed)
+    is_converted = any(times is not ONE for _, times in placed)
     members: dict[str, list[_Member]] = defaultdict(list)
     for score, times in placed:
         # The order of floats is that of the decimals that people see.

@@ -21,7 +21,7 @@ from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
 from fsbench_web.compare.tables.significance import Rule, judged
-from fsbench_web.core.conversion import is_open
+from fsbench_web.core.conversion import ONE, is_open
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
@@ -287,7 +287,7 @@ def _row(
     run_ids: tuple[int, ...],
     score: float,
 ) -> DeltaRow:
-    row, is_converted = contender.row, contender.times != 1
+    row, is_converted = contender.row, contender.times is not ONE
     interval, half_width, repeats = row.interval, row.half_width, row.repeat_scores
     if is_converted:
         scale = float(contender.times)

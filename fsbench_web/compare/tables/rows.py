@@ -214,9 +214,12 @@ class DeltaTable:
 
     @property
     def unit_remark(self) -> str:
-        """What stands behind its unit: what a sum is of, that nobody knows what KB are; or ""."""
+        """What stands behind its unit: what a sum is of, what was converted, what nobody knows."""
         summed = f" in {self.summed_unit}" if self.summed_unit else ""
-        return f"{summed} as printed, of 1,000 or 1,024" if self.is_unexplained else summed
+        if self.is_unexplained:
+            return f"{summed} as printed, of 1,000 or 1,024"
+        printed = sorted({row.printed_unit for row in self.rows if row.printed_unit is not None})
+        return f"{summed} from {' and '.join(printed)}" if printed else summed
 
     @cached_property
     def has_printed_units(self) -> bool:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from itertools import repeat
 from typing import NamedTuple, TypeVar
 
 from fsbench_web.core.conversion import Printed, Shown, shown_units
@@ -41,24 +42,25 @@ def tool_of(facts: SeriesFacts) -> str:
 
 
 def by_table(
-    scores: Iterable[_Score], name_of: Callable[[_Score], tuple[str, str, Printed]], system: str
+    scores: Iterable[_Score], name_of: Callable[[_Score], tuple[str, str, str, str]], system: str
 ) -> list[tuple[TableKey, list[Placed[_Score]]]]:
     """The scores of each table, tables in the paper's order.
 
-    ``name_of`` says test, category and unit of a score, ``system`` how units are chosen
+    ``name_of`` says test, category, unit and tool of a score, ``system`` how units are chosen
     (``ComparisonSpec.units``).
     """
+    named: dict[tuple[str, str, str, str], list[_Score]] = defaultdict(list)
+    for score in scores:  # there are thousands: as little as can be is done with each
+        named[name_of(score)].append(score)
     found: dict[tuple[str, str], dict[Printed, list[_Score]]] = defaultdict(dict)
-    for score in scores:
-        test, category, printed = name_of(score)
-        found[test, category].setdefault(printed, []).append(score)
+    for (test, category, unit, tool), of_name in named.items():
+        found[test, category][unit, tool] = of_name
     tables: dict[TableKey, list[Placed[_Score]]] = {}
     for (test, category), of_units in found.items():
         shown = shown_units(of_units.keys(), system)
         for printed, some in of_units.items():
             key = _key(test, category, printed, shown)
-            times = shown[printed].times
-            tables.setdefault(key, []).extend((score, times) for score in some)
+            tables.setdefault(key, []).extend(zip(some, repeat(shown[printed].times)))
     return sorted(
         tables.items(),
         key=lambda item: (

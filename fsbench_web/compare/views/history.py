@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.selection.settings import UNITS
-from fsbench_web.compare.selection.spec import LONGEST_VALUE
+from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Run, Series, Study
@@ -39,8 +39,7 @@ def page(request: HttpRequest) -> HttpResponse:
     along = request.GET.get("along", "")
     along = along if along in lines.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
-    units = request.GET.get("units", "")
-    units = units if units in UNITS else ""
+    units = units_of(request.GET)
     shown = (
         lines.history(series, test, category, along, margin, units=units)
         if test

@@ -17,7 +17,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
@@ -104,7 +104,7 @@ class TestGroup:
 @require_safe
 @requires(Action.READ)
 def study(request: HttpRequest, slug: str) -> HttpResponse:
-    """A study, published or measured. ``?by=`` says what its tables rank
+    """A study, published or measured. ``?by=`` says what its tables rank, ``units=`` in what
     (compare.selection.spec).
     """
     found = Study.objects.filter(slug=slug).first()
@@ -118,7 +118,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if request.headers.get("HX-Request") == "true" and not found.is_published:
         context = {"study": found, "by": by, "progress": progress_of(found, request)}
         return render(request, "studies/study_progress.html", context)
-    limited = bounds.Bounded(ComparisonSpec(studies=(slug,), by=by))
+    limited = bounds.Bounded(ComparisonSpec(studies=(slug,), by=by, units=units_of(request.GET)))
     if not found.is_published:
         limited = _limited(limited.spec, request.GET)
     tables, emulated = tables_and_notice(limited.spec)

@@ -11,6 +11,8 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
+from fsbench_web.core.conversion import RATE, meaning
+
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
@@ -42,7 +44,6 @@ IOZONE_TESTS = frozenset(
 )
 _BUFFERED_TESTS = frozenset({"fwrite", "refwrite", "fread", "refread"})
 _ONE_OF_SEVERAL = re.compile(r"_(min|max|avg)$")
-_KB_S = {"KB/s", "KiB/s"}
 _WORKERS = re.compile(r"(?:^|,)(?:threads|processes)=([0-9]{1,9})")
 
 
@@ -71,8 +72,8 @@ def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numb
         workers = float(found[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         operations = np.where(records > 0, files / records, np.nan)
-        if unit in _KB_S:
-            took = workers * files / values
+        if (times := _kb_s(unit)) is not None:
+            took = workers * files / (values * times)
         elif unit == "ops/s":
             took = workers * operations / values
         elif unit == "µs":
@@ -98,8 +99,8 @@ def rates_kb_s(unit: str, records: Numbers, values: Numbers) -> Numbers:
     Operations count as one record each. Values in µs are of one process.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        if unit in _KB_S:
-            found = values
+        if (times := _kb_s(unit)) is not None:
+            found = values * times
         elif unit == "ops/s":
             found = np.where(records > 0, values * records, np.nan)
         elif unit == "µs":
@@ -107,6 +108,14 @@ def rates_kb_s(unit: str, records: Numbers, values: Numbers) -> Numbers:
         else:
             found = np.full(len(values), np.nan)
     return np.where(_measured(values), found, np.nan)
+
+
+def _kb_s(unit: str) -> float | None:
+    """How many KB/s of 1024 bytes are one of a rate of data; KB/s are always taken for these."""
+    if unit == "KB/s":
+        return 1.0
+    found = meaning(unit)
+    return float(found.factor / 1024) if found is not None and found.dimension == RATE else None
 
 
 def above_device(rates: Numbers, limit_kb_s: float) -> Mask:

@@ -219,10 +219,12 @@ class Numbering:
             if measured is None or len(measured) < 2:
                 continue
             files = {one.repeat: one.placed.source.path for one in reversed(some)}
-            unequal = measured.unequal
+            unequal = [repeat for repeat in measured.unequal if repeat in files]
             for repeat in unequal[:_MOST_NAMED]:
                 message = f"Repeat {repeat} of {label} lacks {measured.lacks(repeat)}."
-                yield _note(message, files.get(repeat))
+                yield _note(message, files[repeat])
+            if others := len(measured.unequal) - len(unequal):
+                yield _note(f"{others:,} of the stored repeats of {label} lack some values too.")
             if (more := len(unequal) - _MOST_NAMED) > 0:
                 yield _note(f"And {more:,} more repeats of {label} lack some.")
             silent = next((one for one in some if one.placed.says_no_settings), None)

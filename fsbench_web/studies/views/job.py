@@ -18,7 +18,7 @@ from fsbench_web.figures.drift import reference_drift
 from fsbench_web.studies.jobs import listing
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.models import Job, Run, RunState
-from fsbench_web.studies.runs import authority, control
+from fsbench_web.studies.runs import authority, control, races
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.listing import listed_runs
 from fsbench_web.studies.runs.queue import IN_TURN
@@ -83,6 +83,7 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
     context |= {
         "steering": rights.decide(request.user, rights.Action.STEER, job),
         "document": job.document,
+        "race": races.report_of(job),
         "drift": drift,
         "drift_figure": _drift_figure(drift),
         "again": again,

@@ -9,6 +9,7 @@ from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
 from fsbench_web.studies.jobs import estimates, planned_runs, submitting
+from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
@@ -52,6 +53,7 @@ def review_context(
         "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
         "until": spec.until,
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
+        "race_words": race_checks.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
         "preparation": spec.preparation.words(),
         "is_random": spec.order == RANDOM,
         "job": spec,

@@ -24,10 +24,12 @@ from fsbench_web.catalog.workers.machines import (
     GuestAbility,
     GuestKernel,
 )
+from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.paired import LEAST_BLOCKS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import by_field
@@ -166,6 +168,9 @@ _LIMITS = {
     "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
     "maximum_repeats": MAXIMUM_REPEATS,
     "most_repeats": MOST_REPEATS,
+    "categories": tuple(CATEGORIES.values()),
+    "least_hours": race_checks.LEAST_HOURS,
+    "most_hours": race_checks.MOST_HOURS,
     "maximum_fill": MAXIMUM_FILL_PERCENT,
     "maximum_seed": MAXIMUM_SEED,
     "most_run_again": MOST_RUN_AGAIN,
@@ -237,6 +242,7 @@ def _choices(
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
         "papers": by_paper(presets),
+        "race_tests": race_checks.tests_of(form.workloads[:1]),
         "missing": list(dict.fromkeys(ticked)),
         "setup": availability.setup(lun.worker) if lun else None,
         "nothing": possible_runs.nothing(form, cards, lun, problems) if is_new else "",

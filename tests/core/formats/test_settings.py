@@ -180,3 +180,15 @@ def test_other_settings_below_each_other_are_refused(
     assert changed != data
     with pytest.raises(UnreadableFile, match="measured again with other settings"):
         parse("x", data + b"\n" + changed)
+
+
+def test_a_suite_of_which_one_profile_failed_is_the_same_workload(sample: Sample) -> None:
+    data = sample("phoronix-composite")
+    assert modes(data) == set()
+    assert ("Profiles", "pts/fio-1.15.0, pts/fs-mark-1.0.3, pts/sqlite-2.1.0") in parse(
+        "x", data
+    ).facts
+    without = data.replace(b"<Scale>Seconds</Scale>", b"<Scale>Score</Scale>")
+    assert without != data
+    assert modes(without) == set()
+    assert modes(sample("phoronix-pgbench")) == {"pts/pgbench-1.15.0"}

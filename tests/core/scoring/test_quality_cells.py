@@ -65,6 +65,14 @@ def test_what_has_no_size_or_another_unit_is_not_judged() -> None:
     assert not limited(9e9, file_kb=-1)
     assert not limited(9e9, record_kb=-1, unit="ops/s")
     assert not limited(1e-9, unit="s")
+    assert not limited(1e9, unit="MB/s")  # of 1,000 or 1,024, nobody knows
+
+
+@pytest.mark.parametrize(("unit", "kb"), [("KiB/s", 1), ("MiB/s", 1024), ("SI MB/s", 976.5625)])
+def test_rates_in_other_units_are_judged_alike(unit: str, kb: float) -> None:
+    assert limited(640_001 / kb, unit=unit)
+    assert not limited(639_999 / kb, unit=unit)
+    assert cells.rates_kb_s(unit, column(4), column(2))[0] == 2 * kb
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])

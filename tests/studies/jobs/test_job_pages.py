@@ -340,7 +340,7 @@ class TestPage:
         for run in job.runs.order_by("id")[:6]:
             complete(run)
         # Four of them ask whether who submitted what waits still may.
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(16):
             client.get(f"/jobs/{job.pk}/")
         with django_assert_num_queries(3):
             client.get("/jobs/")

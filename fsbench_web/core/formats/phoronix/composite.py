@@ -92,7 +92,11 @@ def parse(lines: list[str]) -> ParsedResult:
     tests = TestNames()
     for one in document.results:
         _keep(found, one, places, tests)
-    result.modes = tuple(sorted(result.modes))
+    if result.modes:
+        result.facts.append(("Profiles", ", ".join(sorted(result.modes))[:200]))
+    if len({_VERSIONED.sub("", profile) for profile in result.modes}) > 1:
+        # Of a suite one that failed is missing, and the rest is a repeat all the same.
+        result.modes = ()
     if len(names) == 1:
         result.facts.append(("System", shown(names.pop(), 200).strip('"')))
     found.finish("The file holds no result that is a rate or a time.", 1)

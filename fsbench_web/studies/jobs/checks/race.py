@@ -1,12 +1,15 @@
 """What is wrong with a race, and which of a workload's numbers may decide it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from fsbench_web.catalog.workloads.own_workloads import preset_of
+from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import racing
 from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
 from fsbench_web.core.scoring.testnames import at_load, place
-from fsbench_web.core.workloads import Workload
+from fsbench_web.core.workloads import ParameterError, Workload
 from fsbench_web.studies.jobs.spec import JobSpec, Problems, RaceSpec
+from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
 
 OVERALL = "overall"
@@ -38,6 +41,18 @@ def measures(workload: Workload) -> list[Measure]:
     )
 
 
+def tests_of(names: Iterable[str]) -> list[str]:
+    """The tests of these presets, the main one of each first; what cannot be read has none."""
+    found: list[str] = []
+    for name in names:
+        try:
+            preset = preset_of(name)
+            found += [test for test, _ in measures(preset.workload())] if preset else []
+        except ParameterError:
+            continue
+    return list(dict.fromkeys(found))
+
+
 def measure_of(race: RaceSpec, workload: Workload) -> Measure:
     """The one that decides. The race has been checked."""
     known = measures(workload)
@@ -47,6 +62,15 @@ def measure_of(race: RaceSpec, workload: Workload) -> Measure:
         if race.test in ("", test) and race.category in ("", slug)
     ]
     return chosen[0] if chosen else (race.test, race.category or MEAN)
+
+
+def in_words(race: RaceSpec, workload: Workload) -> str:
+    """What is asked for, of a race that has been checked."""
+    within = duration(race.hours * 3600) if race.hours is not None else f"{race.runs} runs"
+    return (
+        f"within {within}, or until it is known, by {words.measure(*measure_of(race, workload))}; "
+        f"less than {race.margin_percent:g}% is no difference"
+    )
 
 
 def check(spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Problems) -> None:

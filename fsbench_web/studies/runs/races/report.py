@@ -4,27 +4,37 @@ from dataclasses import dataclass
 from math import isfinite
 
 from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, INCONCLUSIVE
 from fsbench_web.core.scoring.racing import ENDED, Place
 from fsbench_web.studies.models import Job, Race
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
 
-LEADING, LEFT, OUT, HELD, STOPPED = "leading", "left", "out", "held", "stopped"
+LEADING, LEFT, OUT, BEST = "leading", "left", "out", "best"
+HELD, STOPPED = "held", "stopped"
 
 
 @dataclass(frozen=True)
 class Row:
     """A contender: ``state`` is leading, left, or out (``why``, in words ``reason``, after
-    ``blocks`` blocks). ``place`` is how it stands against the leader.
+    ``blocks`` blocks), ``word`` what a page says of it. ``place`` is how it stands against the
+    leader.
     """
 
     series_id: int
     label: str
     state: str
+    word: str
     place: Place
     blocks: int
     why: str = ""
     reason: str = ""
+
+    @property
+    def badge(self) -> str:
+        """How its state is shown."""
+        shown = {BEST: "is-best", EQUIVALENT: "is-best", LEADING: "is-running", OUT: "is-cancelled"}
+        return shown.get(self.word, "is-queued")
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -58,8 +68,34 @@ class RaceReport:
     blocks: int
 
     @property
+    def badge(self) -> str:
+        """How its phase is shown."""
+        return {ENDED: "is-done", HELD: "is-warn", STOPPED: "is-cancelled"}.get(
+            self.phase, "is-running"
+        )
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it ended with an answer."""
+        return self.phase == ENDED and self.of_race.status != INCONCLUSIVE
+
+    @property
+    def share(self) -> float:
+        """Of the budget that is spent, 0 to 1; all of it once it ended."""
+        if self.race.ended_at is not None:
+            return 1.0
+        spent, budget = self.stands.spent_s, float(self.race.budget_s or 0)
+        if self.race.budget_runs is not None:
+            spent, budget = self.stands.runs, self.race.budget_runs
+        return min(1.0, spent / budget)
+
+    @property
+    def probability_words(self) -> str:
+        return words.probability(self.stands)
+
+    @property
     def measure(self) -> str:
-        return words.measure(self.race)
+        return words.measure(self.race.test, self.race.category)
 
     @property
     def budget(self) -> str:
@@ -109,6 +145,7 @@ def report_of(job: Job) -> RaceReport | None:
                 int(name),
                 labels.get(name, name),
                 state,
+                _word(state, of_race.status if phase == ENDED else ""),
                 places[name],
                 out.blocks if out else len(stands.speeds),
                 out.why if out else "",
@@ -127,6 +164,17 @@ def report_of(job: Job) -> RaceReport | None:
         stands.probability if leader else 0.0,
         len(stands.speeds),
     )
+
+
+def _word(state: str, status: str) -> str:
+    """Best and equivalent belong to a verdict: a leader without one leads."""
+    if state == OUT:
+        return OUT
+    if status == EQUIVALENT:
+        return EQUIVALENT
+    if state == LEADING:
+        return BEST if status == FASTER else LEADING
+    return "still in"
 
 
 def _speed(row: Row) -> float:

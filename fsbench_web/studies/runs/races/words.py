@@ -10,10 +10,9 @@ from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 
 
-def measure(race: Race) -> str:
+def measure(test: str, category: str) -> str:
     """What decides: "write, total average"."""
-    label = categories.in_sentence(categories.label(race.category))
-    return f"{testnames.in_sentence(race.test)}, {label}"
+    return f"{testnames.in_sentence(test)}, {categories.in_sentence(categories.label(category))}"
 
 
 def conclusion(stands: Standing) -> str:
@@ -35,7 +34,9 @@ def leading(stands: Standing) -> str:
 
 def faster(ratio: float) -> str:
     """A ratio of speeds: "6.1% faster", "0.4% slower"."""
-    return f"{abs(100 * (ratio - 1)):.2g}% {'faster' if ratio >= 1 else 'slower'}"
+    percent = abs(100 * (ratio - 1))
+    shown = f"{percent:,.0f}" if percent >= 10 else f"{percent:.1f}"
+    return f"{shown}% {'faster' if ratio >= 1 else 'slower'}"
 
 
 def span(low: float, high: float) -> str:
@@ -66,13 +67,13 @@ def _result(stands: Standing) -> str:
     labels = labels_of(race)
     every = len(race.contenders)
     workload = Series.objects.values_list("workload__title", flat=True).get(pk=race.contenders[0])
-    what = f"{every} configurations for {workload} by {measure(race)}"
+    what = f"{every} configurations for {workload} by {measure(race.test, race.category)}"
     if not of_race.leader:
         return f"None of {what} could be measured."
     leader = labels[of_race.leader]
     if len(of_race.left) < FINALISTS:
         return f"{leader} is the only one of {what} that did not fail."
-    sure = f"it is the best of those left with a probability of {_probability(stands)}"
+    sure = f"it is the best of those left with a probability of {probability(stands)}"
     if of_race.ratio is None or of_race.low is None or of_race.high is None:
         return (
             f"{leader} leads {what}, inconclusive: the budget held no blocks of two finalists "
@@ -113,13 +114,14 @@ def _taken(stands: Standing) -> str:
     return f"{said}; everything in each of its {blocks} blocks would have taken {whole}."
 
 
-def _probability(stands: Standing) -> str:
+def probability(stands: Standing) -> str:
+    """That the leader is the best of those left, as it is said: "87%"."""
     share = stands.probability
     return "over 99%" if share > 0.99 else f"{100 * share:.0f}%"
 
 
 def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):.1f}".replace("-", "\u2212")
+    return f"{100 * (ratio - 1):,.1f}"
 
 
 def _counted(count: int, noun: str) -> str:

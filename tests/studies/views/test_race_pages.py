@@ -1,0 +1,102 @@
+"""A race on its pages: asked for in the form, reviewed, followed, and quoted afterwards."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import Run
+from tests.studies.runs.test_races import (
+    THREE,
+    fail,
+    measure,
+    race,
+    run_to_its_end,
+    waiting,
+)
+from tests.studies.runs.test_races import submitted as submitted
+
+ASKED = "fs=ext4.1&fs=xfs.1&workload=iozone-small&scheduler=none&repeat_by=race&new_study=x"
+
+
+def part(client: Client, job_id: int | None) -> str:
+    html = client.get(f"/jobs/{job_id}/", headers={"HX-Request": "true"}).content.decode()
+    return " ".join(html.split('id="job-race"')[1].split('id="job-progress"')[0].split())
+
+
+def test_it_shows_who_leads_and_who_is_out(
+    submitted: Callable[..., list[Run]], client: Client
+) -> None:
+    runs = submitted(hours=8)
+    job = runs[0].job_id
+    assert "Nobody leads yet" in part(client, job)
+    for _ in range(2):
+        fail(next(run for run in waiting() if run.series == runs[2].series))
+        for run in waiting():
+            if run.series != runs[2].series:
+                measure(run)
+    html = part(client, job)
+    assert '<strong class="mono">ext4_noop</strong> leads, inconclusive yet' in html
+    assert "It failed 2 times in one block. The last was run" in html
+    assert "8 h: " in html
+    assert "the best of those left with a probability of over 99%" in html
+    assert "Time left of this block" in client.get(f"/jobs/{job}/").content.decode()
+
+
+def test_it_ends_with_a_sentence_and_a_word(
+    submitted: Callable[..., list[Run]], client: Client
+) -> None:
+    runs = submitted(THREE[:2], runs=40)
+    run_to_its_end()
+    html = part(client, runs[0].job_id)
+    assert f'<p id="race-conclusion">{race().conclusion}</p>' in html
+    assert '<span class="badge is-best">best</span>' in html
+    assert "data-live-every" not in html
+    assert "<progress" not in html
+
+
+def test_one_that_waits_for_somebody_says_so(
+    submitted: Callable[..., list[Run]], client: Client
+) -> None:
+    runs = submitted()
+    for run in runs:
+        fail(run, Cause.REFUSED)
+    assert "It waits for somebody." in part(client, runs[0].job_id)
+
+
+def test_jobs_without_one_have_no_part_of_it(runs: list[Run], client: Client) -> None:
+    assert 'id="job-race"' not in client.get(f"/jobs/{runs[0].job_id}/").content.decode()
+
+
+def test_the_review_says_what_is_asked_for(client: Client, ann: User, disk: Lun) -> None:
+    client.force_login(ann)
+    html = client.get(f"/runs/new/review/?lun={disk.pk}&{ASKED}&race_hours=8").content.decode()
+    assert "<h1>The best of 2 on disk1</h1>" in html
+    assert "a race of at most 2000 runs" in html
+    assert (
+        "within 8 h, or until it is known, by write, total average; less than 2% is no difference"
+    ) in html
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("race_hours=x", "is not a number: say how many hours the race may take"),
+        ("race_hours=", "is not a number: say how many hours the race may take"),
+        ("race_hours=0", "A race takes 0.05 to 240 hours, not 0."),
+        ("race_hours=8&race_margin=x", "say how many percent are no difference"),
+        ("race_hours=8&race_test=wrote", "choose one of the tests write, rewrite"),
+    ],
+)
+def test_the_form_says_what_is_wrong(
+    client: Client, ann: User, disk: Lun, query: str, said: str
+) -> None:
+    client.force_login(ann)
+    response = client.get(f"/runs/new/review/?lun={disk.pk}&{ASKED}&{query}")
+    assert response.status_code == 422
+    html = response.content.decode()
+    assert said in html.split('id="repeat-race"')[1].split("</fieldset>")[0]
+    assert '<option value="random_write">Random write</option>' in html
