@@ -158,6 +158,7 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
                 Run(
                     series=row,
                     repeat=repeat,
+                    block=f"block {repeat}",
                     origin=Run.Origin.MEASURED,
                     state=RunState.DONE,
                     progress=1,
@@ -255,6 +256,9 @@ def _copy(series: list[tuple[int, int, float]], copies: list[Copy]) -> None:
                     "jsonb_array_length(r.run_ids) THEN jsonb_path_query_array(r.run_ids, "
                     "('$[0 to ' || jsonb_array_length(t.run_ids) - 1 || ']')::jsonpath) "
                     "ELSE r.run_ids END",
+                    "repeat_scores": "(SELECT jsonb_agg(jsonb_build_array(of_run -> 0, "
+                    "(of_run ->> 1)::float8 * r.f) ORDER BY place) FROM "
+                    "jsonb_array_elements(t.repeat_scores) WITH ORDINALITY AS a (of_run, place))",
                 },
                 "of_scored r",
                 "t.series_id",

@@ -32,7 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--database",
         action="store_true",
-        help="run only the tests that use the database, without Docker, Chromium and root",
+        help="run only the tests that use the database, without Docker, Chromium and root; of a "
+        "parametrized one not the variants after the first that --after-database runs",
     )
     parser.addoption(
         "--after-database",
@@ -64,6 +65,19 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+# Folders without tests of the database, or whose tests show the same on any: the command line asks
+# a site over HTTP.
+NOT_OF_A_DATABASE = ("browser", "core", "crash", "deploy", "figures", "first_start", "hosts")
+SAME_ON_ANY_DATABASE = ("client", "runner")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What --database has nothing of is not even read."""
+    if not config.getoption("--database") or collection_path.parent != Path(__file__).parent:
+        return None
+    return collection_path.name in NOT_OF_A_DATABASE + SAME_ON_ANY_DATABASE or None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
@@ -78,11 +92,13 @@ def pytest_collection_modifyitems(
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
     # refuses: browser tests come in one piece.
     items.sort(key=_is_browser_test)
+    _refuse_misplaced(items)
     left_out: set[pytest.Item] = set()
     if config.getoption("--database"):
         left_out = {item for item in items if not _is_database_test(item)}
+        left_out |= {item for item, place in _variants(items) if place and place % 4 == 0}
     elif config.getoption("--after-database"):
-        left_out = set(_other_variants(items))
+        left_out = {item for item, place in _variants(items) if place % 4}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
@@ -187,10 +203,17 @@ def _is_database_test(item: pytest.Item) -> bool:
     return "django_db" in markers or bool(fixtures & {"db", "transactional_db", "site"})
 
 
-def _other_variants(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Variants of database tests but the first, the fifth, the ninth ... of each.
+def _refuse_misplaced(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
+        if folder in NOT_OF_A_DATABASE and _is_database_test(item):
+            raise pytest.UsageError(f"{item.nodeid} would not run on PostgreSQL: see conftest.py")
 
-    Never of tests with transactions of their own: there SQLite's locks are what is asked about.
+
+def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
+    """Tests of the database with their place among the variants of each, from 0.
+
+    Never tests with transactions of their own: there the databases' locks are what is asked about.
     """
     seen: Counter[str] = Counter()
     for item in items:
@@ -199,8 +222,7 @@ def _other_variants(items: list[pytest.Item]) -> Iterator[pytest.Item]:
         if not _is_database_test(item) or has_transactions:
             continue
         name = item.nodeid.partition("[")[0]
-        if seen[name] % 4:
-            yield item
+        yield item, seen[name]
         seen[name] += 1
 
 

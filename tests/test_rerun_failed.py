@@ -22,14 +22,14 @@ def test_it_is_unsure():
 
 def suite(folder: Path, *options: str, **files: str) -> "subprocess.CompletedProcess[str]":
     """What becomes of a suite of these files."""
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:django\n")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p xdist.plugin\n")
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(text)
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     return subprocess.run(
         [sys.executable, "-m", "tests.rerun_failed", "-q", *options],
         cwd=folder,
-        env=environment | {"PYTHONPATH": str(REPOSITORY)},
+        env=environment | {"PYTHONPATH": str(REPOSITORY), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=300,

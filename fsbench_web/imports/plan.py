@@ -176,19 +176,23 @@ class Plan:
 def unread_columns(
     columns: Iterable[tuple[int, str]], source: SourceFile
 ) -> tuple[list[ImportProblem], list[ImportProblem]]:
-    """Columns, (line, name), that nothing reads: the warnings of them, or the problems that they
-    are where somebody said which are to be ignored.
+    """Columns, (line, name), that nothing reads: the warnings of them, and the problems that those
+    are that nobody named, where somebody named any that are to be ignored.
     """
     ignored = source.given.ignored
-    said = [
-        ImportProblem(f"Column {shown(word)} is not one that fsbench keeps.", source.path, line)
-        for line, word in columns
-        if word not in (ignored or ())
-    ]
-    if ignored is None:
-        return said, []
-    more = "Say that it is not to be read (ignore_columns), or call it what it is."
-    return [], [replace(one, message=f"{one.message} {more}") for one in said]
+    warnings, problems = [], []
+    for line, word in columns:
+        if word in (ignored or ()):
+            message = f"Column {shown(word)} is not read, as the import says."
+            warnings.append(ImportProblem(message, source.path, line, is_note=True))
+            continue
+        message = f"Column {shown(word)} is not one that fsbench keeps."
+        if ignored is None:
+            warnings.append(ImportProblem(message, source.path, line))
+        else:
+            message += " Say that it is not to be read (ignore_columns), or call it what it is."
+            problems.append(ImportProblem(message, source.path, line))
+    return warnings, problems
 
 
 def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:

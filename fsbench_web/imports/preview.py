@@ -50,7 +50,7 @@ class UnreadColumns:
     @property
     def as_json(self) -> str:
         """For the form, which says them again."""
-        return json.dumps(self.names)
+        return json.dumps(self.names, ensure_ascii=False)
 
     @property
     def are_ignored(self) -> bool:

@@ -222,4 +222,4 @@ def test_columns_that_nothing_reads_are_left_out_with_a_tick(signed_in: Client) 
     text = signed_in.get(where).content.decode()
     assert "1 run stored" in text
     assert "line 3, column 2: 0 is kept as measured" in text
-    assert "mood" not in text
+    assert "line 1: Column &quot;mood&quot; is not read, as the import says." in text

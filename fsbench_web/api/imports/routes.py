@@ -131,7 +131,7 @@ class FileProblem(Schema):
     message: str
 
 
-class Warning(FileProblem):
+class WarningOut(FileProblem):
     """What was left out, or is worth knowing: ``count`` places are told by the first of them.
 
     ``lost``: something of the file was not read, or its tool says that it failed; `strict` refuses
@@ -162,7 +162,7 @@ class ImportOut(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
-    warnings: list[Warning]
+    warnings: list[WarningOut]
 
 
 class NothingNew(Schema):
@@ -173,7 +173,7 @@ class NothingNew(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
-    warnings: list[Warning]
+    warnings: list[WarningOut]
 
 
 class ImportRefusal(ProblemDocument):

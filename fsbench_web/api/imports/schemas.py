@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt
 
-from fsbench_web.api.imports.routes import FileProblem, Warning
+from fsbench_web.api.imports.routes import FileProblem, WarningOut
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut
 
@@ -116,7 +116,7 @@ class ImportDetail(ImportSummary):
     is_large: bool
     files: list[FileOut]
     problems: list[FileProblem]
-    warnings: list[Warning]
+    warnings: list[WarningOut]
     report: dict[str, Any]
     runs: list[int]
 
