@@ -16,7 +16,7 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Race, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle
-from fsbench_web.studies.runs.races import standing
+from fsbench_web.studies.runs.races import standing, words
 from fsbench_web.studies.scores import ingest
 from tests.studies.conftest import complete, start
 from tests.studies.runs.test_lifecycle import at_once
@@ -360,3 +360,17 @@ class TestAtTheSameMoment:
                 lambda run=runs[0]: control.cancel(run.job_id or 0, "ann"),  # type: ignore[misc]
             )
             assert waiting() == []
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (1.061, "6.1% faster"),
+        (0.9961, "0.4% slower"),
+        (1.25, "25% faster"),
+        (41.2327, "4,023% faster"),
+        (1.0, "0.0% faster"),
+    ],
+)
+def test_ratios_are_said_without_powers_of_ten(ratio: float, said: str) -> None:
+    assert words.faster(ratio) == said

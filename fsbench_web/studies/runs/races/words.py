@@ -34,7 +34,9 @@ def leading(stands: Standing) -> str:
 
 def faster(ratio: float) -> str:
     """A ratio of speeds: "6.1% faster", "0.4% slower"."""
-    return f"{abs(100 * (ratio - 1)):.2g}% {'faster' if ratio >= 1 else 'slower'}"
+    percent = abs(100 * (ratio - 1))
+    shown = f"{percent:,.0f}" if percent >= 10 else f"{percent:.1f}"
+    return f"{shown}% {'faster' if ratio >= 1 else 'slower'}"
 
 
 def span(low: float, high: float) -> str:
@@ -119,7 +121,7 @@ def probability(stands: Standing) -> str:
 
 
 def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):.1f}"
+    return f"{100 * (ratio - 1):,.1f}"
 
 
 def _counted(count: int, noun: str) -> str:
