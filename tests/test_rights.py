@@ -152,6 +152,7 @@ READ_BY_ALL = {
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {
     "runs/new/": "runs/new/",
+    "runs/new/blocks/": "runs/new/blocks/",
     "runs/new/possible/": "runs/new/possible/",
     "runs/new/review/": "runs/new/review/",
     "studies/<slug:slug>/reproduce/": "studies/unisys-2005/reproduce/",
@@ -308,6 +309,7 @@ NEEDS: dict[str, Role] = {
         [
             *(
                 "runs/new/",
+                "runs/new/blocks/",
                 "runs/new/possible/",
                 "runs/new/review/",
                 "runs/new/document/",

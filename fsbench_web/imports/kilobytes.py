@@ -9,7 +9,7 @@ from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.problems import ImportProblem
 
 ANSWERS = {
-    "": "Not known: kept as printed, and converted to no other unit",
+    "": "Not known: kept as printed",
     "1024": "1,024 bytes (KiB, MiB, GiB)",
     "1000": "1,000 bytes (kB, and MB and GB of the SI)",
 }

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -50,12 +51,16 @@ def test_a_run_is_shown_with_a_score_of_each_test(fsbench: Command, run: Run) ->
     assert "state" in facts[0]
     assert any(line.split() == ["configuration", "ext4"] for line in facts)
     assert "raw output" in done.stdout
+    assert "not stated: its date is that of the import" in done.stdout
     (score,) = [line for line in facts if line.startswith("write ")]
     assert score.split()[1] == "overall"
     assert "\x1b" not in done.stdout
     whole = json.loads(fsbench("show", run.pk, "--json").stdout)
     assert (whole["id"], len(whole["scores"])) == (run.pk, 7)
     assert fsbench("show", 4711).returncode == 3
+    Run.objects.filter(pk=run.pk).update(measured_at=datetime(2005, 8, 9, 10, 12, tzinfo=UTC))
+    (dated,) = [line for line in fsbench("show", run.pk).stdout.splitlines() if "2005" in line]
+    assert dated.split()[:3] == ["measured", "(UTC)", "2005-08-09"]
 
 
 def test_a_job_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Comparisons with what is known of their differences: verdicts, findings, files."""
 
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -25,9 +26,11 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import answered
+from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_missing_baseline
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.platform import limits
+from fsbench_web.studies.scores.source_runs import spans_of
 
 router = Router()
 _ERRORS = {404: Error, 422: Error}
@@ -107,6 +110,14 @@ class ComparedTable(Schema):
     rows: list[ComparedRow]
 
 
+class TurnOut(Schema):
+    """When the runs of a contender were measured."""
+
+    contender: str
+    first: datetime
+    last: datetime
+
+
 class ComparisonOut(Schema):
     """``query`` is canonical: two comparisons with the same one are the same.
 
@@ -122,6 +133,10 @@ class ComparisonOut(Schema):
     equivalence_percent: float
     run_count: int
     tables: list[ComparedTable]
+    measured_in_turn: list[TurnOut] = Field(
+        description="where each contender has days of its own: in their order; what is compared "
+        "and the day cannot be told apart then"
+    )
     links: dict[str, str]
 
 
@@ -185,6 +200,9 @@ def get_comparison(
         "equivalence_percent": found.spec.equivalence,
         "run_count": found.run_count,
         "tables": [_table(table) for table in found.tables],
+        "measured_in_turn": [
+            vars(turn) for turn in in_turn(found.tables, spans_of(found.shown_series))
+        ],
         "links": {
             "page": f"/compare/{tail}",
             "findings": f"/api/v1/findings{tail}",

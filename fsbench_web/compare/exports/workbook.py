@@ -54,6 +54,8 @@ ALL_HEADER = (
     "blocks",
     "flags",
     "run_ids",
+    "printed_score",
+    "printed_unit",
 )
 
 
@@ -138,6 +140,8 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
                 *(getattr(verdict, name, None) for name in _OF_VERDICT),
                 ";".join(row.flags),
                 ";".join(map(str, row.run_ids)),
+                row.printed_score,
+                row.printed_unit,
             )
             for column, value in enumerate(values):
                 _put(sheet, place, column, value)

@@ -46,13 +46,16 @@ def order_address(said: Finding) -> str:
 def findings_of(context: template.Context, sections: Iterable[Section]) -> dict[str, Any]:
     """What the tables of a comparison say, in sentences that lead to their tables."""
     tables = [table for section in sections for table in section.tables]
-    return {"findings": collected(tables), "may_order": _may_order(context)}
+    return {"findings": collected(tables), **_around(context)}
 
 
-def _may_order(context: template.Context) -> bool:
-    """Whether whoever looks may submit jobs; a stranger would have to sign in first."""
+def _around(context: template.Context) -> dict[str, Any]:
+    """Of the page: what was measured one after the other, and whether whoever looks may submit
+    jobs, for which a stranger would have to sign in first.
+    """
     user, submitting = context.get("user"), context.get("submitting")
-    return bool(user and user.is_authenticated and submitting and submitting.is_allowed)
+    may_order = user and user.is_authenticated and submitting and submitting.is_allowed
+    return {"in_turn": context.get("in_turn"), "may_order": bool(may_order)}
 
 
 @register.inclusion_tag("compare/findings.html", takes_context=True)
@@ -68,6 +71,6 @@ def study_findings(
 
     return {
         "findings": collected(tables, place),
-        "may_order": _may_order(context),
+        **_around(context),
         "checked": statements.check(stated, tables, place),
     }

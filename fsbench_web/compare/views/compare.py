@@ -24,6 +24,7 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
+from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.matched import coverage
@@ -32,7 +33,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
-from fsbench_web.studies.scores.source_runs import environments_of
+from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 
 
 @gzip_page
@@ -62,6 +63,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "tables": len(shown.tables),
         "runs": shown.run_count,
         "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
+        "in_turn": in_turn(shown.tables, spans_of(shown.shown_series)),
         "compared": PROPERTIES[spec.by],
         "emulated": shown.emulated,
         "baseline_missing": bool(shown.tables and spec.baseline)

@@ -19,6 +19,7 @@ from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
 from fsbench_web.compare.tables import bounds, uncertainty
+from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -30,6 +31,7 @@ from fsbench_web.figures.frame import Plain
 from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores.source_runs import spans_of
 from fsbench_web.studies.views.study_progress import progress_of
 
 IMPORTS_SHOWN = 50
@@ -140,6 +142,9 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     context |= _sections(found, tables)
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
+        rows = [row for table in tables for row in table.rows]
+        series = {row.series_id for row in rows if row.series_id is not None}
+        context["in_turn"] = in_turn(tables, spans_of(series))
     return render(request, "studies/study.html", context)
 
 

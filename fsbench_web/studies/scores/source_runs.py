@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection
+from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Case, Count, F, Max, Min, QuerySet, When
+from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import Environment
 from fsbench_web.studies.models import Run, RunState, Score
@@ -27,6 +29,25 @@ def finished_runs(
     for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
         found[series_id].append(run_id)
     return {series_id: tuple(ids) for series_id, ids in found.items()}
+
+
+def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]]:
+    """When the finished runs of each series were measured, first and last.
+
+    A series with a run of which nobody knows it is not in it: the date of an import is no date of
+    its numbers. Of more than MOST_LISTED series nothing is read. One query.
+    """
+    if len(series_ids) > MOST_LISTED:
+        return {}
+    began = Case(When(origin=Run.Origin.MEASURED, then=F("started_at")))
+    when = Coalesce(F("measured_at"), began)
+    rows = (
+        Run.objects.filter(series__in=list(series_ids), state=RunState.DONE)
+        .order_by()
+        .values_list("series_id")
+        .annotate(first=Min(when), last=Max(when), runs=Count("pk"), known=Count(when))
+    )
+    return {pk: (first, last) for pk, first, last, runs, known in rows if runs == known}
 
 
 def environments_of(

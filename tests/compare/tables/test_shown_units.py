@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.formats.tables.spreadsheet import tables_of
 from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_score, printed
 
@@ -174,6 +175,11 @@ def test_a_file_has_columns_for_it_where_anything_was_converted(
     assert (found["xfs"]["printed_score"], found["xfs"]["printed_unit"]) == ("", "")
     plain = client.get("/compare/deltas.csv?units=printed").content.decode()
     assert "printed_unit" not in plain
+    book = client.get("/compare/deltas.xlsx").content
+    for sheet in tables_of(book):
+        words = [word for one in sheet.rows for word in one.words]
+        if sheet.name == "All rows" or "ext4" in words:
+            assert {"102.4", "KB/s", "0.1"} <= {*words}, sheet.name
     markdown = client.get("/compare/deltas.md").content.decode()
     assert "102.4" in markdown
     assert "Nobody said whether KB" in markdown

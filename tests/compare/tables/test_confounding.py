@@ -1,0 +1,57 @@
+"""What was measured one after the other is told: the day may be what differs."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from fsbench_web.compare.tables.confounding import Span, in_turn
+from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.studies.models import Run
+from tests.compare.tables.test_ratio_verdicts import in_blocks
+from tests.compare.tables.test_significance import row, table
+
+START = datetime(2011, 3, 1, tzinfo=UTC)
+
+
+def days(first: float, last: float) -> Span:
+    return START + timedelta(days=first), START + timedelta(days=last)
+
+
+@pytest.mark.parametrize(
+    ("spans", "order"),
+    [
+        ({1: days(5, 7), 2: days(0, 3)}, ["xfs", "ext4"]),
+        ({1: days(0, 4), 2: days(3, 7)}, []),  # some of one between those of the other
+        ({1: days(0, 0.1), 2: days(0.2, 0.3)}, []),  # within an hour or two
+        ({1: days(0, 1)}, []),  # nobody knows when the other was measured
+    ],
+)
+def test_days_of_its_own(spans: dict[int, Span], order: list[str]) -> None:
+    shown = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
+    assert [turn.contender for turn in in_turn([shown], spans)] == order
+
+
+def test_what_shares_a_block_was_measured_beside_each_other() -> None:
+    spans = {1: days(0, 1), 2: days(2, 3)}
+    pair = (in_blocks("ext4", [1.0, 2.0], series_id=1), in_blocks("xfs", [1.0, 2.0], series_id=2))
+    assert in_turn([table(*pair)], spans) == ()
+    apart = (pair[0], in_blocks("xfs", [1.0, 2.0], first=3, series_id=2))
+    assert len(in_turn([table(*apart)], spans)) == 2
+
+
+@pytest.mark.django_db
+def test_pages_and_the_api_say_it(client: Client) -> None:
+    lines = "filesystem,configuration,test,value,unit\next4,ext4,untar,10,s\nxfs,xfs,untar,12,s\n"
+    import_files([("t.csv", lines.encode())], study="Lab", user=None)
+    addresses = ("/compare/?study=lab", "/studies/lab/")
+    for address in addresses:
+        assert 'id="in-turn"' not in client.get(address).content.decode(), "an import has no date"
+    for number, run in enumerate(Run.objects.order_by("pk")):
+        Run.objects.filter(pk=run.pk).update(measured_at=START + timedelta(days=9 * number))
+    for address in addresses:
+        html = client.get(address).content.decode()
+        assert "What is compared and the day cannot be told apart." in html
+        assert "ext4 2011-03-01, then xfs 2011-03-10" in " ".join(html.split())
+    said = client.get("/api/v1/comparison?study=lab").json()["measured_in_turn"]
+    assert [turn["contender"] for turn in said] == ["ext4", "xfs"]
