@@ -53,6 +53,15 @@ def verdict_of(measured: np.ndarray) -> paired.RatioVerdict:
     return found
 
 
+def unpaired_of(measured: np.ndarray) -> paired.RatioVerdict:
+    ahead, behind = (interval(row.tolist()) for row in measured)
+    assert ahead is not None
+    assert behind is not None
+    found = paired.unpaired(ahead, behind, lower_is_better=False)
+    assert found is not None
+    return found
+
+
 def is_significant_unpaired(measured: np.ndarray) -> bool:
     """By the rule of FREENIX 2002 with its margin of 10%, the better mean ahead."""
     found = [one for row in measured if (one := interval(row.tolist())) is not None]
@@ -66,7 +75,7 @@ def share(found: list[bool]) -> float:
 
 
 def main() -> int:
-    draw = np.random.default_rng(SEED)
+    draw, draw_apart = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     kept: list[bool] = []
 
     def say(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
@@ -87,6 +96,13 @@ def main() -> int:
         found = many([1, 1], blocks, drift=8, noise=noise, noise_of=noise_of)
         name = f"  {blocks} blocks, drift 8%, noise {noise}% ({noise_of.__name__})"
         say(name, share([one.status in different for one in found]), most=5.5)
+    for blocks, noise in ((2, 4), (5, 4), (5, 8)):
+        apart = [
+            unpaired_of(speeds(draw_apart, [1, 1], blocks, drift=0, noise=noise))
+            for _ in range(TRIALS)
+        ]
+        name = f"  {blocks} repeats each, unpaired, scatter {noise}%"
+        say(name, share([one.status in different for one in apart]), most=5.5)
     families = []
     for _ in range(TRIALS // 4):
         measured = speeds(draw, [1.0] * 5, 8, drift=8, noise=4)
@@ -111,6 +127,10 @@ def main() -> int:
     say(
         "  12%, the same, by the unpaired rule of FREENIX 2002 (its margin is 10%)", share(unpaired)
     )
+    ratios = [
+        unpaired_of(speeds(draw_apart, [1.12, 1], 5, drift=8, noise=2)) for _ in range(TRIALS)
+    ]
+    say("  12%, the same, unpaired ratio", share([one.status == "faster" for one in ratios]))
     found = many([1.12, 1], 5, drift=8, noise=2)
     say("  12%, the same, paired", share([v.status == "faster" for v in found]), least=90)
 

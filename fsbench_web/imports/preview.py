@@ -101,6 +101,8 @@ class PageShown:
     warnings: list[WarningRow]
     run_count: int
     bad_count: int
+    unread_count: int
+    """Files with columns that nothing reads."""
     open_units: list[str] = field(default_factory=list)
     """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
 
@@ -149,6 +151,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         if preview.stored
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
+        unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
         open_units=list(dict.fromkeys(one for file in files for one in file.open_units)),
     )
 
@@ -230,7 +233,7 @@ def _ignored(form: Mapping[str, str], row: ImportFile) -> tuple[str, ...] | None
         shown = json.loads(form[f"unread-{row.pk}"])
     except (ValueError, RecursionError):
         shown = []
-    is_said = f"ignore-{row.pk}" in form and isinstance(shown, list)
+    is_said = bool({f"ignore-{row.pk}", "ignore-all"} & {*form}) and isinstance(shown, list)
     return tuple(filter(_can_be_kept, shown)) if is_said else ()
 
 

@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
-from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.models import Worker, Workload
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads.base import TimedProgress
@@ -194,26 +194,7 @@ def _erase_and_measure(
     if problem:
         raise RunRefused(problem)
     with places.in_use(host, executor, entries) as (data, *journals):
-        preparation = Preparation.of(series.preparation)
-        number = data.number
-        if preparation.discard and (number is None or not blockdev.can_discard(number)):
-            raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the job.")
-        plan = plan_run(
-            configuration.filesystem,
-            configuration.options,
-            series.workload.tool,
-            series.workload.parameters,
-            device=data.named_device,
-            size_bytes=data.size_bytes,
-            preparation=preparation,
-            is_directory=data.entry.is_directory,
-            journal=journals[0].as_journal if journals else None,
-            guest=_guest_of(machine, configuration.scheduler),
-        )
-        if isinstance(executor, GuestExecutor):
-            problem = executor.refusal(plan, configuration.filesystem)
-            if problem:
-                raise RunRefused(problem)
+        plan = _planned(run, series.workload, executor, data, journals)
         recorder.progress = plan.workload.progress()
         with places.locked([data, *journals]):
             places.verify(host, [data, *journals], recorder, run.confirmed)
@@ -245,10 +226,37 @@ def _erase_and_measure(
                     *(text for journal in journals for text in (journal.name, journal.device)),
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
-                with _watched_device(number, recorder):
+                with _watched_device(data.number, recorder):
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
     return plan, outcome
+
+
+def _planned(
+    run: Run, workload: Workload, executor: Executor, data: Place, journals: Sequence[Place]
+) -> RunPlan:
+    """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
+    series, configuration = run.series, run.series.configuration
+    preparation = Preparation.of(series.preparation)
+    if preparation.discard and (data.number is None or not blockdev.can_discard(data.number)):
+        raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the job.")
+    plan = plan_run(
+        configuration.filesystem,
+        configuration.options,
+        workload.tool,
+        workload.parameters,
+        device=data.named_device,
+        size_bytes=data.size_bytes,
+        preparation=preparation,
+        is_directory=data.entry.is_directory,
+        journal=journals[0].as_journal if journals else None,
+        guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
+    )
+    if isinstance(executor, GuestExecutor):
+        problem = executor.refusal(plan, configuration.filesystem)
+        if problem:
+            raise RunRefused(problem)
+    return plan
 
 
 def _beside(

@@ -223,3 +223,16 @@ def test_columns_that_nothing_reads_are_left_out_with_a_tick(signed_in: Client) 
     assert "1 run stored" in text
     assert "line 3, column 2: 0 is kept as measured" in text
     assert "line 1: Column &quot;mood&quot; is not read, as the import says." in text
+
+
+def test_columns_of_several_files_are_left_out_with_one_tick(signed_in: Client) -> None:
+    texts = [f"test,value,unit,mood\nuntar,{n},s,good\n".encode() for n in (1, 2)]
+    where = upload(signed_in, *texts)["Location"]
+    assert "of all 2 files" in signed_in.get(where).content.decode()
+    form = {"study": "Lab", "ignore-all": "1"}
+    for file in ImportFile.objects.all():
+        form |= {f"{name}-{file.pk}": "ext3" for name in ("filesystem", "configuration")}
+        form |= {f"take-{file.pk}": "1", f"unread-{file.pk}": '["mood"]'}
+    signed_in.post(f"{where}commit/", form)
+    assert Run.objects.count() == 2
+    assert [one["lost"] for one in Import.objects.get().report["warnings"]] == [False, False]

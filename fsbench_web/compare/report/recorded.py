@@ -60,21 +60,13 @@ def method_of(study: Study) -> Method:
         .only("id", "commands", "origin", "environment", "series_id")
     }
     rules = repeats.rules_of(row.pk for row in listed)
-    profiles = {profile.pk: profile for profile in study.systems.order_by("id")}
-    profiles |= {row.hardware.pk: row.hardware for row in listed if row.hardware}
-    workloads = {row.workload.pk: row.workload for row in listed if row.workload}
-    total = len(rows)
-    if total > MOST_SERIES:  # what the others were measured with is asked for by itself
-        total = study.series.count()
-        others = HardwareProfile.objects.filter(pk__in=study.series.values("hardware"))
-        profiles |= {one.pk: one for one in others.order_by("id")[:MOST_SERIES]}
-        works = Workload.objects.filter(pk__in=study.series.values("workload"))
-        workloads |= {one.pk: one for one in works.order_by("id")[:MOST_SERIES]}
+    is_part = len(rows) > MOST_SERIES
+    profiles, workloads = _measured_with(study, listed, is_part)
     environments = {run.environment.pk: run.environment for run in runs.values() if run.environment}
     return Method(
-        hardware=tuple((one.name, _facts_of(one)) for one in profiles.values()),
+        hardware=tuple((one.name, _facts_of(one)) for one in profiles),
         environments=tuple((str(one), _environment(one)) for one in environments.values()),
-        workloads=tuple((one.title, _parameters(one)) for one in workloads.values()),
+        workloads=tuple((one.title, _parameters(one)) for one in workloads),
         series=tuple(
             _recorded(
                 row,
@@ -83,8 +75,23 @@ def method_of(study: Study) -> Method:
             )
             for row in listed
         ),
-        total=total,
+        total=study.series.count() if is_part else len(rows),
     )
+
+
+def _measured_with(
+    study: Study, listed: list[Any], is_part: bool
+) -> tuple[list[HardwareProfile], list[Workload]]:
+    """Each once; where ``listed`` is a part of the series, also what the others have."""
+    profiles = {profile.pk: profile for profile in study.systems.order_by("id")}
+    profiles |= {row.hardware.pk: row.hardware for row in listed if row.hardware}
+    workloads = {row.workload.pk: row.workload for row in listed if row.workload}
+    if is_part:
+        others = HardwareProfile.objects.filter(pk__in=study.series.values("hardware"))
+        profiles |= {one.pk: one for one in others.order_by("id")[:MOST_SERIES]}
+        works = Workload.objects.filter(pk__in=study.series.values("workload"))
+        workloads |= {one.pk: one for one in works.order_by("id")[:MOST_SERIES]}
+    return list(profiles.values()), list(workloads.values())
 
 
 def _rows(study: Study) -> list[Any]:

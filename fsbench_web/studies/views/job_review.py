@@ -1,5 +1,6 @@
 """What a job would do, for the page on which it is confirmed: submitted by form or by document."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,35 +34,19 @@ def review_context(
 
     ``plan`` is that of ``submitting.planned``.
     """
-    runs = plan.runs
+    runs, lun = plan.runs, plan.runs[0].lun
     study = Study.objects.filter(slug=spec.study).first() if spec.study else None
     found = estimates.of_planned(runs)
-    planned = [run for run in runs if not run.is_reference]
-    erased: list[Lun] = []
-    for run in runs:
-        erased += [lun for lun in run.erased if lun not in erased]
-    erasures = sum(run.erases for run in runs)
-    lun = runs[0].lun
     return {
         "lun": lun,
         "rows": [ReviewRow(run, one) for run, one in zip(runs, found, strict=True)],
         "runs": runs,
-        # Each once with its commands, the reference too.
-        "configurations": list(
-            {
-                (one.configuration, one.journal, one.workload, one.machine): one
-                for one in runs[::-1]
-            }.values()
-        )[::-1],
-        "configuration_count": len({(one.configuration, one.journal) for one in planned}),
-        "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
+        **_planned(runs),
+        **_erased(plan),
         "memory_warnings": _memory_warnings(runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
-        "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
-        "erasures": erasures,
         "most_runs": plan.most_runs,
-        "most_erasures": plan.most_runs if erasures else 0,
         "left_out": plan.left_out,
         "guest": _guest(plan) if spec.guest else None,
         "total": estimates.total(found),
@@ -72,7 +57,6 @@ def review_context(
         "preparation": spec.preparation.words(),
         "is_random": spec.order == RANDOM,
         "job": spec,
-        "references": sum(run.is_reference for run in runs),
         "time_limit_s": planned_runs.time_limit_s(spec, runs),
         "study_title": study.title if study else spec.new_study,
         "is_new_study": study is None,
@@ -80,8 +64,31 @@ def review_context(
         "confirmation_text": submitting.confirmation_text(spec),
         "token": token,
         "seen": plan.seen,
-        "confirmed": [(one, lun_identity.in_words(one.fingerprint)) for one in erased],
         "refused": refused,
+    }
+
+
+def _planned(runs: list[PlannedRun]) -> dict[str, Any]:
+    """What is run, each once with its commands, the reference too; and how much of it."""
+    planned = [run for run in runs if not run.is_reference]
+    each = {(run.configuration, run.journal, run.workload, run.machine): run for run in runs[::-1]}
+    return {
+        "configurations": list(each.values())[::-1],
+        "configuration_count": len({(run.configuration, run.journal) for run in planned}),
+        "workloads": list(dict.fromkeys(run.workload_title for run in planned)),
+        "references": len(runs) - len(planned),
+    }
+
+
+def _erased(plan: Plan) -> dict[str, Any]:
+    """What is erased how often, and the devices that are confirmed with it."""
+    erasures = sum(run.erases for run in plan.runs)
+    times = Counter(lun for run in plan.runs for lun in run.erased)
+    return {
+        "erasures": erasures,
+        "most_erasures": plan.most_runs if erasures else 0,
+        "journals": [(lun, count) for lun, count in times.items() if lun != plan.runs[0].lun],
+        "confirmed": [(lun, lun_identity.in_words(lun.fingerprint)) for lun in times],
     }
 
 
