@@ -190,7 +190,7 @@ def test_a_comparison_has_its_verdicts(writer: Client, client: Client) -> None:
     deltas = client.get(f"/api/v1/deltas?{query}").json()["tables"][0]["rows"]
     assert [row["score"] for row in deltas] == [worst["score"], best["score"]]
     sentences = client.get(f"/api/v1/findings?{query}").json()["findings"]
-    assert "significant" in sentences[0]["text"]
+    assert "99.8% faster" in sentences[0]["text"]
     for link in ("csv", "json", "md", "tex", "xlsx"):
         answer = client.get(said["links"][link])
         assert (answer.status_code, bool(answer.content)) == (200, True), link

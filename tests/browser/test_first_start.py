@@ -124,7 +124,7 @@ def test_a_form_without_any_worker_gets_one(operator: Page) -> None:
     announced()
     expect(page.get_by_role("radio", name=re.compile("scratch"))).to_be_checked()
     page.get_by_role("button", name="Review the job").click()
-    expect(page.get_by_role("heading", name="4 runs on scratch")).to_be_visible()
+    expect(page.get_by_role("heading", name="10 runs on scratch")).to_be_visible()
 
 
 def test_a_failed_setup_says_what_to_do_on_every_page_that_showed_it(operator: Page) -> None:

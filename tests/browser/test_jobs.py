@@ -66,7 +66,7 @@ def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) ->
     page.locator("#id-reference").select_option("xfs.1")
     page.get_by_label("Title of the new study").fill("Direct")
     page.get_by_role("button", name="Review the job").click()
-    expect(page.get_by_role("heading", name="4 runs on disk1")).to_be_visible()
+    expect(page.get_by_role("heading", name="7 runs on disk1")).to_be_visible()
     assert "iozone-small" not in page.url
     page.get_by_role("link", name="Change the job").click()
     page.locator("input[name=workload][value=iozone-direct]").uncheck()

@@ -167,7 +167,7 @@ class Walk:
     def _study(self, step: Step) -> None:
         page = self.page
         page.get_by_role("link", name=step.word(), exact=True).click()
-        expect(page.get_by_text("4 of 4: 4 done")).to_be_visible(timeout=LONG_S * 1000)
+        expect(page.get_by_text("10 of 10: 10 done")).to_be_visible(timeout=LONG_S * 1000)
         page.get_by_role("link", name=step.word(), exact=True).click()
         self.study = page.url
         self._has_scores(page)

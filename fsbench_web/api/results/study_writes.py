@@ -135,7 +135,10 @@ def change_study_access(
 )
 @requires(Action.READ)
 def get_study_report(
-    request: HttpRequest, slug: str, by: str = Query("", description="what its tables rank")
+    request: HttpRequest,
+    slug: str,
+    by: str = Query("", description="what its tables rank"),
+    units: str = Query("", description="binary, decimal or printed, as of a comparison"),
 ) -> HttpResponse:
     """Method, findings, tables and charts, as the page prints them."""
     study_or_404(slug)

@@ -146,6 +146,29 @@ def time_limit(default_s: int) -> Parameter:
     return Parameter(**{**vars(TIME_LIMIT), "default": default_s})
 
 
+def seed(
+    of_what: str, default: int = 42, *, minimum: int = 0, paper: str = "does not say"
+) -> Parameter:
+    """That of the tool's random numbers."""
+    of = f"Of {of_what}"
+    return Parameter(
+        "seed", "Seed", default=default, minimum=minimum, maximum=2**31 - 1, help=of, paper=paper
+    )
+
+
+def include_sync(meaning: str, paper: str = "does not say") -> Parameter:
+    """Whether a step ends with the file system's writing, and not with the program's."""
+    label = "Write everything within the time"
+    return Parameter("include_sync", label, Kind.FLAG, default=False, help=meaning, paper=paper)
+
+
+def file_bytes(key: str, label: str, default: int, paper: str) -> Parameter:
+    """A size of files in bytes."""
+    return Parameter(
+        key, label, unit="bytes", default=default, minimum=1, maximum=2**31 - 1, paper=paper
+    )
+
+
 class Workload(ABC):
     """A benchmark with its parameters. Equal parameters make equal workloads.
 

@@ -19,6 +19,7 @@ from fsbench_web.core.workloads.base import (
     Place,
     Preset,
     Workload,
+    include_sync,
     time_limit,
 )
 
@@ -57,14 +58,9 @@ class FileCreation(Workload):
             help="Each file is on the disk before the next is created.",
             paper="does not say",
         ),
-        Parameter(
-            "include_sync",
-            "Write everything within the time",
-            Kind.FLAG,
-            default=False,
-            help="Seconds and CPU load then are of the time until the file system has written all; "
-            "fs_mark's files a second are not.",
-            paper="does not say",
+        include_sync(
+            "Seconds and CPU load then are of the time until the file system has written all; "
+            "fs_mark's files a second are not."
         ),
         time_limit(6 * 3600),
     )

@@ -14,6 +14,8 @@ from fsbench_web.core.workloads.base import (
     Place,
     Preset,
     Workload,
+    file_bytes,
+    seed,
     time_limit,
 )
 
@@ -62,23 +64,14 @@ class Filemark(Workload):
             maximum=100_000,
             paper="10; on the medium system 2,000 in each of 4 directories on disks of their own",
         ),
-        Parameter(
-            "smallest_bytes",
-            "Smallest file",
-            unit="bytes",
-            default=512,
-            minimum=1,
-            maximum=2**31 - 1,
-            paper="512 bytes; of the large-file workload 4,096",
+        file_bytes(
+            "smallest_bytes", "Smallest file", 512, "512 bytes; of the large-file workload 4,096"
         ),
-        Parameter(
+        file_bytes(
             "largest_bytes",
             "Largest file",
-            unit="bytes",
-            default=10000,
-            minimum=1,
-            maximum=2**31 - 1,
-            paper="10,000 bytes; of the large-file workload 16,384",
+            10000,
+            "10,000 bytes; of the large-file workload 16,384",
         ),
         Parameter(
             "io_bytes",
@@ -151,14 +144,7 @@ class Filemark(Workload):
             help="Of the container, page cache included; 0 for none. Needs a worker with Docker.",
             paper="128 MB on the small system, 900 MB on the medium one",
         ),
-        Parameter(
-            "seed",
-            "Seed",
-            default=42,
-            maximum=2**31 - 1,
-            help="Of the random numbers: the same seed makes the same pool.",
-            paper="does not say",
-        ),
+        seed("the random numbers: the same seed makes the same pool."),
         time_limit(24 * 3600),
     )
     presets = (

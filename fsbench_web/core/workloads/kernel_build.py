@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from fsbench_web.core import needs
 from fsbench_web.core.workloads.base import (
     BenchmarkCommand,
-    Kind,
     Parameter,
     Place,
     Preset,
     Workload,
+    include_sync,
     time_limit,
 )
 from fsbench_web.core.workloads.source_trees import CONFIG, FILES, READS, SOURCE, SourceTree
@@ -44,14 +44,10 @@ class KernelBuild(Workload):
             paper="does not say: make's default of one",
         ),
         READS,
-        Parameter(
-            "include_sync",
-            "Write everything within the time",
-            Kind.FLAG,
-            default=False,
-            help="Each step ends when the file system has written all of it to the disk; "
+        include_sync(
+            "Each step ends when the file system has written all of it to the disk; "
             "otherwise the kernel may still be at it when the next one begins.",
-            paper="no",
+            "no",
         ),
         time_limit(24 * 3600),
     )

@@ -16,6 +16,7 @@ from fsbench_web.core.workloads.base import (
     Place,
     Preset,
     Workload,
+    seed,
     time_limit,
 )
 
@@ -69,14 +70,7 @@ class Mongo(Workload):
             help="So that no phase finds in the cache what the one before has left.",
             paper="does not say",
         ),
-        Parameter(
-            "seed",
-            "Seed",
-            default=2001,
-            maximum=2**31 - 1,
-            help="Of the file sizes: the same seed makes the same files.",
-            paper="does not say",
-        ),
+        seed("the file sizes: the same seed makes the same files.", 2001),
         time_limit(24 * 3600),
     )
     presets = (

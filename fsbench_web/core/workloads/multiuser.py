@@ -17,6 +17,7 @@ from fsbench_web.core.workloads.base import (
     Place,
     Preset,
     Workload,
+    seed,
     time_limit,
 )
 
@@ -67,14 +68,7 @@ class Multiuser(Workload):
             help="How often a task runs the mix of sixteen jobs.",
             paper="does not say",
         ),
-        Parameter(
-            "seed",
-            "Seed",
-            default=42,
-            maximum=2**31 - 1,
-            help="Of the order of the jobs: the same seed is the same order in every task.",
-            paper="does not say",
-        ),
+        seed("the order of the jobs: the same seed is the same order in every task."),
         time_limit(24 * 3600),
     )
     presets = (

@@ -18,6 +18,8 @@ from fsbench_web.core.workloads.base import (
     Place,
     Preset,
     Workload,
+    file_bytes,
+    seed,
     time_limit,
 )
 
@@ -42,24 +44,8 @@ class PostMark(Workload):
         Parameter(
             "files", "Files", default=20000, minimum=10, maximum=10_000_000, paper="20,000 files"
         ),
-        Parameter(
-            "smallest_bytes",
-            "Smallest file",
-            unit="bytes",
-            default=10000,
-            minimum=1,
-            maximum=2**31 - 1,
-            paper="10,000 bytes",
-        ),
-        Parameter(
-            "largest_bytes",
-            "Largest file",
-            unit="bytes",
-            default=15000,
-            minimum=1,
-            maximum=2**31 - 1,
-            paper="15,000 bytes",
-        ),
+        file_bytes("smallest_bytes", "Smallest file", 10000, "10,000 bytes"),
+        file_bytes("largest_bytes", "Largest file", 15000, "15,000 bytes"),
         Parameter(
             "transactions",
             "Transactions",
@@ -78,12 +64,8 @@ class PostMark(Workload):
             help="So that no load begins with what the one before left in the cache.",
             paper="does not say",
         ),
-        Parameter(
-            "seed",
-            "Seed",
-            default=42,
-            maximum=2**31 - 1,
-            help="Of PostMark's random numbers: the same seed is the same sequence of files.",
+        seed(
+            "PostMark's random numbers: the same seed is the same sequence of files.",
             paper="does not say; 42 is PostMark's own",
         ),
         time_limit(24 * 3600),

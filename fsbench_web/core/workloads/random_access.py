@@ -23,6 +23,7 @@ from fsbench_web.core.workloads.base import (
     Place,
     Preset,
     Workload,
+    seed,
     time_limit,
 )
 
@@ -93,15 +94,7 @@ class RandomAccess(Workload):
             help="They bring the files into the cache, and nothing is kept of them.",
             paper="three",
         ),
-        Parameter(
-            "seed",
-            "Seed",
-            default=2001,
-            minimum=1,
-            maximum=2**31 - 1,
-            help="Of the random places: the same seed is the same sequence.",
-            paper="does not say",
-        ),
+        seed("the random places: the same seed is the same sequence.", 2001, minimum=1),
         time_limit(24 * 3600),
     )
     presets = (

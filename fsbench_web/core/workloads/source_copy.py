@@ -13,11 +13,10 @@ from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, 
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.workloads.base import (
     BenchmarkCommand,
-    Kind,
-    Parameter,
     Place,
     Preset,
     Workload,
+    include_sync,
     time_limit,
 )
 from fsbench_web.core.workloads.source_trees import CONFIG, FILES, READS, SOURCE, SourceTree
@@ -42,14 +41,9 @@ class SourceCopy(Workload):
         CONFIG,
         FILES,
         READS,
-        Parameter(
-            "include_sync",
-            "Write everything within the time",
-            Kind.FLAG,
-            default=False,
-            help="The copy ends when the file system has written all of it to the disk; without, "
-            "a tree that fits into memory is copied into memory.",
-            paper="does not say",
+        include_sync(
+            "The copy ends when the file system has written all of it to the disk; without, "
+            "a tree that fits into memory is copied into memory."
         ),
         time_limit(12 * 3600),
     )

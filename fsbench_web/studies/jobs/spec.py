@@ -24,6 +24,7 @@ from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
+FORM_REPEATS = 5  # blocks enough for an answer (scoring.paired)
 DEFAULT_REFERENCE_EVERY = 10
 ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictInt]]
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from fsbench_web.catalog.models import Worker
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
@@ -231,20 +232,41 @@ def test_one_that_is_left_is_the_best_there_is(submitted: Callable[..., list[Run
     assert "ext4_noop is the only one of 2 configurations" in race().conclusion
 
 
+@pytest.mark.parametrize("comes_back", [False, True])
 def test_an_interrupted_run_is_run_again_within_its_block(
-    submitted: Callable[..., list[Run]],
+    submitted: Callable[..., list[Run]], worker: Worker, comes_back: bool
 ) -> None:
+    """Its worker was killed, and is started again; or its host stays silent."""
     runs = submitted(runs=40)
     measure(runs[0])
     start(runs[1])
-    silent = timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
-    lifecycle.reap_lost(silent)
+    if comes_back:
+        lifecycle.recover(worker)
+    else:
+        silent = timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
+        lifecycle.reap_lost(silent)
     again, third = sorted(waiting(), key=lambda run: run.retry_of_id is None)
     assert again.rerun == 1
     measure(again)
     measure(third)
     assert filesystems(waiting()) == ["ext4", "xfs", "ext2"]
     assert standing(race()).runs == 6  # what was interrupted is not of the budget
+
+
+def test_who_is_interrupted_again_and_again_has_two_attempts_and_is_out(
+    submitted: Callable[..., list[Run]],
+) -> None:
+    """A configuration may be what kills its host: it cannot do so all night."""
+    runs = submitted(runs=40)
+    measure(runs[1])
+    measure(runs[2])
+    ended = 0
+    while waiting()[0].series == runs[0].series:
+        fail(waiting()[0], Cause.KILLED)
+        ended += 1
+        assert ended <= 4
+    assert ended == 4  # each attempt, and once more by itself
+    assert filesystems(waiting()) == ["xfs", "ext2"]
 
 
 def test_a_disk_that_is_refused_puts_nobody_out(

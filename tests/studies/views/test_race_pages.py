@@ -54,6 +54,7 @@ def test_it_ends_with_a_sentence_and_a_word(
     html = part(client, runs[0].job_id)
     assert f'<p id="race-conclusion">{race().conclusion}</p>' in html
     assert '<span class="badge is-best">best</span>' in html
+    assert ">next best</span>" in html
     assert "data-live-every" not in html
     assert "<progress" not in html
 

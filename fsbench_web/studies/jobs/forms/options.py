@@ -21,7 +21,7 @@ from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
-    DEFAULT_REPEATS,
+    FORM_REPEATS,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -109,7 +109,7 @@ class OptionsForm:
     kernels: list[str] = field(default_factory=list)
     guest_memory_mib: str = str(_USUAL_GUEST.memory_mib)
     guest_cpus: str = str(_USUAL_GUEST.cpus)
-    repeats: str = str(DEFAULT_REPEATS)
+    repeats: str = str(FORM_REPEATS)
     repeat_by: str = BY_NUMBER
     half_width: str = "5"
     least: str = str(RepeatTarget.least)

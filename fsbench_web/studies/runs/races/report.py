@@ -174,7 +174,7 @@ def _word(state: str, status: str) -> str:
         return EQUIVALENT
     if state == LEADING:
         return BEST if status == FASTER else LEADING
-    return "still in"
+    return "next best" if status == FASTER else "still in"
 
 
 def _speed(row: Row) -> float:
