@@ -18,7 +18,7 @@ from fsbench_web.api.protocol.bodies import Strict, cleaned, given
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
-from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, row_of
+from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, table_of
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
@@ -171,7 +171,8 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
         "is_intact": pinned.is_intact,
         "run_ids": pinned.sorted_run_ids,
         "tables": [
-            table.head | {"rows": [row_of(row) for row in table.rows]} for table in pinned.tables
+            table.head | {"rows": [row_of(table, row) for row in table.rows]}
+            for table in pinned.tables
         ],
         "changes": {name: getattr(changes, name) for name in ChangesOut.model_fields},
     }

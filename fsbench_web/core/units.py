@@ -35,6 +35,11 @@ def lower_is_better(unit: str) -> bool:
     )
 
 
+def is_rate(unit: str) -> bool:
+    """Whether it is work per time: KB/s, IOPS."""
+    return _RATE.fullmatch(unit.strip()) is not None
+
+
 def overall_unit(unit: str) -> str:
     """The unit of the overall score of a test measured in ``unit``.
 

@@ -98,6 +98,10 @@ class ComparedRow(DeltaRowOut):
     repeat_scores: list[tuple[str, float | None]] | None = Field(
         description="block and score by itself of each run, as run_ids; null where nobody kept them"
     )
+    harmonic_mean: float | None = Field(
+        description="of repeat_scores, of a rate with one value a repeat; else null. All work over "
+        "all time where each repeat did the same work; where each ran equally long interval.mean is"
+    )
 
 
 class ComparedTable(Schema):
@@ -199,7 +203,7 @@ def get_comparison(
         "margin_percent": found.spec.margin,
         "equivalence_percent": found.spec.equivalence,
         "run_count": found.run_count,
-        "tables": [_table(table) for table in found.tables],
+        "tables": [table_of(table) for table in found.tables],
         "measured_in_turn": [
             vars(turn) for turn in in_turn(found.tables, spans_of(found.shown_series))
         ],
@@ -300,13 +304,13 @@ def _comparison(
         raise refusal(error) from None
 
 
-def _table(table: DeltaTable) -> dict[str, Any]:
-    return table.head | {"rows": [row_of(row) for row in table.rows]}
+def table_of(table: DeltaTable) -> dict[str, Any]:
+    """As ``ComparedTable`` says it."""
+    return table.head | {"rows": [_row(table, row) for row in table.rows]}
 
 
-def row_of(row: DeltaRow) -> dict[str, Any]:
-    """As ``ComparedRow`` says it."""
-    values = row.as_dict()
+def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
+    values = row.as_dict() | {"harmonic_mean": table.harmonic_mean_of(row)}
     published = values["published"]
     return {name: values[name] for name in ComparedRow.model_fields} | {
         "published": published and {name: published[name] for name in PublishedOut.model_fields}

@@ -6,10 +6,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from fsbench_web.core import numbers
+from fsbench_web.core import numbers, units
+from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.quality import left_out_in_words
-from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.scoring.scores import harmonic_mean, mean
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]
@@ -264,6 +265,14 @@ class DeltaTable:
     def bar_of(self, row: DeltaRow) -> float:
         """What a bar of ``row`` shows, in the table's unit."""
         return mean(row.repeats) if self.shows_mean(row) else row.score
+
+    def harmonic_mean_of(self, row: DeltaRow) -> float | None:
+        """The harmonic mean of its repeats; None of all but rates with one value a repeat.
+
+        What a category of a matrix says of a repeat is no rate over the same work.
+        """
+        is_rate = self.category == categories.MEAN and units.is_rate(self.unit)
+        return harmonic_mean(row.repeats) if is_rate else None
 
     @cached_property
     def has_published_values(self) -> bool:

@@ -39,13 +39,24 @@ def half_width(found: Interval, unit: str) -> str:
     return numbers.half_width(relative)
 
 
-def interval_sentence(found: Interval, unit: str) -> str:
-    """What the interval is, around what, and of what."""
+def interval_sentence(found: Interval, unit: str, harmonic: float | None = None) -> str:
+    """What the interval is, around what, and of what; ``harmonic`` is a mean of the same repeats.
+
+    A rate that was measured over the same time in each repeat has the arithmetic mean, and over the
+    same work the harmonic one (Hoefler and Belli, rule 3).
+    """
     said = (
         f"95% interval {_ends(found, unit)}, around {numbers.with_unit(found.mean, unit)}, the mean"
     )
     if found.of != SAMPLES:
-        return f"{said} of the scores of {found.count} repeats, each scored by itself."
+        said += f" of the scores of {found.count} repeats, each scored by itself."
+        if harmonic is None:
+            return said
+        return (
+            f"{said} This arithmetic mean is all work over all time where each repeat ran equally "
+            f"long; where each did the same work it is the harmonic mean, "
+            f"{numbers.with_unit(harmonic, unit)}."
+        )
     said += f" of {found.count} interval samples of one run, taken as quasi-independent"
     if found.autocorrelation is None:
         return f"{said}; they are all the same."

@@ -58,7 +58,7 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
             _folded(row, has_coverage, has_runs),
             _flags(row, common),
             f'<span class="sub">{escaped(row.left_out_words)}</span>' if row.left_out_words else "",
-            f'</th><td class="num">{_score(row, table.unit, least)}</td>',
+            f'</th><td class="num">{_score(table, row, least)}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}',
             _printed(row, "delta1_percent") if has_published_values else "",
             _standing(uncertainty.standing(row), row.verdict) if has_standing else "",
@@ -102,7 +102,7 @@ def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeSt
             f" {standing}" if standing else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
-            f'</th><td class="num">{_score(row, table.unit, least)}</td>',
+            f'</th><td class="num">{_score(table, row, least)}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}</td>',
             _print_of(row, "delta1_percent") if has_published_values else "",
             f'<td class="num">{numbers.percent(row.delta2_percent)}</td>',
@@ -118,8 +118,9 @@ def _class(row: DeltaRow) -> str:
     return ' class="is-best"' if row.mark == "best" else ""
 
 
-def _score(row: DeltaRow, unit: str, least: int) -> str:
+def _score(table: DeltaTable, row: DeltaRow, least: int) -> str:
     """A score without its unit, and under it its interval: around what and of what on demand."""
+    unit = table.unit
     score = numbers.amount(row.score, unit, least)
     if row.printed_unit is not None:
         score = f'<span title="Printed: {escaped(row.printed_words)}">{score}</span>'
@@ -127,7 +128,7 @@ def _score(row: DeltaRow, unit: str, least: int) -> str:
         return score
     short = uncertainty.half_width(row.interval, unit)
     of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
-    sentence = uncertainty.interval_sentence(row.interval, unit)
+    sentence = uncertainty.interval_sentence(row.interval, unit, table.harmonic_mean_of(row))
     return score + _details(f"{short}{of}", sentence)
 
 

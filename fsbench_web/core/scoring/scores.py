@@ -37,6 +37,20 @@ def mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
 
 
+def harmonic_mean(values: Sequence[float]) -> float | None:
+    """Of rates over the same work each: all work over all time. None where one is not above zero.
+
+    T. Hoefler and R. Belli, "Scientific Benchmarking of Parallel Computing Systems", SC 2015, rule
+    3: costs by the arithmetic mean, rates by this one. Of rates over the same time each it is the
+    arithmetic mean that is all work over all time.
+    """
+    if not values or min(values) <= 0:
+        return None
+    if min(values) == max(values):
+        return values[0]
+    return len(values) / fsum(1 / value for value in values)
+
+
 def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreValue]:
     """The scores of one test of one configuration, by category.
 

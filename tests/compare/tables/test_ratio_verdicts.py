@@ -11,12 +11,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from scipy import stats
 
+from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings, uncertainty
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import Rule, judged
+from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.paired import unpaired
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
@@ -69,6 +71,25 @@ def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: st
     ]
     assert longer / shorter == pytest.approx(bar["x"][0] / 500.0)
     assert ("means of repeats" in drawn.summary) is (other == "computed")
+
+
+@pytest.mark.parametrize(
+    ("category", "unit", "harmonic"),
+    [("mean", "KB/s", 120.0), ("mean", "s", None), ("maximum", "KB/s", None)],
+)
+def test_the_harmonic_mean_stands_beside_the_arithmetic_one_of_rates_alone(
+    category: str, unit: str, harmonic: float | None
+) -> None:
+    """600 KB at 100 KB/s and at 150 KB/s: 1200 KB in 10 s."""
+    measured = in_blocks("ext4", [100.0, 150.0])
+    made = dataclasses.replace(table(measured), category=category, unit=unit)
+    assert made.harmonic_mean_of(measured) == (harmonic and pytest.approx(harmonic))
+    [told] = table_of(made)["rows"]
+    assert told["harmonic_mean"] == made.harmonic_mean_of(measured)
+    assert (told["score"], told["interval"]["mean"]) == (125.0, 125.0)
+    assert ("the harmonic mean, 120.00 KB/s" in study_rows(made, "filesystem", False)) is bool(
+        harmonic
+    )
 
 
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:

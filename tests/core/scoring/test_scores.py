@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, expected_cells
-from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, score_mean, score_repeats
+from fsbench_web.core.scoring.scores import (
+    UNEQUAL_REPEATS,
+    harmonic_mean,
+    score_mean,
+    score_repeats,
+)
 from fsbench_web.core.workloads import presets
 
 rates = st.floats(min_value=0, max_value=1e12, allow_nan=False)
@@ -145,3 +150,11 @@ def test_the_mean_of_equal_values_is_their_value():
 
 def test_no_value_has_no_mean():
     assert score_mean([]) is None
+
+
+def test_the_harmonic_mean_of_rates_is_all_work_over_all_time() -> None:
+    rates, work = [30.0, 60.0, 20.0], 600.0
+    assert harmonic_mean(rates) == pytest.approx(3 * work / sum(work / rate for rate in rates))
+    assert harmonic_mean([89.999] * 3) == 89.999
+    assert harmonic_mean([30.0, 0.0]) is None
+    assert harmonic_mean([]) is None
