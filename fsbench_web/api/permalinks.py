@@ -170,10 +170,7 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
         "description": pinned.description,
         "is_intact": pinned.is_intact,
         "run_ids": pinned.sorted_run_ids,
-        "tables": [
-            table.head | {"rows": [row_of(table, row) for row in table.rows]}
-            for table in pinned.tables
-        ],
+        "tables": [table_of(table) for table in pinned.tables],
         "changes": {name: getattr(changes, name) for name in ChangesOut.model_fields},
     }
 
