@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fsbench_web.core.scoring.quality import FLAGS
+from fsbench_web.core.scoring.quality import FLAGS, OF_RUNS
 from fsbench_web.figures.frame import plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_name
 
@@ -17,7 +17,13 @@ Cell = tuple[int, int]
 HATCHING = "hatching"
 _SHAPES = ("/", "\\", "x", "+", "-", "|", ".")
 # A flag has the same pattern on every map; what is not known by name has the last.
-_SHAPE_OF = dict(zip((flag.of_cells for flag in FLAGS.values()), _SHAPES, strict=True))
+_SHAPE_OF = dict(
+    zip(
+        (flag.of_cells for slug, flag in FLAGS.items() if slug not in OF_RUNS),
+        _SHAPES,
+        strict=False,
+    )
+)
 LEGEND = {
     "showlegend": True,
     "legend": {

@@ -80,10 +80,22 @@ def from_folder(label: str) -> Guess:
     return Guess(filesystem_of(label), label) if label else Guess()
 
 
+def name_label(path: str) -> str:
+    """The label that a file's own name is, such as ext4.txt; "" where it names no file system."""
+    stem, bare = _names(path)
+    text = stem if is_filesystem(stem) or parse_label(stem) is not None else bare
+    return text if filesystem_of(text) else ""
+
+
+def _names(path: str) -> tuple[str, str]:
+    """A file's name as a label, and without the number of a repeat at its end."""
+    stem = as_label(re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path.rsplit("/", 1)[-1]))
+    return stem, re.sub("[_-]?(run|repeat|rep)?[_-]?[0-9]+$", "", stem)
+
+
 def from_command(path: str, command: str) -> Guess:
     """What the file's own name and the paths in the command line say, such as -f /lun1/ext2/t."""
-    stem = as_label(re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path.rsplit("/", 1)[-1]))
-    for text in (stem, re.sub("[_-]?(run|repeat|rep)?[_-]?[0-9]+$", "", stem)):
+    for text in _names(path):
         if text and parse_label(text) is not None:
             filesystem = filesystem_of(text)
             reason = f"Configuration {text} is guessed from the file's name."

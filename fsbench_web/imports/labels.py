@@ -4,6 +4,7 @@ import re
 
 from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
 
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
@@ -58,6 +59,8 @@ def label_problems(
         )
     if hardware and not slug_of(hardware):
         refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
+    if said := plain_text.problem(hardware):
+        refuse(f"hardware holds a character that cannot be shown. {said}", False)
     if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
     return problems

@@ -222,9 +222,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         file.problems = [ImportProblem(message, file.path, is_note=True)]
         plan.files.remove(file)
         plan.passed_over.append(file)
-    is_block = target.blocks == FOLDERS
-    paths = [file.path for file in plan.files]
-    labels = guesses.folder_labels(list(map(_without_folder, paths)) if is_block else paths)
+    labels = labels_of([file.path for file in plan.files], target)
     for planned, label in zip(plan.files, labels, strict=True):
         if planned.parsed is not None:
             planned.runs = _runs_of(planned.source, planned.parsed, target, label)
@@ -235,6 +233,18 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         for planned in plan.files:
             planned.problems += losses(together(planned.warnings))
     return plan
+
+
+def labels_of(paths: Sequence[str], target: Target) -> list[str]:
+    """For each file the label that its folders give it. Where these are blocks and none is left to
+    say it, it is the file's own name, unless somebody said what all files are of.
+    """
+    if target.blocks != FOLDERS:
+        return guesses.folder_labels(paths)
+    labels = guesses.folder_labels([_without_folder(path) for path in paths])
+    if target.configuration:
+        return labels
+    return [label or guesses.name_label(path) for label, path in zip(labels, paths, strict=True)]
 
 
 def folder_of(path: str) -> str:
@@ -324,7 +334,7 @@ def _runs_of(
     filesystem = said.filesystem or folder.filesystem or target.filesystem
     configuration = said.configuration or folder.configuration or target.configuration
     hardware = said.hardware or target.hardware
-    block = folder_of(source.path)[:MAX_BLOCK] if target.blocks == FOLDERS else ""
+    block = folder_of(source.path) if target.blocks == FOLDERS else ""
     runs: dict[OwnKey, PlannedRun] = {}
     for value in parsed.values:
         key = (
@@ -356,7 +366,12 @@ def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:
     first = run.values[0]
-    return label_problems(
+    if wrong := plain_text.problem(run.block):
+        wrong = f"The name of a block cannot be shown. {wrong}"
+    if len(run.block) > MAX_BLOCK:
+        wrong = f"The name of a block has more than {MAX_BLOCK} characters."
+    found = [ImportProblem(wrong, run.file, first.line)] if wrong else []
+    return found + label_problems(
         run.filesystem,
         run.configuration,
         run.hardware,

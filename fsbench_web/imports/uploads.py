@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.imports import guesses, quota, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, Target, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Given, SourceFile
 from fsbench_web.imports.storing import commit
@@ -67,7 +67,7 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
         quota.lock(user)
         quota.refuse_beyond(user, sources)
         row = Import.objects.create(target=asdict(target), created_by=user)
-        labels = guesses.folder_labels([file.path for file in plan.files])
+        labels = labels_of([file.path for file in plan.files], target)
         rows = [
             _row(row, file, target, label) for file, label in zip(plan.files, labels, strict=True)
         ]
@@ -157,17 +157,35 @@ def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], 
     row = Import.objects.select_for_update().get(
         pk=row_id, created_by=user, state=ImportState.PREVIEWED
     )
+    before = Target(**row.target)
     row.target = asdict(target)
     row.report.pop("refused", None)
     row.save(update_fields=["target", "report"])
-    files = [file for file in row.files.defer("content_gzip") if file.pk in corrections]
+    files = list(row.files.defer("content_gzip"))
     for file in files:
-        correction = corrections[file.pk]
-        given = asdict(correction.given)
-        if given != file.given:
-            file.given, file.guesses = given, []
-        file.is_left_out = correction.is_left_out
+        if correction := corrections.get(file.pk):
+            _say(file, correction.given)
+            file.is_left_out = correction.is_left_out
+    _rename(files, before, target)
     ImportFile.objects.bulk_update(files, ["given", "guesses", "is_left_out"])
+
+
+def _say(file: ImportFile, given: Given) -> None:
+    if asdict(given) != file.given:
+        file.given, file.guesses = asdict(given), []
+
+
+def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
+    """Call by today's labels those that folders named: whether they are blocks is said anew."""
+    if old.blocks == new.blocks:
+        return
+    taken = [file for file in files if not file.is_left_out]
+    labels = [labels_of([file.path for file in taken], target) for target in (old, new)]
+    for file, before, after in zip(taken, *labels, strict=True):
+        given = Given.from_json(file.given)
+        if before != after and given.configuration == before:
+            filesystem = guesses.filesystem_of(after) or given.filesystem
+            _say(file, replace(given, configuration=after, filesystem=filesystem))
 
 
 def commit_stashed(row_id: int, user: User) -> ImportResult | None:

@@ -3,13 +3,15 @@
 It is kept with the run (``Run.conditions``) and apart from the environment, which stays one row for
 all runs on the same system::
 
-    {"before": {"load": [0.1, 0.2, 0.3], "memory_free_bytes": 1, "memory_available_bytes": 2,
-                "governors": ["performance"], "caches_dropped": true, "scheduler": "none"},
+    {"before": {"load": [0.1, 0.2, 0.3], "processors": 2, "memory_free_bytes": 1,
+                "memory_available_bytes": 2, "governors": ["performance"], "caches_dropped": true,
+                "scheduler": "none"},
      "device": {"before": {"reads": 0, ...}, "after": {"reads": 9, ...}},
      "guest": {"boot_s": 5.2}}
 
-``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile. What the host does
-not tell is left out. Sources: proc(5), the kernel's Documentation/block/stat.rst.
+``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile, and ``busy`` where
+the machine had other work (``studies.scores.busy``). What the host does not tell is left out.
+Sources: proc(5), the kernel's Documentation/block/stat.rst.
 """
 
 import contextlib
@@ -38,6 +40,8 @@ def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
         found["scheduler"] = scheduler
     with contextlib.suppress(OSError):
         found["load"] = list(os.getloadavg())
+    if processors := os.cpu_count():
+        found["processors"] = processors
     memory = _read("/proc/meminfo")
     for key, name in (
         ("memory_total_bytes", "MemTotal"),

@@ -2,16 +2,17 @@
 
 import io
 import zipfile
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from fsbench_web.imports import uploads
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import large as rereads
+from fsbench_web.imports.sources import Given, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_files, import_uploads
 from fsbench_web.studies.models import Artefact, Run
@@ -74,20 +75,50 @@ NAMES = ("repeat-1/ext4.csv", "repeat-1/xfs.csv", "repeat-2/ext4.csv", "repeat-2
 UNDER = ("ext4/repeat-1/a.csv", "xfs/repeat-1/a.csv", "ext4/repeat-2/a.csv", "xfs/repeat-2/a.csv")
 
 
+STORED = [
+    *(("ext4", 1, "repeat-1"), ("ext4", 2, "repeat-2")),
+    *(("xfs", 1, "repeat-1"), ("xfs", 2, "repeat-2")),
+]
+
+
 @pytest.mark.parametrize("names", [NAMES, UNDER])
 def test_folders_are_blocks_where_somebody_says_so(names: tuple[str, ...]) -> None:
-    target = Target("Lab", blocks="folders")
-    said: Any = {}
-    if names is NAMES:  # nothing but the file's name says which is which
-        said = {"filesystem": "ext4", "configuration": "ext4"}
-        target = Target("Lab", **said, blocks="folders")
-    import_uploads([("lab.zip", io.BytesIO(archive(*names)))], target, None)
-    assert sorted({run.block for run in Run.objects.all()}) == ["repeat-1", "repeat-2"]
-    if names is UNDER:
-        assert stored() == [
-            *(("ext4", 1, "repeat-1"), ("ext4", 2, "repeat-2")),
-            *(("xfs", 1, "repeat-1"), ("xfs", 2, "repeat-2")),
-        ]
+    import_uploads(
+        [("lab.zip", io.BytesIO(archive(*names)))], Target("Lab", blocks="folders"), None
+    )
+    assert stored() == STORED
+
+
+def test_what_is_said_of_all_files_goes_before_their_names() -> None:
+    target = Target("Lab", "ext4", "ext4", blocks="folders")
+    import_uploads([("lab.zip", io.BytesIO(archive(*NAMES)))], target, None)
+    assert {run.series.configuration.label for run in Run.objects.all()} == {"ext4"}
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("names", [NAMES, UNDER])
+def test_the_preview_calls_no_configuration_by_a_block(
+    names: tuple[str, ...], is_late: bool, ada: User
+) -> None:
+    """It may be said before the upload, or in the preview."""
+    said = Target("Lab", blocks="folders")
+    sources = unpack([("lab.zip", io.BytesIO(archive(*names)))])
+    row = uploads.stash(sources, Target("Lab") if is_late else said, ada)
+    given = {file.pk: Given.from_json(file.given) for file in row.files.all()}
+    corrections = {pk: uploads.Correction(one, False) for pk, one in given.items()}
+    uploads.correct(row.pk, said, corrections, ada)
+    uploads.commit_stashed(row.pk, ada)
+    assert stored() == STORED
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"), [("x" * 61, "more than 60 characters"), ("a\u202eb", "U\\+202E")]
+)
+def test_a_folder_that_cannot_be_a_block_is_refused(folder: str, message: str) -> None:
+    """Cut to what fits, two blocks would be one."""
+    packed = archive(f"ext4/{folder}/a.csv", f"xfs/{folder}/a.csv")
+    with pytest.raises(ImportRefused, match=message):
+        import_uploads([("lab.zip", io.BytesIO(packed))], Target("Lab", blocks="folders"), None)
 
 
 def test_nobody_takes_folders_for_blocks_by_themselves() -> None:

@@ -27,6 +27,7 @@ _FEW_BLOCKS = {
     1: "They share one block, and three are the least",
     2: "They share two blocks, and three are the least",
 }
+_ZERO_IN_BLOCKS = "One of them has a 0 in the {} blocks they share, and 0 has no logarithm"
 NO_SCATTER = "Each side came out the same every time: there was no scatter to judge by."
 
 
@@ -125,6 +126,8 @@ def wanted(verdict: Verdict) -> str:
     """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
     if verdict.method == FREENIX or not verdict.is_inconclusive:
         return ""
+    if significance.EQUAL in verdict.reasons:
+        return ""  # nothing was tested
     if verdict.status == UNKNOWN:
         if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
             return ""
@@ -139,7 +142,7 @@ def wanted(verdict: Verdict) -> str:
 
 def _tenths(percent: float) -> str:
     """With one decimal and a minus sign; with more where none of it would be left."""
-    text = f"{percent:,.1f}"
+    text = f"{percent:,.1f}" if abs(percent) < 1e9 else f"{percent:.2e}"
     if float(text.replace(",", "")) == 0:
         text = f"{percent:.1g}" if abs(percent) >= 0.001 else "0"
     return text.replace("-", "\u2212")
@@ -215,7 +218,8 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
         yield f"{f'Against {verdict.against[0]}' if is_one else 'The closest call'}: {said} (95%)."
     yield from _outcome(verdict)
     if verdict.method == UNPAIRED and verdict.p_value is not None:
-        yield f"{_FEW_BLOCKS[verdict.blocks or 0]}, so that what drifted between their runs counts."
+        few = _FEW_BLOCKS.get(verdict.blocks or 0, _ZERO_IN_BLOCKS.format(verdict.blocks))
+        yield f"{few}, so that what drifted between their runs counts."
     if verdict.p_normal is not None:
         is_odd = verdict.p_normal <= FALSE_ALARM
         yield (

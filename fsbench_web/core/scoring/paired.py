@@ -98,7 +98,7 @@ def paired(
     if len(shared) < LEAST_BLOCKS or any(value <= 0 for pair in values for value in pair):
         return None
     sign = -1.0 if lower_is_better else 1.0
-    return of_logarithms([sign * log(a / b) for a, b in values], margin_percent)
+    return of_logarithms([sign * (log(a) - log(b)) for a, b in values], margin_percent)
 
 
 def of_logarithms(
@@ -142,7 +142,7 @@ def unpaired(
     counts = (ahead.count, behind.count)
     shares = [one / together if together else 0.5 for one in variances]
     freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
-    centre = (-1.0 if lower_is_better else 1.0) * log(ahead.mean / behind.mean)
+    centre = (-1.0 if lower_is_better else 1.0) * (log(ahead.mean) - log(behind.mean))
     found = _of_estimate(centre, sqrt(together), freedom, margin_percent)
     of_one = fsum(one * n for one, n in zip(variances, counts, strict=True))
     return _judged(replace(found, deviation=sqrt(of_one)))
@@ -156,7 +156,7 @@ def _of_estimate(
     margin = log(1 + margin_percent / 100)
     return RatioVerdict(
         status="",
-        ratio=exp(centre),
+        ratio=_exp(centre),
         low=_exp(centre - half_width),
         high=_exp(centre + half_width),
         blocks=0,
@@ -169,7 +169,7 @@ def _of_estimate(
 
 
 def _exp(value: float) -> float:
-    """Of hardly any repeats the ends of an interval may be beyond all that a number can be."""
+    """The ends of an interval, and ratios to the smallest numbers, may be beyond all numbers."""
     return exp(max(-700.0, min(value, 700.0)))
 
 
@@ -258,7 +258,7 @@ def _rank_interval(logarithms: Sequence[float]) -> tuple[float, float] | None:
         for other in range(place, count)
     )
     cut = _rank_cut(count)
-    return exp(averages[cut]), exp(averages[-1 - cut])
+    return _exp(averages[cut]), _exp(averages[-1 - cut])
 
 
 @lru_cache(maxsize=256)

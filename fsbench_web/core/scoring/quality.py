@@ -16,10 +16,13 @@ OUTLIER = "outlier"
 SPIKE = "spike"
 CONTENDED = "contended"
 DRIFTED = "drifted"
+BUSY = "busy"
+OF_RUNS = (CONTENDED, DRIFTED, BUSY)
+"""Flags of whole runs; no cell carries them."""
 CACHED = "cached"
 UNCACHED = "uncached"
 
-RULES = 1
+RULES = 2
 """Grows when a rule changes, so that what was judged by an older one can be found and redone."""
 
 
@@ -73,6 +76,12 @@ FLAGS: dict[str, Flag] = {
         "of a repeat while the machine drifted",
         "The reference configuration of the order had changed by 5% or more around one of the "
         "repeats: the machine was not the same.",
+    ),
+    BUSY: Flag(
+        "busy machine",
+        "of a repeat on a busy machine",
+        "The machine was busy with other work when one of the repeats began: its load average, "
+        "without what an earlier benchmark left in it, was above 0.5 a processor.",
     ),
 }
 LEFT_OUT: dict[str, str] = {

@@ -44,6 +44,7 @@ from fsbench_web.studies.runs import (
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
+from fsbench_web.studies.scores import busy
 from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
@@ -206,7 +207,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         others = contention.others_meanwhile(run, now)
         changes |= {
             "is_contended": bool(others),
-            "conditions": run.conditions | {"others": others},
+            "conditions": busy.judged(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
     if kept in INTERRUPTED and (said := _run_again(run, Cause(kept))):

@@ -4,7 +4,7 @@ Everything is judged once, when results come in (``ingest.rescore``), over all f
 the series, because a number may only look odd beside the others. What it was judged by is kept in
 ``Series.quality``:
 
-    {"rules": 1, "tool": "iozone", "direct_io": false, "memory_kb": 16384000 or null,
+    {"rules": 2, "tool": "iozone", "direct_io": false, "memory_kb": 16384000 or null,
      "limit_kb_s": 200000.0 or null, "limit_from": "stated" or "direct I/O" or "",
      "boundaries": {test: {"fall": 8.1, "edges": [[record KB, last cached KB, first beyond KB,
                                                    whether the record size shows it itself]]}}}
@@ -27,6 +27,7 @@ from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality import (
     ABOVE_DEVICE,
     BUFFERED,
+    BUSY,
     CLOCK,
     CONTENDED,
     DRIFTED,
@@ -133,7 +134,12 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         if block:
             blocks[run_id] = block
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
-        if flags := (*(CONTENDED,) * is_contended, *(DRIFTED,) * has_drifted):
+        is_busy = "busy" in (conditions or {})
+        if flags := (
+            *(CONTENDED,) * is_contended,
+            *(DRIFTED,) * has_drifted,
+            *(BUSY,) * is_busy,
+        ):
             unsound[run_id] = flags
         total = ((conditions or {}).get("before") or {}).get("memory_total_bytes")
         if isinstance(total, int | float) and total > 0:

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import COMPUTED, Job, Run, RunState, Score, Series
-from fsbench_web.studies.scores import drift, ingest
+from fsbench_web.studies.scores import busy, drift, ingest
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 
 
@@ -42,6 +42,7 @@ def judge(found: QuerySet[Series]) -> Iterator[Series]:
         series = Series.objects.select_related("workload", "hardware", "lun").filter(pk=pk).first()
         # Another may have deleted it meanwhile.
         if series is not None:
+            busy.note(pk)
             ingest.rescore(series)
             yield series
 

@@ -99,6 +99,18 @@ def test_two_blocks_are_too_few_and_studies_share_none() -> None:
     assert verdict_of(judged([apart])[0], "xfs").method == "unpaired"
 
 
+def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
+    [found] = judged([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
+    verdict = verdict_of(found, "ext4")
+    assert (verdict.method, verdict.blocks) == ("unpaired", 5)
+    assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in uncertainty.why(verdict)
+
+
+def test_nothing_is_wanted_of_what_was_not_tested() -> None:
+    [found] = judged([table(row("ext4", 100.0), row("xfs", 100.0))])
+    assert uncertainty.why(verdict_of(found, "ext4")) == "The scores are the same."
+
+
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
     same = [value * own for value, own in zip(EXT4, (1.002, 1.001, 1.0, 1.001, 1.002), strict=True)]
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from fsbench_web.core.scoring import paired as subject
+from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.paired import (
     EQUIVALENT,
     FASTER,
@@ -15,6 +16,7 @@ from fsbench_web.core.scoring.paired import (
     family,
     of_logarithms,
     paired,
+    unpaired,
 )
 
 # Five blocks that drift by far more than the two differ.
@@ -113,6 +115,19 @@ def test_a_value_of_zero_has_no_ratio() -> None:
     assert paired(EXT4 | {"2": -1.0}, XFS, lower_is_better=False) is None
     # In a block that only one of them has it does not matter.
     assert paired(EXT4 | {"6": 0.0}, XFS, lower_is_better=False) is not None
+
+
+def test_the_smallest_numbers_have_a_ratio_too() -> None:
+    least = dict.fromkeys(EXT4, 5e-324)
+    found = paired(
+        least, {block: 1e15 * value for block, value in XFS.items()}, lower_is_better=True
+    )
+    assert found is not None
+    assert found.status == FASTER
+    assert found.low <= found.ratio <= found.high < inf
+    whole = unpaired(Interval(5e-324, 0.0, 3), Interval(2.0, 0.1, 3), lower_is_better=True)
+    assert whole is not None
+    assert whole.ratio > 1e300
 
 
 @pytest.mark.parametrize("value", [inf, float("nan")])
