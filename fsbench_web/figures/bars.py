@@ -10,28 +10,19 @@ from fsbench_web.figures import palette
 from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, frame, plain_text
 
 NOT_STATED = "not stated"
-INTERVALS = "; lines: 95% intervals of the means"
+INTERVALS = "lines: 95% intervals of the means"
+MEANS = "bars: means of repeats"
+DOTS = "dots: repeats"
+MOST_DOTS = 2000
+"""In one figure; beyond it none is drawn, instead of some."""
 CUT = ", cut at 0"
 VALUE = "value"
 _LETTER_PX = 7.5
 
 
-def best_case(
-    labels: Sequence[str],
-    values: Sequence[float | None],
-    unit: str,
-    title: str,
-    lower_is_better: bool = False,
-    best: Sequence[bool] | None = None,
-    errors: Sequence[tuple[float, float] | None] | None = None,
-    names: Sequence[str] | None = None,
-    row_px: int = ROW_PX,
-    links: Sequence[str] | None = None,
-) -> go.Figure:
+def best_case(*given: Any, **more: Any) -> go.Figure:
     """The figure of ``best_case_plain``."""
-    made = best_case_plain(
-        labels, values, unit, title, lower_is_better, best, errors, names, row_px, links
-    )
+    made = best_case_plain(*given, **more)
     return figure(made["data"], made["layout"])
 
 
@@ -46,6 +37,8 @@ def best_case_plain(
     names: Sequence[str] | None = None,
     row_px: int = ROW_PX,
     links: Sequence[str] | None = None,
+    repeats: Sequence[Sequence[float]] | None = None,
+    scores: Sequence[float | None] | None = None,
 ) -> Plain:
     """One bar for each contender, the first on top, the best marked in words.
 
@@ -53,13 +46,25 @@ def best_case_plain(
     it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
     ``unit``, drawn around its own middle. ``names`` decide the colours where they differ from the
     labels (a file system under a configuration's label); ``row_px`` is the height of a row.
-    ``links`` are where a click on a bar leads. Raises ValueError when the lengths differ.
+    ``links`` are where a click on a bar leads. ``repeats`` in ``unit`` are dots on the bar; where
+    its value is their mean, ``scores`` has the score that this is not, which is only said. Raises
+    ValueError when the lengths differ.
     """
-    extras = [given for given in (best, errors, names, links) if given is not None]
+    extras = [one for one in (best, errors, names, links, repeats, scores) if one is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
-        raise ValueError("labels, values, best, errors, names and links must have the same length")
-    bars = _bars(labels, values, unit, lower_is_better, best, errors or [None] * len(labels))
+        raise ValueError("all that is said of the bars must have the same length")
+    bars = _bars(
+        labels,
+        values,
+        unit,
+        lower_is_better,
+        best,
+        errors or [None] * len(labels),
+        repeats or [()] * len(labels),
+        scores or [None] * len(labels),
+    )
     unit = numbers.unit_name(unit)
+    has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
     sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
     series = palette.series_of(names or labels)
     trace = _trace(bars, series, links)
@@ -67,7 +72,8 @@ def best_case_plain(
     direction = "less is better" if lower_is_better else "more is better"
     layout = bar_layout(
         title=title,
-        x_title=f"{_unit_in_words(unit)}, {direction}" + (INTERVALS if sure else ""),
+        x_title=f"{_unit_in_words(unit)}, {direction}"
+        + drawn_in_words(any(bar.is_mean for bar in bars), has_dots, bool(sure)),
         rows=len(bars),
         summary=f"{title}: bar chart, {direction}. {'; '.join(bar.in_words for bar in bars)}.",
         gaps=_gaps(labels, values),
@@ -81,13 +87,18 @@ def best_case_plain(
         if links:
             leads = [link for link, bar in zip(links, bars, strict=True) if bar.ends]
             traces[-1]["meta"] = {"role": "interval", "links": leads}
+        if has_dots:
+            traces.append(_dots(bars, links))
         _put_beside(layout, list(zip(trace["y"], trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
     return {"data": traces, "layout": layout}
 
 
 class _Bar(NamedTuple):
-    """One row; ``value`` and the ``ends`` of its interval in ``unit``, which is shown."""
+    """One row; its numbers, ``ends`` of its interval among them, in ``unit``, which is shown.
+
+    ``score`` is None where the value is it, and not the mean of the ``repeats``.
+    """
 
     label: str
     value: float | None
@@ -95,6 +106,20 @@ class _Bar(NamedTuple):
     ends: tuple[float, float] | None
     unit: str
     least_decimals: int
+    repeats: tuple[float, ...] = ()
+    score: float | None = None
+
+    @property
+    def is_mean(self) -> bool:
+        return self.score is not None
+
+    @property
+    def said(self) -> list[str]:
+        """Its number with the unit, and the score beside a mean."""
+        if self.score is None:
+            return [self.with_unit]
+        score = numbers.with_unit(self.score, self.unit)
+        return [f"mean of {len(self.repeats)} repeats {self.with_unit}", f"score {score}"]
 
     @property
     def text(self) -> str:
@@ -113,7 +138,8 @@ class _Bar(NamedTuple):
         """For the text alternative."""
         is_best = " (best)" if self.is_best else ""
         sure = f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        return f"{self.label} {self.with_unit}{is_best}{sure}"
+        said, *score = self.said
+        return ", ".join([f"{self.label} {said}{is_best}{sure}", *score])
 
 
 def _bars(
@@ -123,6 +149,8 @@ def _bars(
     lower_is_better: bool,
     best: Sequence[bool] | None,
     errors: Sequence[tuple[float, float] | None],
+    repeats: Sequence[Sequence[float]],
+    scores: Sequence[float | None],
 ) -> list[_Bar]:
     """The rows, from ``unit`` into the one that is shown."""
     scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
@@ -132,8 +160,19 @@ def _bars(
     best = _best(scaled, lower_is_better) if best is None else best
     shown, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
     return [
-        _Bar(label, value, is_best, sure, shown, least)
-        for label, value, is_best, sure in zip(labels, scaled, best, ends, strict=True)
+        _Bar(
+            label,
+            value,
+            is_best,
+            sure,
+            shown,
+            least,
+            tuple(numbers.scaled(one, unit) for one in each),
+            None if score is None else numbers.scaled(score, unit),
+        )
+        for label, value, is_best, sure, each, score in zip(
+            labels, scaled, best, ends, repeats, scores, strict=True
+        )
     ]
 
 
@@ -158,7 +197,7 @@ def _trace(
         "marker": {"color": [palette.colour(number) for number in series]},
         "meta": {"series": series} | ({"links": list(links)} if links else {}),
         "hovertemplate": [
-            f"{plain_text(bar.label)}<br>{plain_text(bar.with_unit)}<extra></extra>" for bar in bars
+            "<br>".join(map(plain_text, (bar.label, *bar.said))) + "<extra></extra>" for bar in bars
         ],
     }
 
@@ -169,7 +208,7 @@ def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
     What is measured is not below zero, and half a plot of it would hide what is above.
     """
     ends = [end for bar in bars for end in bar.ends or ()]
-    known = [bar.value for bar in bars if bar.value is not None]
+    known = [one for bar in bars for one in (bar.value, *bar.repeats) if one is not None]
     if min(ends) < 0 <= min(known, default=0):
         layout["xaxis"]["range"] = [0, max(*ends, *known) * 1.05]
         layout["xaxis"]["title"]["text"] += CUT
@@ -221,6 +260,25 @@ def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> d
             f"{plain_text(label)}<br>95% interval {plain_text(_ends_in_words(ends, unit))}"
             "<extra></extra>"
             for label, ends in drawn
+        ],
+    }
+
+
+def _dots(bars: Sequence[_Bar], links: Sequence[str] | None) -> dict[str, Any]:
+    """Every repeat, on its bar; each leads where the bar does."""
+    each = [(bar, one, place) for place, bar in enumerate(bars) for one in bar.repeats]
+    leads = {"links": [links[place] for _, _, place in each]} if links else {}
+    return {
+        "type": "scatter",
+        "x": [one for _, one, _ in each],
+        "y": [plain_text(bar.label) for bar, _, _ in each],
+        "mode": "markers",
+        "marker": {"size": 6},
+        "meta": {"role": "repeats"} | leads,
+        "hovertemplate": [
+            f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(one, bar.unit))}"
+            "<extra></extra>"
+            for bar, one, _ in each
         ],
     }
 
@@ -301,6 +359,13 @@ def stated(
         # Room for the words beside the longest bar.
         made.layout.xaxis.range = [0, longest * 1.5]
     return made
+
+
+def drawn_in_words(are_means: bool, has_dots: bool, has_intervals: bool) -> str:
+    """What is drawn, for behind the words of an axis; "" of bars alone."""
+    drawn = ((MEANS, are_means), (DOTS, has_dots), (INTERVALS, has_intervals))
+    words = ", ".join(word for word, is_drawn in drawn if is_drawn)
+    return words and f"; {words}"
 
 
 def _gaps(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:

@@ -88,6 +88,12 @@
     }
     if (series && copy.line) copy.line.color = theme.series[(series - 1) % theme.series.length];
     if (copy.meta && copy.meta.role === "interval") copy.marker.color = theme.fg;
+    // Repeats lie on bars and intervals: rings, so that those below are seen.
+    if (copy.meta && copy.meta.role === "repeats") {
+      copy.marker.color = theme.surface;
+      copy.marker.line = { color: theme.fg, width: 1.5 };
+      copy.zorder = 3;
+    }
     for (const error of [copy.error_x, copy.error_y]) {
       if (!error) continue;
       error.color = copy.type === "bar" || !copy.marker ? theme.fg : copy.marker.color;

@@ -191,3 +191,41 @@ def test_nanoseconds_are_drawn_as_the_microseconds_that_are_written() -> None:
     assert list(figure.data[1].x) == [815.0]
     assert figure.layout.xaxis.title.text.startswith("µs, less is better")
     assert "a 815.24 µs (best), 95% interval 800 to 830 µs" in figure.layout.meta["summary"]
+
+
+def test_a_mean_of_repeats_has_each_of_them_as_a_dot_and_says_its_score_too() -> None:
+    """Two maxima of 12 and 18 ms: the score is the lesser, the bar what a test is of."""
+    plain = bars.best_case_plain(
+        ["a", "b"],
+        [15e6, 9e6],
+        "ns",
+        "L",
+        True,
+        errors=[(10e6, 20e6), None],
+        links=["/runs/?ids=1,2", "/runs/3/"],
+        repeats=[(12e6, 18e6), ()],
+        scores=[12e6, None],
+    )
+    bar, whiskers, dots = plain["data"]
+    # The bar ends in the middle of its interval, and the repeats are on it.
+    assert bar["x"] == [15000.0, 9000.0]
+    assert whiskers["x"] == [15000.0]
+    assert (dots["x"], dots["y"]) == ([12000.0, 18000.0], ["a", "a"])
+    assert dots["meta"] == {"role": "repeats", "links": ["/runs/?ids=1,2"] * 2}
+    assert bar["hovertemplate"] == [
+        "a<br>mean of 2 repeats 15,000 µs<br>score 12,000 µs<extra></extra>",
+        "b<br>9,000 µs<extra></extra>",
+    ]
+    title = plain["layout"]["xaxis"]["title"]["text"]
+    assert title.endswith(
+        "bars: means of repeats, dots: repeats, lines: 95% intervals of the means"
+    )
+    assert "a mean of 2 repeats 15,000 µs, 95% interval" in plain["layout"]["meta"]["summary"]
+    assert "score 12,000 µs; b 9,000 µs (best)." in plain["layout"]["meta"]["summary"]
+
+
+def test_more_dots_than_a_figure_holds_are_not_drawn_and_not_spoken_of() -> None:
+    many = [tuple([1.0] * (bars.MOST_DOTS + 1))]
+    plain = bars.best_case_plain(["a"], [1.0], "s", "T", errors=[(1.0, 1.0)], repeats=many)
+    assert [trace["meta"].get("role") for trace in plain["data"]] == [None, "interval"]
+    assert bars.DOTS not in plain["layout"]["xaxis"]["title"]["text"]

@@ -19,8 +19,8 @@ class Bar:
     """One bar. ``value`` None: nothing is drawn, and ``text`` says why.
 
     ``series`` is the number of its colour (figures.palette); ``interval`` the ends of its 95%
-    interval in the unit of the value, which need not lie around it; ``is_bound``: the value is
-    only known to be larger.
+    interval in the unit of the value, which need not lie around it; ``repeats`` are drawn as
+    dots; ``is_bound``: the value is only known to be larger.
     """
 
     label: str
@@ -30,6 +30,7 @@ class Bar:
     is_best: bool = False
     interval: tuple[float, float] | None = None
     is_bound: bool = False
+    repeats: tuple[float, ...] = ()
 
 
 def bars(
@@ -44,9 +45,9 @@ def bars(
     left, right, plot = _columns(
         [bar.label for bar in drawn], [_value_words(bar) for bar in drawn], width
     )
-    # Room for the upper end of an interval, too.
+    # Room for the upper end of an interval and the repeats, too.
     ends = [
-        max(bar.value, bar.interval[1] if bar.interval else bar.value)
+        max(bar.value, *(bar.interval or ()), *bar.repeats, 0)
         for bar in drawn
         if bar.value is not None
     ]
@@ -64,6 +65,10 @@ def bars(
             shapes.append(rect)
             if bar.interval:
                 shapes += _whisker(left, middle, bar.interval, scale)
+            shapes += [
+                Rect(left + max(0.0, one) * scale - 1, middle + 3, 2, 2, "fg")
+                for one in bar.repeats
+            ]
         shapes.append(Text(right, middle + 3, _value_words(bar), 8, "fg", "end", bar.is_best))
     return _framed(
         shapes,

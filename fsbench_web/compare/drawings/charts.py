@@ -31,14 +31,15 @@ def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
 def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int = 24) -> Drawing:
     """The rows of a table as bars, best first, with the intervals that are known."""
     rows = [table.rows[place] for place in nearest_first(table)]
-    least = numbers.least_decimals(row.score for row in rows)
+    values = [table.bar_of(row) for row in rows]
+    least = numbers.least_decimals(values)
     series = palette.series_of([row.filesystem for row in rows])
     return bars(
         [
             Bar(
                 label=row.contender,
-                value=numbers.scaled(row.score, table.unit),
-                text=numbers.amount(row.score, table.unit, least),
+                value=numbers.scaled(value, table.unit),
+                text=numbers.amount(value, table.unit, least),
                 series=number,
                 is_best=row.mark == "best",
                 interval=(
@@ -47,11 +48,12 @@ def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int
                 )
                 if row.interval
                 else None,
+                repeats=tuple(numbers.scaled(one, table.unit) for one in row.repeats),
             )
-            for row, number in zip(rows, series, strict=True)
+            for row, value, number in zip(rows, values, series, strict=True)
         ],
         title or table_title(table),
-        axis_words(table),
+        axis_words(table) + ("; means of repeats" if any(map(table.shows_mean, rows)) else ""),
         width=width,
         most=most,
     )

@@ -2,18 +2,19 @@
 
 from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture
 from fsbench_web.compare.pictures.offer import SCORES, Offer, tables
-from fsbench_web.compare.pictures.parts import ends_of, link_of, links_of
+from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.scores import mean
 from fsbench_web.figures import bars
 
 
 class BestCases(OfCategory):
     slug = "bars"
     label = "Best cases"
-    words = "The score of each contender."
+    words = "Each contender: the mean of its repeats, or its score."
     needs = SCORES
 
     def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
@@ -32,19 +33,15 @@ def _drawn(table: DeltaTable) -> Picture:
     category = categories.in_sentence(categories.label(table.category))
     figure = bars.best_case(
         [row.contender for row in rows],
-        [row.score for row in rows],
-        table.unit,
-        f"{testnames.label(table.test)}: {category}",
-        lower_is_better=table.lower_is_better,
-        best=[row.mark == "best" for row in rows],
+        title=f"{testnames.label(table.test)}: {category}",
         names=[row.filesystem for row in rows],
-        errors=[ends_of(row) for row in rows],
-        links=[link_of(row) for row in rows],
+        **bars_of(table),
     )
     columns = [
         Column("Contender"),
         Column("Configuration"),
         Column("Score", VALUE, table.unit),
+        Column("Mean of repeats", VALUE, table.unit),
         Column("95% low", VALUE, table.unit),
         Column("95% high", VALUE, table.unit),
         Column("Runs", COUNT),
@@ -55,6 +52,7 @@ def _drawn(table: DeltaTable) -> Picture:
                 row.contender,
                 row.configuration,
                 row.score,
+                mean(row.repeats) if row.repeats else None,
                 *(ends_of(row) or (None, None)),
                 row.runs,
             ),

@@ -1,12 +1,13 @@
 """What the pictures have in common: their table's columns, the runs behind a row, words."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.urls import reverse
 
 from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
-from fsbench_web.compare.tables.rows import DeltaRow
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.confidence import REPEATS, Interval
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.runs.listing import address_of
@@ -37,6 +38,21 @@ def links_of(row: DeltaRow) -> tuple[tuple[str, str], ...]:
 def ends_of(row: DeltaRow) -> tuple[float, float] | None:
     """The ends of its interval."""
     return (row.interval.low, row.interval.high) if row.interval else None
+
+
+def bars_of(table: DeltaTable) -> dict[str, Any]:
+    """Keywords of ``figures.bars.best_case_plain`` for the rows, without labels and title."""
+    rows = table.rows[::-1]
+    return {
+        "values": [table.bar_of(row) for row in rows],
+        "unit": table.unit,
+        "lower_is_better": table.lower_is_better,
+        "best": [row.mark == "best" for row in rows],
+        "errors": [ends_of(row) for row in rows],
+        "links": [link_of(row) for row in rows],
+        "repeats": [row.repeats for row in rows],
+        "scores": [row.score if table.shows_mean(row) else None for row in rows],
+    }
 
 
 def is_lower(unit: str) -> bool:

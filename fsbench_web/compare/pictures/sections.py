@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from fsbench_web.compare.pictures.parts import ends_of, link_of
+from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.core import numbers
@@ -75,13 +75,8 @@ def _chart(table: DeltaTable) -> Plain:
     rows = table.rows[::-1]
     return bars.best_case_plain(
         [row.contender for row in rows],
-        [row.score for row in rows],
-        table.unit,
-        f"{testnames.label(table.test)}: "
+        title=f"{testnames.label(table.test)}: "
         f"{categories.in_sentence(categories.label(table.category))}",
-        lower_is_better=table.lower_is_better,
-        best=[row.mark == "best" for row in rows],
-        errors=[ends_of(row) for row in rows],
         names=[row.filesystem for row in rows],
-        links=[link_of(row) for row in rows],
+        **bars_of(table),
     )

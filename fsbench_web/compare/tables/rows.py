@@ -9,6 +9,7 @@ from typing import Any
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.quality import left_out_in_words
+from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]
@@ -119,6 +120,12 @@ class DeltaRow:
         if self.printed_score is None or self.printed_unit is None:
             return ""
         return f"{self.printed_score!r} {self.printed_unit}"
+
+    @property
+    def repeats(self) -> tuple[float, ...]:
+        """The scores of its repeats, each by itself; () where fewer than two are known."""
+        known = tuple(value for _, value in self.repeat_scores or () if value is not None)
+        return known if len(known) > 1 else ()
 
     @property
     def mark(self) -> str:
@@ -242,6 +249,21 @@ class DeltaTable:
     def least_decimals(self) -> int:
         """How many decimals its scores have at least, as they stand under each other."""
         return numbers.least_decimals(row.score for row in self.rows)
+
+    @cached_property
+    def _has_published_rows(self) -> bool:
+        return any(row.origin == "published" for row in self.rows)
+
+    def shows_mean(self, row: DeltaRow) -> bool:
+        """Whether a bar of ``row`` is the mean of its repeats, which is tested, and not its score.
+
+        A paper states scores: beside one, all bars of the table are scores.
+        """
+        return bool(row.repeats) and not self._has_published_rows
+
+    def bar_of(self, row: DeltaRow) -> float:
+        """What a bar of ``row`` shows, in the table's unit."""
+        return mean(row.repeats) if self.shows_mean(row) else row.score
 
     @cached_property
     def has_published_values(self) -> bool:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
@@ -222,17 +223,12 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
         rows = table.rows[::-1]
         group.charts[category] = bars.best_case_plain(
             [_shown_name(row) for row in rows],
-            [row.score for row in rows],
-            table.unit,
-            label
+            title=label
             if table.category == categories.MEAN
             else f"{label}: {categories.in_sentence(category)}",
-            table.lower_is_better,
-            [row.mark == "best" for row in rows],
-            [(row.interval.low, row.interval.high) if row.interval else None for row in rows],
             # With several categories the chart stands beside two tables, and is as high as both.
             row_px=bars.ROW_PX if table.category == categories.MEAN else 42,
-            links=[address_of(row.run_ids) for row in rows],
+            **bars_of(table) | {"links": [address_of(row.run_ids) for row in rows]},
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
 

@@ -22,8 +22,16 @@ from dataclasses import dataclass, field, replace
 from math import ceil, exp, fsum, inf, log, log2, sqrt
 
 import numpy as np
+from scipy.special import ndtr
 
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT, EQUIVALENT, FASTER, INCONCLUSIVE
+from fsbench_web.core.scoring.paired import (
+    EQUIVALENCE_PERCENT,
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    MOST_BLOCKS,
+    POWER,
+)
 from fsbench_web.core.scoring.significance import FALSE_ALARM
 
 HALVING, CONFIRMING, ENDED = "halving", "confirming", "ended"
@@ -73,8 +81,8 @@ class Race:
     ``left`` are those that are not out, ``leader`` the fastest of them by all blocks ("" where none
     is left). ``status`` is, once it ended, that of the two finalists: *faster*, *equivalent* or
     *inconclusive*; ``ratio`` of the leader to the other is between ``low`` and ``high`` whenever
-    one looks (95%), from the ``fresh`` blocks alone; None where there are none. ``spent`` is of the
-    budget.
+    one looks (95%), from the ``fresh`` blocks alone; None where there are none. ``more_blocks`` of
+    the two would decide an inconclusive one (``more_blocks``). ``spent`` is of the budget.
     """
 
     phase: str
@@ -87,6 +95,7 @@ class Race:
     low: float | None = None
     high: float | None = None
     fresh: int = 0
+    more_blocks: int | None = None
 
     @property
     def measure(self) -> tuple[str, ...]:
@@ -166,17 +175,47 @@ def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[f
     """Where the mean is, at every look together, but for a share ``level`` of all series; of
     log-ratios, one a block. Infinite where nothing can be said yet.
     """
-    count = len(logarithms)
-    centre = fsum(logarithms) / count if count else 0.0
-    if count < LEAST_LOOK:
+    if len(logarithms) < LEAST_LOOK or (errors := _errors_within(len(logarithms), level)) == inf:
         return -inf, inf
-    error = sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1) / count)
+    centre, deviation = _centre(logarithms)
+    reach = errors * deviation / sqrt(len(logarithms))
+    return centre - reach, centre + reach
+
+
+def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:
+    """How many blocks beyond these would decide it, either way, with a power of 0.8, if difference
+    and scatter are what they seem to be; of log-ratios, one a block. It is looked at after each, so
+    that a look before the last may decide as well. None where three are not there yet, or that is
+    not within ``MOST_BLOCKS``.
+    """
+    seen = len(logarithms)
+    if seen < LEAST_LOOK:
+        return None
+    centre, deviation = _centre(logarithms)
+
+    def decides(count: int) -> bool:
+        error, reach = deviation / sqrt(count), _errors_within(count, FALSE_ALARM)
+        if error == 0 or reach == inf:
+            return reach != inf
+        apart = ndtr(abs(centre) / error - reach)
+        inside = ndtr((margin - centre) / error - reach) + ndtr((margin + centre) / error - reach)
+        return bool(apart >= POWER or inside - 1 >= POWER)
+
+    return next((more for more in range(1, MOST_BLOCKS + 1) if decides(seen + more)), None)
+
+
+def _centre(logarithms: Sequence[float]) -> tuple[float, float]:
+    """(mean, standard deviation between blocks)."""
+    count = len(logarithms)
+    centre = fsum(logarithms) / count
+    return centre, sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
+
+
+def _errors_within(count: int, level: float) -> float:
+    """How many standard errors the interval of so many blocks reaches; infinite for too few."""
     weight = 1 + count * EFFECT_VARIANCE
     bound = (sqrt(weight) / level) ** (2 / count)
-    if bound >= weight:
-        return -inf, inf
-    reach = sqrt((bound - 1) / (1 - bound / weight) * (count - 1)) * error
-    return centre - reach, centre + reach
+    return inf if bound >= weight else sqrt((bound - 1) / (1 - bound / weight) * (count - 1))
 
 
 @dataclass
@@ -227,8 +266,11 @@ class _Course:
             if known[1] != INCONCLUSIVE:
                 return self._ended(*known, fresh=self.done - begun)
         if self.done > begun and len(self.left) == FINALISTS and self._is_over():
-            known = self._verdict(self.logs[begun : self.done])
-            return self._ended(*known, fresh=self.done - begun)
+            fresh = self.logs[begun : self.done]
+            one, other = self.left
+            more = more_blocks([block[one] - block[other] for block in fresh], self.margin)
+            known = self._verdict(fresh)
+            return replace(self._ended(*known, fresh=len(fresh)), more_blocks=more)
         return self._standing(CONFIRMING)
 
     def _next(self) -> bool:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from fsbench_web.catalog.workers import availability
 from fsbench_web.studies.jobs.estimates import Estimate, Experience, Total, total
-from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Job, Run, RunState
+from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Job, Race, Run, RunState
 
 BAD_STATES = [RunState.FAILED, RunState.LOST]
 
@@ -18,7 +18,8 @@ def listed_jobs() -> QuerySet[Job]:
     """All jobs with the counts of their runs, the newest first. One query.
 
     ``run_count``, ``queued_count``, ``active_count``, ``done_count``, ``bad_count`` (failed or
-    lost), ``cancelled_count`` and ``rerun_count`` (run again by fsbench itself) are added to each.
+    lost), ``cancelled_count`` and ``rerun_count`` (run again by fsbench itself) are added to each,
+    and ``is_racing``: it is a race that has not ended.
     """
     return (
         Job.objects.filter(study__isnull=False)
@@ -31,6 +32,7 @@ def listed_jobs() -> QuerySet[Job]:
             bad_count=Count("runs", filter=Q(runs__state__in=BAD_STATES)),
             cancelled_count=Count("runs", filter=Q(runs__state=RunState.CANCELLED)),
             rerun_count=Count("runs", filter=Q(runs__rerun__gt=0)),
+            is_racing=Exists(Race.objects.filter(job=OuterRef("pk"), ended_at=None)),
         )
         .order_by("-id")
     )
@@ -45,7 +47,16 @@ def state_of(job: Any) -> str:
     return "paused" if job.paused_at is not None else "waiting"
 
 
-BADGES = {"paused": "is-warn", "running": "is-running", "waiting": "is-queued", "ended": ""}
+def shown_state_of(job: Any) -> str:
+    """``state_of`` as pages say it: a race without a run to come is held until a person acts."""
+    state = state_of(job)
+    return "held" if state == "ended" and job.is_racing else state
+
+
+BADGES = {
+    **{"paused": "is-warn", "held": "is-warn", "running": "is-running"},
+    **{"waiting": "is-queued", "ended": ""},
+}
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     page = Paginator(listing.listed_jobs().defer("document"), PAGE_SIZE).get_page(
         request.GET.get("page")
     )
-    rows = [(job, listing.state_of(job)) for job in page]
+    rows = [(job, listing.shown_state_of(job)) for job in page]
     context = {
         "page": page,
         "rows": [(job, state, listing.BADGES[state]) for job, state in rows],
@@ -68,7 +68,8 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         "remedy": authority.remedy(waiting) if refusals else "",
         "job": job,
         "state": state,
-        "badge": listing.BADGES[state],
+        "shown_state": (shown := listing.shown_state_of(job)),
+        "badge": listing.BADGES[shown],
         "progress": progress,
         "standstill": standstill,
         "page": page,

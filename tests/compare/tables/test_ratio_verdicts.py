@@ -1,5 +1,6 @@
 """Verdicts of ratios: paired where runs share blocks, else unpaired; the same words everywhere."""
 
+import dataclasses
 import json
 import re
 from math import log
@@ -10,6 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from scipy import stats
 
+from fsbench_web.compare.drawings.charts import chart
+from fsbench_web.compare.drawings.shapes import Rect
+from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings, uncertainty
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import Rule, judged
@@ -41,6 +45,30 @@ def verdict_of(shown: DeltaTable, name: str) -> Verdict:
     found = next(each.verdict for each in shown.rows if each.contender == name)
     assert found is not None
     return found
+
+
+@pytest.mark.parametrize("other", ["computed", "published"])
+def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: str) -> None:
+    """A maximum is the best of all repeats: beyond the interval of the mean."""
+    best = dataclasses.replace(in_blocks("ext4", EXT4), score=2000.0)
+    [found] = judged([table(row("xfs", 500.0, origin=other, study="paper"), best)])
+    [plain] = charts([found], found.test).values()
+    bar, whiskers, dots = plain["data"]
+    mean = sum(EXT4) / len(EXT4)
+    expected = pytest.approx([mean if other == "computed" else 2000.0, 500.0])
+    assert bar["x"] == expected
+    assert whiskers["x"] == [pytest.approx(mean)]
+    assert dots["x"] == EXT4
+    assert ("score 2,000" in bar["hovertemplate"][0]) is (other == "computed")
+    # The same on paper: both bars begin at the line that they stand on.
+    drawn = chart(found)
+    [longer, shorter] = [
+        shape.width
+        for shape in drawn.shapes
+        if isinstance(shape, Rect) and shape.colour.startswith("series-")
+    ]
+    assert longer / shorter == pytest.approx(bar["x"][0] / 500.0)
+    assert ("means of repeats" in drawn.summary) is (other == "computed")
 
 
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:

@@ -167,3 +167,33 @@ def test_places_are_ratios_to_the_leader_in_shared_blocks() -> None:
     assert found["b"].high == math.inf
     assert found["c"].blocks == 1
     assert racing.places("a", ["a", "d"], blocks)["d"] == racing.Place(0)
+
+
+def test_as_many_more_blocks_as_are_said_decide_it() -> None:
+    blocks, ended = run_to_its_end({"a": 100.0, "b": 96.0}, 20, noise=0.03, seed=4)
+    assert ended.status == INCONCLUSIVE
+    ratios = [math.log(block["a"] / block["b"]) for block in blocks]
+    more = racing.more_blocks(ratios, math.log(1.02))
+    assert more == ended.more_blocks is not None
+    centre, deviation = np.mean(ratios), np.std(ratios, ddof=1)
+    draw = np.random.default_rng(17)
+
+    def decided(count: int) -> float:
+        """The share of series of so many blocks, as different and as scattered, that are known."""
+        lows = [
+            racing.interval((centre + deviation * draw.normal(size=count)).tolist())[0]
+            for _ in range(400)
+        ]
+        return float(np.mean(np.array(lows) > 0))
+
+    assert 0.74 < decided(len(ratios) + more) < 0.9
+    assert decided(len(ratios) + more // 2) < 0.74
+
+
+def test_how_many_more_is_not_said_of_too_little_or_too_much() -> None:
+    margin = math.log(1.02)
+    assert racing.more_blocks([0.1, 0.2], margin) is None
+    # Neither different nor within the margin: right at it, with a scatter.
+    assert racing.more_blocks([margin - 0.5, margin, margin + 0.5], margin) is None
+    assert racing.more_blocks([-0.001, 0.0, 0.001], margin) is not None  # equivalent before long
+    assert racing.more_blocks([0.1, 0.1, 0.1], margin) == 2  # no interval is of fewer than five

@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
@@ -270,7 +271,7 @@ def test_who_is_interrupted_again_and_again_has_two_attempts_and_is_out(
 
 
 def test_a_disk_that_is_refused_puts_nobody_out(
-    submitted: Callable[..., list[Run]], ann: User
+    submitted: Callable[..., list[Run]], ann: User, client: Client
 ) -> None:
     """Somebody mounted the LUN at night: no configuration is to blame."""
     runs = submitted(runs=40)
@@ -279,8 +280,11 @@ def test_a_disk_that_is_refused_puts_nobody_out(
     assert waiting() == []
     assert race().ended_at is None
     assert standing(race()).is_held
+    for address in ("/jobs/", f"/jobs/{runs[0].job_id}/"):
+        assert '<span class="badge is-warn">held</span>' in client.get(address).content.decode()
     control.retry(runs[0].job_id or 0, "disk1", ann)
     assert len(waiting()) == 3
+    assert ">held<" not in client.get("/jobs/").content.decode()
     for run in waiting():
         measure(run)
     assert filesystems(waiting()) == ["ext4", "xfs", "ext2"]
@@ -396,3 +400,18 @@ class TestAtTheSameMoment:
 )
 def test_ratios_are_said_without_powers_of_ten(ratio: float, said: str) -> None:
     assert words.faster(ratio) == said
+
+
+def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
+    submitted: Callable[..., list[Run]],
+) -> None:
+    submitted(THREE[:2], runs=8)
+    run_to_its_end({"ext4": 1000.0, "xfs": 1000.0 * 1.0195})
+    stands = standing(race())
+    assert stands.of_race.fresh == 4
+    said = words.conclusion(stands)
+    assert said == race().conclusion
+    more = stands.of_race.more_blocks
+    assert more is not None
+    assert f"About {more} more block" in said
+    assert " of the two would decide. It took 8 runs of 8" in said

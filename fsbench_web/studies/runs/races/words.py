@@ -4,7 +4,7 @@ from math import isfinite
 
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, racing, testnames
-from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER
+from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, MOST_BLOCKS
 from fsbench_web.core.scoring.racing import FAILED, FINALISTS, Out
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
@@ -96,8 +96,17 @@ def _result(stands: Standing) -> str:
         )
     return (
         f"{leader} leads {what}, inconclusive: {faster(of_race.ratio)} than {other} ({interval}, "
-        f"in {seen}); {sure}."
+        f"in {seen}); {sure}.{_more(of_race)}"
     )
+
+
+def _more(of_race: racing.Race) -> str:
+    """What would decide between the finalists; "" where too few blocks tell it."""
+    if of_race.fresh < racing.LEAST_LOOK:
+        return ""
+    if of_race.more_blocks is None:
+        return f" More than {MOST_BLOCKS:,} further blocks of the two would be needed to decide."
+    return f" About {_counted(of_race.more_blocks, 'more block')} of the two would decide."
 
 
 def _taken(stands: Standing) -> str:
