@@ -19,7 +19,9 @@ from django.utils import timezone
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import guest_kernels, maintenance
 from fsbench_web.celery import app
-from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Lease, MeasurementBlock, Race, Run, RunState
 from fsbench_web.studies.runs import lifecycle, logs, nudges
 from runner import service
 from runner.host import checks
@@ -195,6 +197,36 @@ def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
     again = run_on(worker)
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
     assert state_of(again) == RunState.DONE
+
+
+def test_a_race_goes_on_where_its_worker_was_killed(worker: WorkerProcess) -> None:
+    """kill -9 in its second block: each block has both once, and the lost run costs no budget."""
+    worker.start()
+    wanted = JobSpec(
+        lun_id=Lun.objects.get(worker__name=worker.name).pk,
+        configurations=tuple(
+            ConfigurationSpec("ext4", options, "none") for options in ({}, {"atime": "noatime"})
+        ),
+        workload="iozone-small",
+        parameters=SMALL | {"maximum_file_kb": 32768, "include_flush": True},
+        race=RaceSpec(runs=8),
+        new_study="Race",
+    )
+    for run in submit(wanted, "scratch", None):
+        nudges.nudge(run)
+    late = Run.objects.filter(repeat=2)
+    worker.wait_until(lambda: late.filter(state=RunState.RUNNING).exists())
+    worker.send(signal.SIGKILL)
+    worker.start()
+    worker.wait_until(lambda: Race.objects.get().ended_at is not None)
+    race = Race.objects.get()
+    [lost] = late.filter(state=RunState.LOST)
+    assert Run.objects.get(retry_of=lost).rerun == 1
+    done = Run.objects.filter(state=RunState.DONE).values_list("block", "series_id")
+    blocks = {block for block, _ in done}
+    assert sorted(done) == sorted((one, int(who)) for one in blocks for who in race.contenders)
+    assert len(done) == Run.objects.count() - 1 == len(race.values)
+    assert f"It took {len(done)} runs of 8" in race.conclusion
 
 
 @pytest.mark.docker

@@ -21,6 +21,7 @@ class Migration(migrations.Migration):
             name="measured_source",
             field=models.JSONField(
                 default=dict,
+                db_default={},
                 help_text="What the file says of that: text, line, and assumed_zone, the time zone that was taken because the text has none; empty: nothing",
             ),
         ),

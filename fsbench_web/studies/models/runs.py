@@ -112,6 +112,7 @@ class Run(models.Model):
     )
     measured_source = models.JSONField(
         default=dict,
+        db_default={},
         help_text="What the file says of that: text, line, and assumed_zone, the time zone that "
         "was taken because the text has none; empty: nothing",
     )
