@@ -1,6 +1,8 @@
 """Orders of a database of before are jobs: no row, number or relation is another one."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -23,7 +25,20 @@ def migrate(*, back: bool) -> StateApps:
 
 
 @pytest.fixture
-def before() -> Iterator[StateApps]:
+def tables() -> Iterator[None]:
+    """SQLite makes a table anew of the models of then: columns of later would be gone for good."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    connection.ensure_connection()
+    with closing(sqlite3.connect(":memory:")) as kept:
+        connection.connection.backup(kept)
+        yield
+        kept.backup(connection.connection)
+
+
+@pytest.fixture
+def before(tables: None) -> Iterator[StateApps]:
     apps = migrate(back=True)
     is_back = True
     try:
