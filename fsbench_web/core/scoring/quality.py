@@ -42,8 +42,8 @@ FLAGS: dict[str, Flag] = {
     CLOCK: Flag(
         "timer resolution",
         "limited by the timer resolution",
-        "It took fewer than 100 ticks of the tool's timer, whose resolution makes it uncertain by "
-        "1% or more.",
+        "A data point took fewer than 100 ticks of the tool's timer: its resolution makes it "
+        "uncertain by 1% or more.",
     ),
     ABOVE_DEVICE: Flag(
         "exceeds device",
