@@ -27,7 +27,7 @@ def test_a_run_lists_its_flags_with_counts_and_what_they_mean(client: Client, st
     assert "1 of 18" in page
     assert "A data point took fewer than 100 ticks" in page
     assert "limited by the timer resolution: 1 cell" in page
-    assert "What the device can deliver is not known, so no cell was judged by it" in page
+    assert "What the device can deliver is not known, so no data point was judged by it" in page
 
 
 def test_a_run_says_where_the_cache_ends(client: Client, study: Study) -> None:
