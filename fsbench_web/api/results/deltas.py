@@ -62,8 +62,8 @@ class Filters(Schema):
     )
     profile: str = Field(
         "",
-        description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that alone, and "
-        "`work` says what of it was measured",
+        description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
+        "alone, and `work` says what of it was measured",
     )
     operation: list[str] = Field(
         [],
@@ -215,8 +215,8 @@ class WorkOut(Schema):
 
 
 class Deltas(Schema):
-    """``work`` is there when a profile or a range is asked for. ``emulated_left_out`` is how many series are not shown because they were emulated; the key is
-    there only where any are.
+    """``work`` is there when a profile or a range is asked for. ``emulated_left_out`` is how many
+    series are not shown because they were emulated; the key is there only where any are.
     """
 
     tables: list[DeltaTableOut]
