@@ -24,6 +24,7 @@ from fsbench_web.api.health import router as health
 from fsbench_web.api.imports.rereads import router as rereads
 from fsbench_web.api.imports.steps import router as import_steps
 from fsbench_web.api.permalinks import router as permalinks
+from fsbench_web.api.profiles import router as profiles
 from fsbench_web.api.protocol import errors, text
 from fsbench_web.api.protocol.answers import in_common
 from fsbench_web.api.protocol.described import only_described
@@ -102,6 +103,7 @@ _AREAS = [
     ("comparisons", comparison),
     ("comparisons", history),
     ("permalinks", permalinks),
+    ("work profiles", profiles),
     ("watches", watches),
     ("imports", import_steps),
     ("imports", rereads),
