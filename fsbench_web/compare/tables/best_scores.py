@@ -16,6 +16,8 @@ from fsbench_web.compare.tables.contenders import (
 )
 from fsbench_web.compare.tables.field import Field, direction, field_of
 from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
+from fsbench_web.compare.tables.work.ranking import ranked
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import (
     CONFIGURATION,
@@ -38,7 +40,8 @@ class Chosen:
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
     ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
-    and are not shown, because they were emulated (``compare.tables.emulation``).
+    and are not shown, because they were emulated (``compare.tables.emulation``). ``work`` is what
+    is known of each work profile that was asked for, whether or not it has a table.
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
@@ -46,6 +49,7 @@ class Chosen:
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     run_count: int | None = None
+    work: tuple[WorkAnswer, ...] = ()
 
 
 def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
@@ -61,6 +65,8 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     Of a part of a comparison by configuration only that part is read whole: three queries, five
     with printed scores. Of any other part everything is chosen, and the caller leaves the rest out.
     """
+    if spec.is_of_work:
+        return _of_work(spec)
     if spec.by != "configuration":
         return _best(spec, counts_runs)
     if spec.from_row:
@@ -68,6 +74,12 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     if spec.is_part and not spec.matched:
         return _part(spec)
     return _every_configuration(spec)
+
+
+def _of_work(spec: ComparisonSpec) -> Chosen:
+    found = ranked(spec)
+    left_out = emulation.announced(found.left_out, spec)
+    return Chosen(found.groups, {}, found.considered, left_out, work=found.answers)
 
 
 @dataclass(frozen=True)
