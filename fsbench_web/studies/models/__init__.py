@@ -13,7 +13,7 @@ from fsbench_web.studies.models.runs import (
     StateChange,
 )
 from fsbench_web.studies.models.scores import COMPUTED, Score, Selection, WholeScores
-from fsbench_web.studies.models.studies import Series, Study
+from fsbench_web.studies.models.studies import Series, StackLun, Study
 
 __all__ = [
     "ACTIVE_STATES",
@@ -31,6 +31,7 @@ __all__ = [
     "Score",
     "Selection",
     "Series",
+    "StackLun",
     "StateChange",
     "Study",
     "WholeScores",

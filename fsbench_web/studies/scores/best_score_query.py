@@ -70,13 +70,12 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
             filesystem=filesystem,
             options=options,
             scheduler=scheduler,
-            external_journal=external_journal,
-            is_emulated=is_emulated,
+            **dict(zip(("external_journal", "stack", "is_emulated"), others, strict=True)),
         )
-        for pk, label, is_known, filesystem, options, scheduler, external_journal, is_emulated in (
+        for pk, label, is_known, filesystem, options, scheduler, *others in (
             found.values_list(
                 *("pk", "label", "is_known", "filesystem"),
-                *("options", "scheduler", "external_journal", "is_emulated"),
+                *("options", "scheduler", "external_journal", "stack", "is_emulated"),
             )
         )
     }
