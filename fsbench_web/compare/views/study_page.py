@@ -19,6 +19,7 @@ from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
@@ -132,6 +133,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "by": by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": emulated,
+        "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "placed": folds.placed(groups, lambda group: group.test),
         "overviews": _overviews(groups),
