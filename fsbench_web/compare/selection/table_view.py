@@ -38,7 +38,7 @@ COLUMNS = {
     "interval": "Interval",
     "behind": "Against the best",
     "change": "Change",
-    "cells": "Cells",
+    "cells": "Data points",
     "runs": "Runs",
     "configuration": "Configuration",
     "workload": "Workload",

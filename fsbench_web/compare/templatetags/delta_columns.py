@@ -193,10 +193,10 @@ def _cells(table: DeltaTable, view: TableView) -> Iterable[Column]:
     if table.has_coverage or "cells" in view.columns:
         yield Column(
             "cells",
-            "Cells",
+            "Data points",
             lambda row: escaped(row.coverage or numbers.MISSING),
             "cells",
-            title="Cells that the score is made of, of those that its workload has",
+            title="Data points that the score is made of, of those that its workload has",
             classes="folds",
         )
 

@@ -41,8 +41,9 @@ from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.units import SUM
 
 DIFFERENT_CELLS = (
-    ' <span class="flag" title="The scores of this table are made of different numbers of cells.">'
-    "different cells</span>"
+    ' <span class="flag" title="The scores of this table are made of different numbers of '
+    'data points.">'
+    "different data points</span>"
 )
 _CONTENDER = '<th scope="col" data-sort="contender">Contender</th>'
 
