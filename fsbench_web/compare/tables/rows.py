@@ -9,6 +9,7 @@ from typing import Any
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
 from fsbench_web.core.scoring.scores import harmonic_mean, mean
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
@@ -210,7 +211,8 @@ class DeltaTable:
 
     ``summed_unit`` is that of the rates that scores are sums of, where it has to be said.
     ``is_unexplained``: nobody knows what its unit is in those of other tables. ``unit_base`` is
-    what is known of KB, MB and GB in its unit, 1000 or 1024; None of any other unit.
+    what is known of KB, MB and GB in its unit, 1000 or 1024; None of any other unit. ``work`` is of
+    a table by a work profile: what it is made of, and what was measured of it.
     """
 
     test: str
@@ -221,6 +223,7 @@ class DeltaTable:
     summed_unit: str = ""
     is_unexplained: bool = False
     unit_base: int | None = None
+    work: WorkAnswer | None = None
 
     @property
     def unit_remark(self) -> str:
@@ -344,6 +347,7 @@ class DeltaTable:
             **({"summed_unit": self.summed_unit} if self.summed_unit else {}),
             **({"is_unexplained": True} if self.is_unexplained else {}),
             **({"unit_base": self.unit_base} if self.unit_base else {}),
+            **({"work": self.work.as_dict()} if self.work else {}),
             "lower_is_better": self.lower_is_better,
         }
 
@@ -359,6 +363,7 @@ class DeltaTable:
             summed_unit=data.get("summed_unit", ""),
             is_unexplained=data.get("is_unexplained", False),
             unit_base=data.get("unit_base"),
+            work=WorkAnswer.from_dict(data["work"]) if data.get("work") else None,
         )
 
 

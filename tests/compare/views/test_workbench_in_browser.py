@@ -126,7 +126,7 @@ def test_the_cells_come_when_they_are_asked_for(page, site):
     make_run(make_score("ext4", 80, cells=3, cells_expected=4).series)
     make_score("xfs", 90, cells=4, cells_expected=4)
     page.goto("/compare/")
-    page.get_by_text("Which cells were compared").click()
+    page.get_by_text("Which data points were compared").click()
     expect(page.get_by_text("Cells that it lacks and another has")).to_be_visible()
 
 
