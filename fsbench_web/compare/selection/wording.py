@@ -16,11 +16,11 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "unequal_repeats": (
         "unequal repeats",
-        "Some cells were measured in some of the repeats only.",
+        "Some data points were measured in some of the repeats only.",
     ),
     "partial": (
         "partial",
-        "The score is made of fewer cells than the workload's full matrix has.",
+        "The score is made of fewer data points than the workload's full matrix has.",
     ),
     **{slug: (flag.label, flag.sentence) for slug, flag in quality.FLAGS.items()},
     "mixed_workloads": (
@@ -57,13 +57,13 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "not_matched": (
         "not matched",
-        "Only this score is known and not the cells it is made of: it is of all of them, while the "
-        "other scores of the table are of the cells that all others have.",
+        "Only this score is known and not the data points it is made of: it is of all of them, "
+        "while the other scores of the table are of the data points that all others have.",
     ),
     "no_common_cells": (
-        "no common cells",
-        "The contenders of this table have no cells in common that this score could be made of: "
-        "each score is of all its own cells.",
+        "no common data points",
+        "The contenders of this table have no data points in common that this score could be made "
+        "of: each score is of all its own.",
     ),
     "unit_unexplained": (
         "KB of 1,000 or 1,024",
@@ -94,7 +94,7 @@ FILTERS = {
     "preparations": "all preparations of the LUN",
     "min_runs": "scores of any number of runs",
     "machines": "all machines",
-    "cells": "all cells",
+    "cells": "all data points",
     "emulated": "emulated results where there is nothing else",
 }
 _NAMED_AT_MOST = 4
@@ -166,7 +166,7 @@ def _settings(spec: ComparisonSpec) -> Iterable[str]:
     if spec.units:
         yield _UNITS[spec.units]
     if spec.matched:
-        yield "only cells that all contenders of a table have"
+        yield "only data points that all contenders of a table have"
     if spec.min_runs > 1:
         yield f"scores of {spec.min_runs} runs or more"
     if spec.baseline:

@@ -38,7 +38,7 @@ MIXED_LUNS = "mixed_luns"
 MIXED_MACHINES = "mixed_machines"
 
 TOO_MANY_TO_MATCH = (
-    "These are too many numbers to be scored anew over the cells that all have: choose fewer "
+    "These are too many numbers to be scored anew over the data points that all have: choose fewer "
     "tests, studies or configurations, or leave matched out."
 )
 

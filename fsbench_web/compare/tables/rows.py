@@ -305,7 +305,7 @@ class DeltaTable:
         """How many cells stand behind every row, in words, where it is the same and not one."""
         found = {(row.coverage, row.cells) for row in self.rows}
         coverage, cells = found.pop() if len(found) == 1 else ("", None)
-        return f"{coverage} cells" if cells and coverage not in ("1", "1 of 1") else ""
+        return f"{coverage} data points" if cells and coverage not in ("1", "1 of 1") else ""
 
     @cached_property
     def has_coverage(self) -> bool:

@@ -127,7 +127,7 @@ def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
 @require_safe
 @requires(Action.READ)
 def cells(request: HttpRequest, test: str) -> HttpResponse:
-    """Which cells the contenders of one test were measured on, fetched when asked for."""
+    """Which data points the contenders of one test were measured on, fetched when asked for."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
         shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
@@ -144,6 +144,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
         "is_too_much": measured is None,
         "query": spec.to_query(),
         "label": testnames.label(test),
+        "block": testnames.block_word(test),
         "matched": replace(spec, matched=True, cells="").to_query(),
     }
     is_part = "HX-Request" in request.headers

@@ -66,6 +66,11 @@ def label(test: str) -> str:
     return f"{_named(name)} at {loads.words(load)}" if load else _named(name)
 
 
+def block_word(test: str) -> str:
+    """What its *size* is called: IOzone and its papers measure by record, all others by block."""
+    return "record" if parts(test)[0] in IOZONE_TESTS else "block"
+
+
 def in_sentence(test: str) -> str:
     """The label within a sentence: "random write", and Web Server as it is."""
     text = label(test)

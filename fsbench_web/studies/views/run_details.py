@@ -124,6 +124,7 @@ def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
                 notes=quality.notes(shown.measured),
                 flagged=quality.flagged_cells(shown.measured),
                 edges=quality.edges(run.series.quality, shown.test),
+                block=testnames.block_word(shown.test),
             )
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 

@@ -22,6 +22,8 @@ from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
+    LEAST_PROBE_S,
+    MOST_PROBE_S,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -52,7 +54,7 @@ _PLACES = {
 _FIELDS = {place: name for name, place in _PLACES.items()}
 _ASKED = {
     "repeats": "say how often each configuration is run",
-    "half_width": "say how many percent of the mean the half-width may be",
+    "half_width": "say within how many percent of the mean the confidence interval shall lie",
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
     "race_hours": "say how many hours the race may take",
@@ -67,6 +69,7 @@ _ASKED = {
     "reference_every": "say after how many runs the reference is run again",
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
+    "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
 }
 """What to say of a field that cannot be read."""
@@ -121,6 +124,7 @@ class OptionsForm:
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
+    probe_s: str = ""
     order: str = RANDOM
     seed: str = ""
     reference: str = ""
@@ -219,7 +223,7 @@ class OptionsForm:
 _USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsForm)}
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
 _SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
-_NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",)}
+_NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)}
 
 
 def read_options(query: QueryDict) -> dict[str, Any]:
