@@ -111,9 +111,9 @@ class Point:
 def all_points(seconds: float) -> list[Point]:
     """What is measured of a LUN in so many seconds."""
     is_all = seconds >= ALL_POINTS_FROM_S
-    sizes, depths = ((4, 8, 16, 64), (1, 8, 32)) if is_all else ((4, 64), (1, 32))
+    sizes, depths = ([4, 8, 16, 64], [1, 8, 32]) if is_all else ([4, 64], [1, 32])
     if seconds < ENDS_FROM_S:
-        sizes, depths = (4,), (1,)
+        sizes, depths = [4], [1]
     found: list[Point] = []
     for way in ("read", "write"):
         found += [Point("sequential", way, MIB, depth) for depth in depths]
