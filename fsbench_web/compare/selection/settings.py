@@ -41,3 +41,4 @@ RULES = {
     "": "Paired where runs share blocks, else unpaired",
     FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
 }
+ANSWERS = {"": "Either way", "yes": "Yes", "no": "No"}
