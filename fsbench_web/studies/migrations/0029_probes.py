@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("catalog", "0001_squashed_0008_lun_fingerprint"),
-        ("studies", "0027_files_as_they_are"),
+        ("studies", "0028_kept_best_scores"),
     ]
 
     operations = [
