@@ -43,7 +43,7 @@ class Step:
     """One command with its time limit; ``save_output_as`` names the raw output kept of it.
 
     ``total_bytes`` is how much it writes, where it tells its progress in bytes alone. ``stdin`` is
-    what it reads.
+    what it reads. The run goes on where one fails that has ``allow_failure``.
     """
 
     phase: str
@@ -52,6 +52,7 @@ class Step:
     save_output_as: str = ""
     total_bytes: int | None = None
     stdin: str = ""
+    allow_failure: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ def plan_run(
     is_directory: bool = False,
     journal: JournalLun | None = None,
     guest: dict[str, Any] | None = None,
+    probe_s: int = 0,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
@@ -131,6 +133,7 @@ def plan_run(
         preparation=preparation,
         size_bytes=size_bytes,
         journal=journal,
+        probe_s=probe_s,
     )
     spec = filesystem_named(filesystem)
     return RunPlan(
@@ -142,6 +145,7 @@ def plan_run(
                 command.output,
                 _bytes_written(command.phase, size_bytes),
                 command.stdin,
+                command.may_fail,
             )
             for command in commands
         ],
@@ -155,10 +159,15 @@ def plan_run(
         tools=[
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([] if is_directory else [spec.mkfs[0], "mount"]),
+            *(["fio"] if probe_s and "fio" not in workload.needs else []),
         ],
         tool=tool,
         parameters=dict(workload.values),
-        outputs=[command.output for command in commands if command.output],
+        outputs=[
+            command.output
+            for command in commands
+            if command.output and command.phase == "benchmark"
+        ],
         memory_bytes=workload.limits().memory_bytes,
         cpus=workload.limits().cpus,
         guest=guest,

@@ -21,7 +21,7 @@ from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
-from fsbench_web.studies.runs import lifecycle, queue
+from fsbench_web.studies.runs import lifecycle, probes, queue
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest
@@ -41,7 +41,7 @@ from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, locks
+from runner.host import blockdev, locks, lun_state
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -226,6 +226,8 @@ def _erase_and_measure(
                     *(text for journal in journals for text in (journal.name, journal.device)),
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                if data.number is not None:
+                    recorder.conditions["lun"] = lun_state.read(data.number)
                 with _watched_device(data.number, recorder):
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
@@ -251,6 +253,7 @@ def _planned(
         is_directory=data.entry.is_directory,
         journal=journals[0].as_journal if journals else None,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
+        probe_s=probes.wanted_s(run),
     )
     if isinstance(executor, GuestExecutor):
         problem = executor.refusal(plan, configuration.filesystem)
