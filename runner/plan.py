@@ -44,7 +44,7 @@ class Step:
     """One command with its time limit; ``save_output_as`` names the raw output kept of it.
 
     ``total_bytes`` is how much it writes, where it tells its progress in bytes alone. ``stdin`` is
-    what it reads.
+    what it reads. The run goes on where one fails that has ``allow_failure``.
     """
 
     phase: str
@@ -53,6 +53,7 @@ class Step:
     save_output_as: str = ""
     total_bytes: int | None = None
     stdin: str = ""
+    allow_failure: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def plan_run(
     journal: JournalLun | None = None,
     members: Sequence[Member] = (),
     guest: dict[str, Any] | None = None,
+    probe_s: int = 0,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
@@ -136,6 +138,7 @@ def plan_run(
         size_bytes=size_bytes,
         journal=journal,
         members=members,
+        probe_s=probe_s,
     )
     spec = filesystem_named(filesystem)
     sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
@@ -148,6 +151,7 @@ def plan_run(
                 command.output,
                 _bytes_written(command, sizes),
                 command.stdin,
+                command.may_fail,
             )
             for command in commands
         ],
@@ -162,10 +166,15 @@ def plan_run(
         tools=[
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([] if is_directory else [spec.mkfs[0], "mount"]),
+            *(["fio"] if probe_s and "fio" not in workload.needs else []),
         ],
         tool=tool,
         parameters=dict(workload.values),
-        outputs=[command.output for command in commands if command.output],
+        outputs=[
+            command.output
+            for command in commands
+            if command.output and command.phase == "benchmark"
+        ],
         memory_bytes=workload.limits().memory_bytes,
         cpus=workload.limits().cpus,
         guest=guest,

@@ -78,6 +78,8 @@ def series_for(
             StackLun(series=series, lun=one, role=role, place=place)
             for place, (role, one) in enumerate(members)
         )
+    # Found by their keys: nobody needs to read them again.
+    series.study, series.configuration = study, configuration
     return series
 
 

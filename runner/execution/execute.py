@@ -22,7 +22,7 @@ from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series
-from fsbench_web.studies.runs import lifecycle, queue
+from fsbench_web.studies.runs import lifecycle, probes, queue
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest
@@ -42,7 +42,7 @@ from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, locks
+from runner.host import blockdev, locks, lun_state
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -229,6 +229,8 @@ def _erase_and_measure(
                     members=tuple((one.name, one.device) for one in members),
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                if data.number is not None:
+                    recorder.conditions["lun"] = lun_state.read(data.number)
                 with _watched_device(data.number, recorder):
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free(luns, recorder)
@@ -279,6 +281,7 @@ def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Pl
         journal=journals[0].as_journal if journals else None,
         members=[one.as_member for one in members],
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
+        probe_s=probes.wanted_s(run),
     )
     if isinstance(executor, GuestExecutor):
         problem = executor.refusal(plan, configuration.filesystem)

@@ -186,6 +186,7 @@ class JobOut(JobSummary):
 
     time_limit_s: int | None
     run_again: int
+    probe_s: int
     refusals: list[str]
     share_ended: float
     remaining_s: float | None

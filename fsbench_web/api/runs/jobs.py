@@ -161,6 +161,7 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
         **_summary(job),
         "time_limit_s": job.time_limit_s,
         "run_again": job.run_again,
+        "probe_s": job.probe_s,
         "refusals": authority.refusals(job.runs.filter(state=RunState.QUEUED)),
         "share_ended": progress.share,
         "remaining_s": progress.remaining.duration_s,

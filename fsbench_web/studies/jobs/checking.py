@@ -15,6 +15,7 @@ from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
@@ -40,7 +41,7 @@ from fsbench_web.studies.jobs.checks import (
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.jobs.checks.guest import THIS_HOST, LeftOut
+from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host, LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -52,7 +53,7 @@ from fsbench_web.studies.jobs.spec import (
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
-from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, sequence
+from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, sequence
 
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = MOST_RUNS
@@ -72,6 +73,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
+    method.check_probe(spec, lun, problems)
     if spec.race is not None:
         race_checks.check(spec, workloads, problems)
     elif spec.until is not None:
@@ -102,6 +104,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
+    probed = _first_of_blocks(slots, [host for _, host, _ in things])
     runs = [
         planned_run(
             slot,
@@ -109,8 +112,9 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             lun,
             spec.preparation,
             neighbours,
+            probe_s=spec.probe_s if place in probed else 0,
         )
-        for slot in slots
+        for place, slot in enumerate(slots)
     ]
     return Plan(
         lun=lun,
@@ -120,6 +124,18 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         left_out=(*spec.left_out, *left_out),
         most_runs=_most_runs(spec, len(things), len(runs)),
     )
+
+
+def _first_of_blocks(slots: Sequence[Slot], hosts: Sequence[Host]) -> set[int]:
+    """The places of the runs that come first in their block on their machine.
+
+    ``hosts``: of each thing that the slots name. A reference is in no block.
+    """
+    found: dict[tuple[int, Machine], int] = {}
+    for place, slot in enumerate(slots):
+        if slot.index is not None:
+            found.setdefault((slot.repeat, hosts[slot.index].machine), place)
+    return set(found.values())
 
 
 def _most_runs(spec: JobSpec, things: int, runs: int) -> int:

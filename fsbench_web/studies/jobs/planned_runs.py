@@ -131,6 +131,7 @@ def time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:
         return spec.time_limit_s
     longest = max(run.workload[1].time_limit_s for run in runs) + AROUND_BENCHMARK_S
     longest += math.ceil(max(run.boot_s[0] if run.boot_s else 0 for run in runs))
+    longest += 2 * spec.probe_s
     return longest + method.preparation_time_limit_s(spec.preparation, runs[0].lun)
 
 
@@ -142,8 +143,12 @@ def planned_run(
     lun: Lun,
     preparation: Preparation,
     neighbours: Mapping[str, Lun],
+    probe_s: int = 0,
 ) -> PlannedRun:
-    """The run in this place of the sequence, with the commands that will be run."""
+    """The run in this place of the sequence, with the commands that will be run.
+
+    ``probe_s``: it is the first of its block, before which the LUN itself is measured so long.
+    """
     assert wanted is not None  # a slot of a reference is there only with a reference
     journal = neighbours[wanted.journal] if wanted.journal else None
     makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
@@ -175,6 +180,7 @@ def planned_run(
                 size_bytes=lun.size_bytes,
                 journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
                 members=members,
+                probe_s=probe_s,
             )
         ),
         lun=lun,

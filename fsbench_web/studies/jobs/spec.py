@@ -27,6 +27,7 @@ from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 FORM_REPEATS = 5  # blocks enough for an answer (scoring.paired)
 DEFAULT_REFERENCE_EVERY = 10
+LEAST_PROBE_S, MOST_PROBE_S = 5, 600
 ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictInt]]
 
 
@@ -187,6 +188,11 @@ class JobOptions(BaseModel):
         ),
     ] = PLAIN
     guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")
+    probe_s: StrictInt = Field(
+        default=0,
+        description="seconds, at most, in which the LUN itself is measured by fio before the first "
+        f"run of each block, {LEAST_PROBE_S} to {MOST_PROBE_S}; 0: it is not",
+    )
 
     def options(self) -> dict[str, Any]:
         """These alone, by name."""
@@ -264,8 +270,8 @@ class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
     lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, configurations, schedulers,
-    journals, workload, repeats, race, preparation, study, order, seed, reference, priority,
-    time_limit_s, run_again, confirmation; or the place in a document,
+    journals, workload, repeats, race, preparation, probe_s, study, order, seed, reference,
+    priority, time_limit_s, run_again, confirmation; or the place in a document,
     ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """

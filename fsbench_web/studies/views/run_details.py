@@ -24,7 +24,13 @@ from fsbench_web.platform import limits
 from fsbench_web.studies.jobs import planned_runs
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
+from fsbench_web.studies.jobs.spec import (
+    FORM_REPEATS,
+    ConfigurationSpec,
+    GuestSpec,
+    JobSpec,
+    WorkloadSpec,
+)
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores import measurements
@@ -252,6 +258,24 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
         if machine.is_guest
         else None,
         study=series.study.slug,
+    )
+    return job_form.prefilled(spec).to_query()
+
+
+def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpec]) -> str:
+    """Query string of the form that runs these workloads on the configurations of the series, on
+    their LUN where they have one. What cannot be made again is left to be chosen.
+    """
+    first, *more = workloads
+    series = serieses[0] if serieses else None
+    spec = JobSpec(
+        lun_id=series.lun_id if series else None,
+        configurations=tuple(found for one in serieses for found in _configuration(one)),
+        workload=first.name,
+        parameters=first.parameters,
+        more_workloads=tuple(more),
+        repeats=FORM_REPEATS,
+        study=series.study.slug if series and not series.study.is_published else "",
     )
     return job_form.prefilled(spec).to_query()
 

@@ -17,6 +17,7 @@ No database. A document is plain data (studies.jobs.documents.text)::
     race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
                                  # test, category: what decides; margin_percent: no difference
     preparation: {discard: true, precondition: true, fill_percent: 50}
+    probe_s: 60                  # seconds in which the LUN itself is measured before each block
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
     order: random                # or as-written

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("catalog", "0009_stacks"),
-        ("studies", "0027_files_as_they_are"),
+        ("studies", "0029_probes"),
     ]
 
     operations = [
