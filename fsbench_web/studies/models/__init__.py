@@ -9,6 +9,7 @@ from fsbench_web.studies.models.runs import (
     LogLine,
     MeasurementBlock,
     Run,
+    RunActivity,
     RunState,
     StateChange,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "Race",
     "RepeatRule",
     "Run",
+    "RunActivity",
     "RunState",
     "Score",
     "Selection",
