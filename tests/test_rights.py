@@ -153,6 +153,7 @@ READ_BY_ALL = {
 SIGNED_IN = {
     "runs/new/": "runs/new/",
     "runs/new/blocks/": "runs/new/blocks/",
+    "compare/order/": "compare/order/?study=lab&profile=oltp",
     "runs/new/possible/": "runs/new/possible/",
     "runs/new/review/": "runs/new/review/",
     "studies/<slug:slug>/reproduce/": "studies/unisys-2005/reproduce/",
@@ -310,6 +311,7 @@ NEEDS: dict[str, Role] = {
             *(
                 "runs/new/",
                 "runs/new/blocks/",
+                "compare/order/",
                 "runs/new/possible/",
                 "runs/new/review/",
                 "runs/new/document/",
@@ -380,6 +382,7 @@ def views(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, Callab
             yield before + str(entry.pattern), entry.callback
 
 
+@pytest.mark.same_on_any_database
 def test_every_address_is_in_one_table() -> None:
     known = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
     assert len(known) == len(set(known))
@@ -467,6 +470,7 @@ def counts() -> list[object]:
     ]
 
 
+@pytest.mark.same_on_any_database
 def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) -> None:
     for address, status in READ_BY_ALL.values():
         path = "/" + address.format(**there)
@@ -582,6 +586,7 @@ def test_every_call_of_the_api_is_in_one_table() -> None:
     assert calls == written | read | API_CALLS.keys()
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", ROLES, ids=str)
 def test_each_role_calls_what_it_may(role: Role | None, there: dict[str, object]) -> None:
     """The calls of ``API_CALLS`` with a token of somebody to whom nothing here belongs."""
@@ -676,6 +681,7 @@ _OPEN = {
 }
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", ROLES, ids=str)
 @pytest.mark.parametrize("is_anonymous_reading", [True, False], ids=["open", "closed"])
 def test_each_role_may_what_it_needs_and_nothing_more(
@@ -750,6 +756,7 @@ def refused_offers(client: Client, user: User, paths: Iterator[str]) -> dict[str
     return refused
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", list(Role), ids=str)
 def test_no_page_offers_what_is_refused(role: Role, there: dict[str, object]) -> None:
     """Every link and every form of every page that a role may open leads to what it may do."""
@@ -759,6 +766,7 @@ def test_no_page_offers_what_is_refused(role: Role, there: dict[str, object]) ->
     assert refused_offers(client, user, paths) == {}
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", list(Role), ids=str)
 def test_no_empty_page_offers_what_is_refused(role: Role) -> None:
     client, user = Client(), person(role)

@@ -37,9 +37,12 @@ def matrix(
     notes: Mapping[Cell, str] | None = None,
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
+    block: str = "record",
 ) -> go.Figure:
     """The figure of ``matrix_plain``."""
-    made = matrix_plain(cells, unit, title, lower_is_better, limits, links, notes, flagged, edges)
+    made = matrix_plain(
+        cells, unit, title, lower_is_better, limits, links, notes, flagged, edges, block
+    )
     return figure(made["data"], made["layout"])
 
 
@@ -53,6 +56,7 @@ def matrix_plain(
     notes: Mapping[Cell, str] | None = None,
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
+    block: str = "record",
 ) -> Plain:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
@@ -62,7 +66,8 @@ def matrix_plain(
     ``limits`` are the ends of the colour scale in ``unit``, for figures that share one. ``links``
     are where a click on a cell leads, and ``notes`` a further line of its hover text. ``flagged``
     are cells to be hatched by what the legend says of them, and ``edges`` the cache boundary,
-    {record KB: (last file KB within it, first beyond it)}.
+    {record KB: (last file KB within it, first beyond it)}. ``block`` is the word for a record
+    (``testnames.block_word``).
     """
     cells = {k: None if v is None else numbers.scaled(v, unit) for k, v in cells.items()}
     limits = limits and (numbers.scaled(limits[0], unit), numbers.scaled(limits[1], unit))
@@ -85,11 +90,12 @@ def matrix_plain(
             "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
             **(_log_ticks(low, high) if is_log else {}),
         },
-        summary=_summary(known, unit, title) + marks.in_words(flagged or {}, bool(edges)),
+        summary=_summary(known, unit, title, block) + marks.in_words(flagged or {}, bool(edges)),
         links=links or {},
         notes=notes or {},
         flagged=flagged or {},
         edges=edges or {},
+        block=block,
     )
 
 
@@ -100,6 +106,7 @@ def ratio(
     title: str,
     links: Mapping[Cell, str] | None = None,
     notes: Mapping[Cell, str] | None = None,
+    block: str = "record",
 ) -> go.Figure:
     """A heat map of speed of ``first`` over speed of ``second``, {(record KB, file KB): ratio}.
 
@@ -125,9 +132,10 @@ def ratio(
             "tickvals": [math.log2(tick) for tick in ticks],
             "ticktext": [_ratio_text(tick) for tick in ticks],
         },
-        summary=_ratio_summary(cells, first, second, title),
+        summary=_ratio_summary(cells, first, second, title, block),
         links=links or {},
         notes=notes or {},
+        block=block,
     )
     return figure(made["data"], made["layout"])
 
@@ -149,6 +157,7 @@ def _map(
     notes: Mapping[Cell, str],
     flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
     edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+    block: str,
 ) -> Plain:
     """A heat map with an axis for each size; what ``known`` does not hold stays blank."""
     records = size_axis(record for record, _ in cells)
@@ -159,7 +168,7 @@ def _map(
 
     def text(cell: Cell) -> str:
         value = plain_text(words(known[cell]))
-        sizes = f"record {record_names[cell[0]]}, file {file_names[cell[1]]}<br>{value}"
+        sizes = f"{block} {record_names[cell[0]]}, file {file_names[cell[1]]}<br>{value}"
         return f"{sizes}<br>{plain_text(notes[cell])}" if notes.get(cell) else sizes
 
     trace: dict[str, Any] = {
@@ -194,7 +203,7 @@ def _map(
             **(marks.LEGEND if is_marked else {"showlegend": False}),
             "hovermode": "closest",
             "xaxis": files.layout("file size"),
-            "yaxis": records.layout("record size"),
+            "yaxis": records.layout(f"{block} size"),
             "meta": {"summary": summary},
         },
     }
@@ -300,32 +309,34 @@ def _times(value: float) -> str:
     return f"{value:.3f}" if value >= 0.1 else numbers.amount(value, "")
 
 
-def _ratio_summary(cells: Mapping[Cell, float], first: str, second: str, title: str) -> str:
+def _ratio_summary(
+    cells: Mapping[Cell, float], first: str, second: str, title: str, block: str
+) -> str:
     if not cells:
         return f"{title}: heat map without any cell that both have."
     faster = sum(value > 1 for value in cells.values())
     slower = sum(value < 1 for value in cells.values())
     return (
-        f"{title}: heat map of {len(cells)} matched cells, record size by file size. "
+        f"{title}: heat map of {len(cells)} matched cells, {block} size by file size. "
         f"{first} is faster in {faster}, {second} in {slower}; the ratio lies between "
         f"{_times(min(cells.values()))} and {_times(max(cells.values()))}."
     )
 
 
-def _summary(known: Mapping[Cell, float], unit: str, title: str) -> str:
+def _summary(known: Mapping[Cell, float], unit: str, title: str, block: str) -> str:
     if not known:
         return f"{title}: heat map without any value."
 
     def where(key: Cell) -> str:
         record, file = key
         return (
-            f"{numbers.with_unit(known[key], unit)} at record {size_name(record)}, "
+            f"{numbers.with_unit(known[key], unit)} at {block} {size_name(record)}, "
             f"file {size_name(file)}"
         )
 
     lowest = min(known, key=lambda key: known[key])
     highest = max(known, key=lambda key: known[key])
     return (
-        f"{title}: heat map of {len(known)} cells, record size by file size. "
+        f"{title}: heat map of {len(known)} cells, {block} size by file size. "
         f"Lowest {where(lowest)}; highest {where(highest)}."
     )

@@ -21,6 +21,7 @@ def surface(
     lower_is_better: bool = False,
     links: Mapping[Cell, str] | None = None,
     notes: Mapping[Cell, str] | None = None,
+    block: str = "record",
 ) -> go.Figure:
     """A surface of ``{(record KB, file KB): value in unit}``; every measured cell has a marker.
 
@@ -51,7 +52,7 @@ def surface(
         opacity=0.95,
     )
     return figure(
-        [sheet, _markers(cells, list(heights.values()), unit, links or {}, notes or {})],
+        [sheet, _markers(cells, list(heights.values()), unit, links or {}, notes or {}, block)],
         {
             "title": heading(title),
             "height": 560,
@@ -59,7 +60,7 @@ def surface(
             "showlegend": False,
             "scene": {
                 "xaxis": _size_layout(files, "file size (log)"),
-                "yaxis": _size_layout(records, "record size (log)"),
+                "yaxis": _size_layout(records, f"{block} size (log)"),
                 "zaxis": {
                     "title": {"text": plain_text(unit) + (" (log)" if is_log else "")},
                     **(_log_heights(low, high) if is_log else {"rangemode": "tozero"}),
@@ -68,7 +69,7 @@ def surface(
                 "aspectratio": {"x": 1.2, "y": 1, "z": 0.75},
             },
             "meta": {
-                "summary": f"{title}: surface of {len(cells)} cells, file size by record size. "
+                "summary": f"{title}: surface of {len(cells)} cells, file size by {block} size. "
                 + (ends if cells else "There is no value.")
             },
         },
@@ -81,11 +82,12 @@ def _markers(
     unit: str,
     links: Mapping[Cell, str],
     notes: Mapping[Cell, str],
+    block: str,
 ) -> go.Scatter3d:
     """A marker for each cell that was measured."""
 
     def words(cell: Cell) -> str:
-        sizes = f"record {size_name(cell[0])}, file {size_name(cell[1])}"
+        sizes = f"{block} {size_name(cell[0])}, file {size_name(cell[1])}"
         parts = (sizes, numbers.with_unit(cells[cell], unit), notes.get(cell, ""))
         return "<br>".join(plain_text(part) for part in parts if part)
 

@@ -66,6 +66,8 @@ def series_for(
             "machine": dict(machine or {}),
         },
     )
+    # Found by their keys: nobody needs to read them again.
+    series.study, series.configuration = study, configuration
     return series
 
 

@@ -15,8 +15,8 @@ from tests.studies.jobs.test_job_pages import DOCUMENT
 def test_a_document_becomes_a_job_that_is_steered(watcher: Page) -> None:
     page = watcher
     page.goto("/runs/new/")
-    page.get_by_role("link", name="Submit from a document").click()
-    page.get_by_label("Document", exact=True).fill(DOCUMENT)
+    page.get_by_role("link", name="Submit from a job file").click()
+    page.get_by_label("Job file", exact=True).fill(DOCUMENT)
     page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="16 runs on disk1")).to_be_visible()
     erase = page.get_by_role("button", name="Erase disk1 and run")

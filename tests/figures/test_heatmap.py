@@ -139,8 +139,8 @@ def test_a_plain_map_is_what_plotly_makes_of_it(cells, is_marked) -> None:
     """Plotly refuses what it does not know, and so a plain map holds nothing of the kind."""
     more = {
         "links": {(4, 64): "/runs/1/"},
-        "notes": {(4, 64): "limited by the clock"},
-        "flagged": {"limited by the clock": [(4, 64)]},
+        "notes": {(4, 64): "limited by the timer resolution"},
+        "flagged": {"limited by the timer resolution": [(4, 64)]},
         "edges": {4: (64, 256)},
     }
     given = more if is_marked else {}

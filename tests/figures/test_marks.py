@@ -15,10 +15,10 @@ CELLS: dict[tuple[int, int], float | None] = {
 
 def test_a_flagged_cell_is_hatched_to_its_edges_and_named_in_the_legend() -> None:
     figure = heatmap.matrix(
-        CELLS, "KB/s", "Write", flagged={"limited by the clock": [(4, 64), (8, 256)]}
+        CELLS, "KB/s", "Write", flagged={"limited by the timer resolution": [(4, 64), (8, 256)]}
     )
     [trace] = [t for t in figure.data if (t.meta or {}).get("role") == marks.HATCHING]
-    assert trace.name == "limited by the clock: 2 cells"
+    assert trace.name == "limited by the timer resolution: 2 cells"
     assert trace.fillpattern.shape == "/"
     half = math.sqrt(2)
     assert trace.x[:5] == pytest.approx([64 / half, 64 * half, 64 * half, 64 / half, 64 / half])
@@ -26,7 +26,7 @@ def test_a_flagged_cell_is_hatched_to_its_edges_and_named_in_the_legend() -> Non
     assert trace.x[5] is None
     assert trace.y[5] is None
     assert figure.layout.showlegend
-    assert "2 limited by the clock" in figure.layout.meta["summary"]
+    assert "2 limited by the timer resolution" in figure.layout.meta["summary"]
 
 
 def test_a_flag_has_one_pattern_of_its_own_on_every_map() -> None:
@@ -67,7 +67,8 @@ def test_names_of_flags_are_text() -> None:
 
 
 def test_numbers_of_hatched_cells_lie_on_a_plate_of_their_own_colour() -> None:
-    figure = heatmap.matrix(CELLS, "KB/s", "Write", flagged={"limited by the clock": [(4, 64)]})
+    hatched = {"limited by the timer resolution": [(4, 64)]}
+    figure = heatmap.matrix(CELLS, "KB/s", "Write", flagged=hatched)
     [labels] = [t for t in figure.data if (t.meta or {}).get("role") == heatmap.LABELS]
     widths = dict(zip(zip(labels.y, labels.x, strict=True), labels.marker.line.width, strict=True))
     assert widths.pop((4, 64)) > 10

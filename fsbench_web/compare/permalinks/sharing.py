@@ -96,7 +96,7 @@ class SharingForm(forms.ModelForm):
         labels = {
             "title": "Title",
             "note": "Note",
-            "visibility": "Who may see it",
+            "visibility": "Access",
             "expires_on": "Last day",
         }
         help_texts = {

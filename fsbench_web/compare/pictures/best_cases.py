@@ -1,4 +1,4 @@
-"""Best cases: the rows of a delta table as bars."""
+"""Scores: the rows of a delta table as bars."""
 
 from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture
 from fsbench_web.compare.pictures.offer import SCORES, Offer, tables
@@ -13,7 +13,7 @@ from fsbench_web.figures import bars
 
 class BestCases(OfCategory):
     slug = "bars"
-    label = "Best cases"
+    label = "Scores"
     words = "Each contender: the mean of its repeats, or its score."
     needs = SCORES
 

@@ -1,4 +1,4 @@
-"""The heat map of one contender: record size by file size."""
+"""The heat map of one contender: block size by file size."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from fsbench_web.compare.pictures.of_contenders import OfOne
 from fsbench_web.compare.pictures.offer import MATRIX, Contender
 from fsbench_web.compare.pictures.parts import (
     FILE,
-    RECORD,
+    block_column,
     is_lower,
     note,
     repeats_columns,
@@ -31,7 +31,7 @@ from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
 class HeatMap(OfOne):
     slug = "matrix"
     label = "Heat map"
-    words = "One contender: record size by file size."
+    words = "One contender: block size by file size."
     needs = MATRIX
 
     def draw_one(self, shown: Contender) -> Picture:
@@ -45,7 +45,7 @@ class HeatMap(OfOne):
             *_other_units(found, largest),
             *unknown_unit(largest.unit),
         ]
-        return Picture(self.figure(shown, largest), _table(largest), notes)
+        return Picture(self.figure(shown, largest), _table(self.test, largest), notes)
 
     def figure(self, shown: Contender, matrix: Matrix) -> go.Figure:
         """Flagged cells are hatched, and the cache boundary is a line."""
@@ -66,12 +66,13 @@ class HeatMap(OfOne):
             "lower_is_better": is_lower(matrix.unit),
             "links": {cell: address_of(one.run_ids) for cell, one in matrix.cells.items()},
             "notes": {cell: note(repeats) for cell, repeats in matrix.cells.items()},
+            "block": testnames.block_word(self.test),
         }
 
 
-def _table(matrix: Matrix) -> PictureTable:
+def _table(test: str, matrix: Matrix) -> PictureTable:
     rows = [repeats_row(cell, repeats) for cell, repeats in sorted(matrix.cells.items())]
-    return PictureTable([RECORD, FILE, *repeats_columns(matrix.unit)], rows)
+    return PictureTable([block_column(test), FILE, *repeats_columns(matrix.unit)], rows)
 
 
 def _flagged(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:

@@ -81,10 +81,12 @@ class LoadCurves(OfSeveral):
         place = {key: number for number, key in enumerate(self.keys)}
         names = {one.key: one.name for one in self.lines or ()}
         curves = sorted(found, key=lambda one: place[one.series_id])
+        block = testnames.block_word(self.test)
         has_sizes = len({one.sizes for one in curves}) > 1
         parts: Curves = {}
         for one in curves:
-            sizes = sizes_in_words(*(size or None for size in one.sizes)) if has_sizes else []
+            record_kb, file_kb = (size or None for size in one.sizes)
+            sizes = sizes_in_words(record_kb, file_kb, block) if has_sizes else []
             for text, repeats in one.loads.items():
                 number, rest = loads.split(text, axis)
                 if number is not None:

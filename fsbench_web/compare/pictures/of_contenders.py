@@ -8,6 +8,7 @@ from fsbench_web.compare.pictures.offer import Contender, Offer, contenders
 from fsbench_web.compare.pictures.parts import note
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.core.conversion import shown_units
+from fsbench_web.core.scoring import testnames
 from fsbench_web.figures.lines import MOST_LINES, Point
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.platform import limits
@@ -112,20 +113,21 @@ class AtSizes(OfSeveral):
         super().__init__(spec, test, offer)
         self.records, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
         self.record_kb, self.file_kb = spec.record_kb, spec.file_kb
+        self.block = testnames.block_word(test)
 
     @property
     def selects(self) -> Sequence[Select]:
         if not self.records:
             return ()
         return [
-            _size_select("record", "Record size", self.records, self.record_kb),
+            _size_select("record", f"{self.block.capitalize()} size", self.records, self.record_kb),
             _size_select("file", "File size", self.files, self.file_kb),
         ]
 
     @property
     def sizes_in_words(self) -> list[str]:
         """The sizes that are asked for: "record 4K", "file 64M"."""
-        return sizes_in_words(self.record_kb, self.file_kb)
+        return sizes_in_words(self.record_kb, self.file_kb, self.block)
 
     def of_one_unit(
         self, found: Sequence[Found]
@@ -153,10 +155,10 @@ class AtSizes(OfSeveral):
         return kept, unit, said
 
 
-def sizes_in_words(record_kb: int | None, file_kb: int | None) -> list[str]:
+def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "record") -> list[str]:
     """Sizes as "record 4K" and "file 64M", those that are asked for."""
     return [
-        *([f"record {size_name(record_kb)}"] if record_kb is not None else []),
+        *([f"{block} {size_name(record_kb)}"] if record_kb is not None else []),
         *([f"file {size_name(file_kb)}"] if file_kb is not None else []),
     ]
 

@@ -80,7 +80,7 @@ RUNS = Need(
 MATRIX = Need(
     lambda scored: [test for test, kinds in scored.items() if _has_cells(kinds)],
     "No finished run of this comparison has a matrix of record and file sizes. Scores that were "
-    "published have no cells: nothing is read off a printed picture.",
+    "published have no data points: nothing is read off a printed picture.",
 )
 
 

@@ -8,12 +8,19 @@ from django.urls import reverse
 from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import REPEATS, Interval
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores.cells import Repeats
 
-RECORD, FILE = Column("Record size", SIZE), Column("File size", SIZE)
+FILE = Column("File size", SIZE)
+
+
+def block_column(test: str) -> Column:
+    """The sizes of records, or of blocks; a file calls both by one name, as it always did."""
+    title = f"{testnames.block_word(test).capitalize()} size"
+    return Column(title, SIZE, stored_title="Record size")
 
 
 def run_links(run_ids: Sequence[int]) -> tuple[tuple[str, str], ...]:

@@ -1,11 +1,11 @@
-"""Profile lines: several contenders at one record size or one file size."""
+"""Profile lines: several contenders at one block size or one file size."""
 
 from fsbench_web.compare.pictures.base import NoPicture, Picture
 from fsbench_web.compare.pictures.of_contenders import AtSizes, point
 from fsbench_web.compare.pictures.offer import MATRIX, Offer
 from fsbench_web.compare.pictures.parts import (
     FILE,
-    RECORD,
+    block_column,
     is_lower,
     repeats_columns,
     repeats_row,
@@ -23,7 +23,7 @@ from fsbench_web.studies.scores import cells
 class Profile(AtSizes):
     slug = "profile"
     label = "Profile lines"
-    words = "Several contenders at one record size or one file size."
+    words = "Several contenders at one block size or one file size."
     needs = MATRIX
 
     def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
@@ -34,8 +34,8 @@ class Profile(AtSizes):
     def draw_known(self) -> Picture:
         if self.record_kb is not None and self.file_kb is not None:
             raise NoPicture(
-                "A profile is taken at one record size or at one file size: set the other to every "
-                "size."
+                f"A profile is taken at one {self.block} size or at one file size: set the other "
+                "to every size."
             )
         found = cells.matrices(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
         kept, unit, said = self.of_one_unit(found)
@@ -52,7 +52,7 @@ class Profile(AtSizes):
             drawn,
             unit,
             f"{testnames.label(self.test)} at {self.sizes_in_words[0]}",
-            "file size" if along else "record size",
+            "file size" if along else f"{self.block} size",
             {place: size_name(place) for place in places},
             is_lower(unit),
         )
@@ -61,7 +61,9 @@ class Profile(AtSizes):
             for name, of_one in numbers
             for cell, repeats in of_one
         ]
-        table = PictureTable([Column("Contender"), RECORD, FILE, *repeats_columns(unit)], rows)
+        table = PictureTable(
+            [Column("Contender"), block_column(self.test), FILE, *repeats_columns(unit)], rows
+        )
         gaps = [
             f"{name} was not measured at {len(places) - len(of_one)} of the sizes: its line has "
             "gaps there."

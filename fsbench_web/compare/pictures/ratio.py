@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from fsbench_web.compare.pictures.base import NoPicture, Picture, Select
 from fsbench_web.compare.pictures.of_contenders import GONE, OfOne
 from fsbench_web.compare.pictures.offer import MATRIX, Contender, Offer
-from fsbench_web.compare.pictures.parts import FILE, RECORD, is_lower, run_links, unknown_unit
+from fsbench_web.compare.pictures.parts import FILE, block_column, is_lower, run_links, unknown_unit
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
 from fsbench_web.core import numbers
@@ -18,7 +18,7 @@ from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
 
 class Ratio(OfOne):
     slug = "ratio"
-    label = "Ratio of two"
+    label = "Speed-up map"
     words = "How many times as fast one contender is as another, cell by cell, where both have one."
     needs = MATRIX
 
@@ -42,7 +42,7 @@ class Ratio(OfOne):
             raise NoPicture(GONE)
         if self.b is None:
             raise NoPicture(
-                "A ratio takes two contenders, and this comparison has one of this test."
+                "A speed-up takes two contenders, and this comparison has one of this test."
             )
         found = self.in_one_unit(cells.matrices({shown.key, self.b.key}, self.test))
         of_both = _of_one_unit(found, shown, self.b)
@@ -84,9 +84,10 @@ def _drawn(
         for cell in ratios
     }
     title = f"{testnames.label(test)}: speed of {first} over speed of {second}"
-    figure = heatmap.ratio(ratios, first, second, title, links, notes)
+    block = testnames.block_word(test)
+    figure = heatmap.ratio(ratios, first, second, title, links, notes, block)
     columns = [
-        *(RECORD, FILE),
+        *(block_column(test), FILE),
         Column(f"Mean of {first}", VALUE, unit),
         Column(f"Mean of {second}", VALUE, unit),
         Column("Times as fast", VALUE),

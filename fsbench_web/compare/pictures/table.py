@@ -19,6 +19,8 @@ class Column:
     title: str
     kind: str = TEXT
     unit: str = ""
+    stored_title: str = ""
+    """Its title in files, where pages have another word."""
 
     @property
     def heading(self) -> str:
@@ -28,7 +30,10 @@ class Column:
     @property
     def stored_heading(self) -> str:
         """For numbers as they are stored."""
-        return f"{self.title}, {self.unit}" if self.unit else self.title
+        title = self.stored_title or self.title
+        if self.kind == SIZE:
+            return f"{title} KB"
+        return f"{title}, {self.unit}" if self.unit else title
 
     @property
     def is_number(self) -> bool:
@@ -83,10 +88,7 @@ def as_csv(table: PictureTable) -> str:
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(
         [
-            *(
-                as_text(f"{column.title} KB" if column.kind == SIZE else column.stored_heading)
-                for column in table.columns
-            ),
+            *(as_text(column.stored_heading) for column in table.columns),
             "runs",
         ]
     )

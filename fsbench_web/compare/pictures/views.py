@@ -62,7 +62,7 @@ def csv_file(request: HttpRequest) -> HttpResponse:
         return _plain(error.problems, 400)
     table = shown.picture.table
     if table is None:
-        return _plain([shown.problem or "There is no such picture.", *shown.picture.notes], 404)
+        return _plain([shown.problem or "There is no such chart.", *shown.picture.notes], 404)
     name = f"fsbench-{shown.spec.kind}-{testnames.slug(shown.test)}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(as_csv(table), content_type=csv.MEDIA_TYPE, headers=headers)

@@ -6,10 +6,10 @@ from fsbench_web.core.scoring.significance import FREENIX
 
 CONTENDERS = properties.contenders()
 CELLS = {
-    "": "All cells",
-    "sound": "Sound cells: those with a quality flag left out",
-    "cached": "Cells of files that fit into the cache",
-    "uncached": "Cells of files that do not fit into the cache",
+    "": "All data points",
+    "sound": "Sound data points: those with a quality flag left out",
+    "cached": "Data points of files that fit into the cache",
+    "uncached": "Data points of files that do not fit into the cache",
 }
 EMULATED = {
     "": "Left out, unless there is nothing else",
@@ -34,10 +34,11 @@ SORTS = {
     "-change": "Change against the baseline, highest first",
     "runs": "Runs, fewest first",
     "-runs": "Runs, most first",
-    "cells": "Cells, fewest first",
-    "-cells": "Cells, most first",
+    "cells": "Data points, fewest first",
+    "-cells": "Data points, most first",
 }
 RULES = {
     "": "Paired where runs share blocks, else unpaired",
     FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
 }
+ANSWERS = {"": "Either way", "yes": "Yes", "no": "No"}

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection import profiles, properties
+from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.settings import CELLS, CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
 from fsbench_web.core.scoring import categories, quality, testnames
+from fsbench_web.core.scoring.profiles.definition import circumstances
 from fsbench_web.studies.scores.choices import ScoreChoices
 
 FLAGS: dict[str, tuple[str, str]] = {
@@ -16,11 +18,11 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "unequal_repeats": (
         "unequal repeats",
-        "Some cells were measured in some of the repeats only.",
+        "Some data points were measured in some of the repeats only.",
     ),
     "partial": (
         "partial",
-        "The score is made of fewer cells than the workload's full matrix has.",
+        "The score is made of fewer data points than the workload's full matrix has.",
     ),
     **{slug: (flag.label, flag.sentence) for slug, flag in quality.FLAGS.items()},
     "mixed_workloads": (
@@ -57,13 +59,13 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "not_matched": (
         "not matched",
-        "Only this score is known and not the cells it is made of: it is of all of them, while the "
-        "other scores of the table are of the cells that all others have.",
+        "Only this score is known and not the data points it is made of: it is of all of them, "
+        "while the other scores of the table are of the data points that all others have.",
     ),
     "no_common_cells": (
-        "no common cells",
-        "The contenders of this table have no cells in common that this score could be made of: "
-        "each score is of all its own cells.",
+        "no common data points",
+        "The contenders of this table have no data points in common that this score could be made "
+        "of: each score is of all its own.",
     ),
     "unit_unexplained": (
         "KB of 1,000 or 1,024",
@@ -94,7 +96,7 @@ FILTERS = {
     "preparations": "all preparations of the LUN",
     "min_runs": "scores of any number of runs",
     "machines": "all machines",
-    "cells": "all cells",
+    "cells": "all data points",
     "emulated": "emulated results where there is nothing else",
 }
 _NAMED_AT_MOST = 4
@@ -128,11 +130,14 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         ("workload", "workloads", spec.workloads, dict(choices.workloads)),
         ("hardware", "hardware", spec.hardware, dict(choices.hardware)),
     )
+    tested = [
+        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
+        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+    ]
     parts = [
         CONTENDERS[spec.by],
         _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
-        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
-        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+        *([_work(spec)] if spec.is_of_work else tested),
         *(
             _chosen(one, many, [names.get(slug, slug) for slug in chosen])
             for one, many, chosen, names in offered
@@ -146,6 +151,21 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         *_settings(spec),
     ]
     return "; ".join(parts) + "."
+
+
+def _work(spec: ComparisonSpec) -> str:
+    """What is ranked by instead of tests and categories."""
+    if spec.profile:
+        return f"the work profile {spec.profile}"
+    said = [
+        _chosen("operation", "operations", [testnames.label(one) for one in spec.operations])
+        if spec.operations
+        else "IOzone's six operations",
+        f"blocks of {sizes_of(spec.block).words}" if spec.block else "",
+        f"files of {sizes_of(spec.file).words}" if spec.file else "",
+        *circumstances(profiles.ANSWER[spec.cached], profiles.ANSWER[spec.flushed]),
+    ]
+    return ", ".join(filter(None, said))
 
 
 def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:
@@ -166,7 +186,7 @@ def _settings(spec: ComparisonSpec) -> Iterable[str]:
     if spec.units:
         yield _UNITS[spec.units]
     if spec.matched:
-        yield "only cells that all contenders of a table have"
+        yield "only data points that all contenders of a table have"
     if spec.min_runs > 1:
         yield f"scores of {spec.min_runs} runs or more"
     if spec.baseline:

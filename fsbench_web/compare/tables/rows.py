@@ -9,6 +9,7 @@ from typing import Any
 from fsbench_web.core import numbers, units
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
 from fsbench_web.core.scoring.scores import harmonic_mean, mean
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
@@ -209,7 +210,8 @@ class DeltaTable:
     """One test and category, all values in ``unit``, rows worst first.
 
     ``summed_unit`` is that of the rates that scores are sums of, where it has to be said.
-    ``is_unexplained``: nobody knows what its unit is in those of other tables.
+    ``is_unexplained``: nobody knows what its unit is in those of other tables. ``work`` is of a
+    table by a work profile: what it is made of, and what was measured of it.
     """
 
     test: str
@@ -219,6 +221,7 @@ class DeltaTable:
     rows: tuple[DeltaRow, ...]
     summed_unit: str = ""
     is_unexplained: bool = False
+    work: WorkAnswer | None = None
 
     @property
     def unit_remark(self) -> str:
@@ -305,7 +308,7 @@ class DeltaTable:
         """How many cells stand behind every row, in words, where it is the same and not one."""
         found = {(row.coverage, row.cells) for row in self.rows}
         coverage, cells = found.pop() if len(found) == 1 else ("", None)
-        return f"{coverage} cells" if cells and coverage not in ("1", "1 of 1") else ""
+        return f"{coverage} data points" if cells and coverage not in ("1", "1 of 1") else ""
 
     @cached_property
     def has_coverage(self) -> bool:
@@ -335,6 +338,7 @@ class DeltaTable:
             "unit": self.unit,
             **({"summed_unit": self.summed_unit} if self.summed_unit else {}),
             **({"is_unexplained": True} if self.is_unexplained else {}),
+            **({"work": self.work.as_dict()} if self.work else {}),
             "lower_is_better": self.lower_is_better,
         }
 
@@ -349,6 +353,7 @@ class DeltaTable:
             rows=tuple(map(DeltaRow.from_dict, data["rows"])),
             summed_unit=data.get("summed_unit", ""),
             is_unexplained=data.get("is_unexplained", False),
+            work=WorkAnswer.from_dict(data["work"]) if data.get("work") else None,
         )
 
 

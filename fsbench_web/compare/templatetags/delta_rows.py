@@ -243,7 +243,7 @@ def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
     """Cells and runs once more, for screens with no room for columns of them."""
     words = []
     if has_coverage and row.coverage:
-        words.append(f"{row.coverage} cells")
+        words.append(f"{row.coverage} data points")
     if has_runs and row.runs is not None:
         words.append(f"{row.runs} run{'' if row.runs == 1 else 's'}")
     return f'<span class="sub folded">{", ".join(words)}</span>' if words else ""

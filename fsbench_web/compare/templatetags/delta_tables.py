@@ -25,8 +25,9 @@ from fsbench_web.core.scoring import categories
 from fsbench_web.core.units import SUM
 
 DIFFERENT_CELLS = (
-    ' <span class="flag" title="The scores of this table are made of different numbers of cells.">'
-    "different cells</span>"
+    ' <span class="flag" title="The scores of this table are made of different numbers of '
+    'data points.">'
+    "different data points</span>"
 )
 _CONTENDER = '<th scope="col" data-sort="contender">Contender</th>'
 _SCORE = '<th scope="col" class="num" data-sort="score">Score</th>'

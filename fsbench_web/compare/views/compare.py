@@ -17,7 +17,7 @@ from fsbench_web.compare.answers import (
     plain_refusal,
     refused,
 )
-from fsbench_web.compare.choices import form
+from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
@@ -66,10 +66,12 @@ def page(request: HttpRequest) -> HttpResponse:
         "in_turn": in_turn(shown.tables, spans_of(shown.shown_series)),
         "compared": PROPERTIES[spec.by],
         "emulated": shown.emulated,
+        "work": shown.work,
+        "work_choice": work_choice(spec),
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
-        "relaxed_filters": [] if shown.tables else _relaxed_filters(spec),
+        "relaxed_filters": [] if shown.tables or shown.work else _relaxed_filters(spec),
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
@@ -127,7 +129,7 @@ def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
 @require_safe
 @requires(Action.READ)
 def cells(request: HttpRequest, test: str) -> HttpResponse:
-    """Which cells the contenders of one test were measured on, fetched when asked for."""
+    """Which data points the contenders of one test were measured on, fetched when asked for."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
         shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
@@ -144,6 +146,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
         "is_too_much": measured is None,
         "query": spec.to_query(),
         "label": testnames.label(test),
+        "block": testnames.block_word(test),
         "matched": replace(spec, matched=True, cells="").to_query(),
     }
     is_part = "HX-Request" in request.headers

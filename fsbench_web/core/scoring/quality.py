@@ -29,7 +29,8 @@ RULES = 2
 @dataclass(frozen=True)
 class Flag:
     """``label`` in a word or two; ``of_cells`` says what cells with it are, as one reads it in a
-    list of reasons ("12 cells: limited by the clock"); ``sentence`` what it means for the reader.
+    list of reasons ("12 cells: limited by the timer resolution"); ``sentence`` what it means
+    for the reader.
     """
 
     label: str
@@ -39,15 +40,15 @@ class Flag:
 
 FLAGS: dict[str, Flag] = {
     CLOCK: Flag(
-        "clock",
-        "limited by the clock",
-        "A cell took fewer than 100 ticks of the tool's clock, so that its value is uncertain by "
-        "1% or more.",
+        "timer resolution",
+        "limited by the timer resolution",
+        "A data point took fewer than 100 ticks of the tool's timer: its resolution makes it "
+        "uncertain by 1% or more.",
     ),
     ABOVE_DEVICE: Flag(
-        "above device",
-        "above what the device can deliver",
-        "A rate is above what the device can deliver: memory was measured, not the disk.",
+        "exceeds device",
+        "exceeding the device",
+        "The rate exceeds what the device can deliver: memory was measured, not the disk.",
     ),
     BUFFERED: Flag(
         "buffered",
@@ -59,12 +60,12 @@ FLAGS: dict[str, Flag] = {
     OUTLIER: Flag(
         "outlier",
         "far off in one repeat",
-        "One repeat of the cell is far from the others.",
+        "One repeat of it is far from the others.",
     ),
     SPIKE: Flag(
         "lone spike",
         "a lone spike",
-        "The best cell stands alone: no neighbour in record or file size reaches two thirds of it.",
+        "The best stands alone: no neighbour in block or file size reaches two thirds of it.",
     ),
     CONTENDED: Flag(
         "contended",
@@ -74,7 +75,7 @@ FLAGS: dict[str, Flag] = {
     DRIFTED: Flag(
         "drifted",
         "of a repeat while the machine drifted",
-        "The reference configuration of the order had changed by 5% or more around one of the "
+        "The reference configuration of the job had changed by 5% or more around one of the "
         "repeats: the machine was not the same.",
     ),
     BUSY: Flag(
@@ -100,11 +101,12 @@ def ordered(flags: set[str]) -> list[str]:
 def left_out_in_words(left_out: Mapping[str, Any]) -> str:
     """What a score of selected cells is without (studies.models.Score), and why, in a sentence.
 
-    *10 cells left out: 10 limited by the clock*; of several repeats *12 of 60 numbers left out, 10
-    whole cells: 10 limited by the clock, 2 far off in one repeat*.
+    *10 data points left out: 10 limited by the timer resolution*; of several repeats *12 of 60
+    numbers left out, 10 whole data points: 10 limited by the timer resolution, 2 far off in one
+    repeat*.
     """
     cells, taken = left_out["cells"], left_out["numbers"]
-    whole = f"{cells} {'whole ' if cells != taken else ''}cell{'s' * (cells != 1)}"
+    whole = f"{cells} {'whole ' if cells != taken else ''}data point{'s' * (cells != 1)}"
     if cells == taken:
         said = f"{whole} left out"
     else:

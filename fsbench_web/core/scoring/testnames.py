@@ -17,7 +17,10 @@ IOZONE_TESTS = (
 CREATION_TESTS = ("mkfs", "mount")
 """How long making and mounting a file system takes, in seconds."""
 
+WORK = "work"
+"""In the place of a test: all parts of a work profile together."""
 _LABELS = {
+    WORK: "Work profile",
     "sequential_read": "Sequential read",
     "sequential_write": "Sequential write",
     "web_server": "Web Server",
@@ -67,6 +70,11 @@ def label(test: str) -> str:
     """What people read: ``random_write@threads=8`` is "Random write at 8 threads"."""
     name, load = parts(test)
     return f"{_named(name)} at {loads.words(load)}" if load else _named(name)
+
+
+def block_word(test: str) -> str:
+    """What its *size* is called: IOzone and its papers measure by record, all others by block."""
+    return "record" if parts(test)[0] in IOZONE_TESTS else "block"
 
 
 def in_sentence(test: str) -> str:

@@ -61,7 +61,7 @@ def spec_of(document: object) -> JobSpec:
     if (scheduler := _usual_scheduler(plan, lun_id)) and isinstance(document, Mapping):
         plan = expand({**document, "schedulers": [scheduler]})
         notes = (
-            f"The document names no I/O scheduler: {scheduler} is used, which is in effect on "
+            f"The job file names no I/O scheduler: {scheduler} is used, which is in effect on "
             f"{plan.lun} now.",
         )
     problems = {place: list(sentences) for place, sentences in plan.problems.items()}

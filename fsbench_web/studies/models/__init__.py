@@ -13,8 +13,15 @@ from fsbench_web.studies.models.runs import (
     RunState,
     StateChange,
 )
-from fsbench_web.studies.models.scores import COMPUTED, Score, Selection, WholeScores
-from fsbench_web.studies.models.studies import Series, Study
+from fsbench_web.studies.models.scores import (
+    COMPUTED,
+    KeptBestScore,
+    KeptBestScores,
+    Score,
+    Selection,
+    WholeScores,
+)
+from fsbench_web.studies.models.studies import Series, Study, new_stamp
 
 __all__ = [
     "ACTIVE_STATES",
@@ -22,6 +29,8 @@ __all__ = [
     "END_STATES",
     "Artefact",
     "Job",
+    "KeptBestScore",
+    "KeptBestScores",
     "Lease",
     "LogLine",
     "MeasurementBlock",
@@ -36,4 +45,5 @@ __all__ = [
     "StateChange",
     "Study",
     "WholeScores",
+    "new_stamp",
 ]

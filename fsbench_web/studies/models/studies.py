@@ -1,5 +1,7 @@
 """Studies, and the series of their runs."""
 
+import random
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -63,6 +65,11 @@ class Study(models.Model):
         return self.title
 
 
+def new_stamp() -> int:
+    """A number that no other state of any scores has, but for a chance of one in 2**40."""
+    return random.getrandbits(40)
+
+
 class Series(models.Model):
     """The repeats of one configuration under the same circumstances in one study.
 
@@ -96,12 +103,18 @@ class Series(models.Model):
         null=True,
         help_text="What its cells were judged by, studies.quality; null: they never were",
     )
+    scores_stamp = models.BigIntegerField(
+        default=new_stamp,
+        db_default=0,
+        help_text="Another one whenever its scores are written (studies.scores.kept_best_scores)",
+    )
 
     study_path = "study"
     objects = Visible()
 
     class Meta:
         verbose_name_plural = "series"
+        indexes = [models.Index(fields=["study", "configuration"])]
 
     def __str__(self) -> str:
         return f"{self.configuration} in {self.study}"

@@ -152,16 +152,18 @@ def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
         found = boundary_of(quality, test)
         if found is None or not found.edges:
             continue
+        block = testnames.block_word(test)
         last = sorted({edge.cached_kb for edge in found.edges.values()})
         first = sorted({edge.uncached_kb for edge in found.edges.values()})
         where = (
             f"between files of {size_name(last[0])} and {size_name(first[0])}"
             if len(last) == 1 and len(first) == 1
-            else f"between files of {size_name(last[0])} and {size_name(first[-1])}, by record size"
+            else f"between files of {size_name(last[0])} and {size_name(first[-1])}, "
+            f"by {block} size"
         )
         said.append(
             f"{testnames.label(test)}: {where}; files within it are {found.fall:.1f} times as fast "
-            f"(seen in {len(found.seen)} of {len(found.edges)} record sizes)."
+            f"(seen in {len(found.seen)} of {len(found.edges)} {block} sizes)."
         )
     return said
 
@@ -180,9 +182,9 @@ def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
         )
     else:
         device = (
-            "What the device can deliver is not known, so no cell was judged by it: nobody stated "
-            "it with the hardware"
+            "What the device can deliver is not known, so no data point was judged by it: nobody "
+            "stated it with the hardware"
             + (", and no run with direct I/O is there." if run.series.lun_id else ".")
         )
-    repeats = "Outlying repeats are looked for from four repeats of a cell."
+    repeats = "Outlying repeats are looked for from four repeats of a data point."
     return [device, repeats]

@@ -222,7 +222,7 @@ def _bounded(found: Iterable[Numbers]) -> Iterator[Numbers]:
         count += len(numbers)
         if count > MOST_VALUES:
             raise TooManyValues(
-                f"This picture would be made of more than {MOST_VALUES:,} numbers. "
+                f"This chart would be made of more than {MOST_VALUES:,} numbers. "
                 "Choose fewer contenders."
             )
         yield numbers

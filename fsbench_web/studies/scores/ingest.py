@@ -26,6 +26,7 @@ from fsbench_web.studies.models import (
     Score,
     Selection,
     Series,
+    new_stamp,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Found
@@ -156,7 +157,8 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     expected = _expected_cells(series)
     of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
     Score.selections.filter(series=series, origin=COMPUTED).delete()
-    printed = set(series.scores.values_list("test", "category"))
+    is_published = series.study.is_published
+    printed = set(series.scores.values_list("test", "category")) if is_published else ()
     insert_rows(
         Score,
         _WRITTEN_SCORES,
@@ -200,10 +202,9 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     boundaries = {
         test: one.boundary for test, one in found.tests.items() if one.boundary is not None
     }
-    judged_by = basis.as_dict(boundaries)
-    if series.quality != judged_by:
-        Series.objects.filter(pk=series.pk).update(quality=judged_by)
-        series.quality = judged_by
+    series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
+    written = {"quality": series.quality, "scores_stamp": series.scores_stamp}
+    Series.objects.filter(pk=series.pk).update(**written)
 
 
 def _repeat_scores(

@@ -26,7 +26,8 @@ class ConfigurationFacts:
     """What is said of a configuration.
 
     ``options`` are mkfs and mount options by key (catalog.configurations.filesystems), empty where
-    the configuration is not known. ``is_emulated``: of any series of it, or of this one.
+    the configuration is not known. ``is_emulated``: of any series of it, or of this one;
+    ``has_kept_scores``: its best ones, in any study (studies.scores.kept_best_scores).
     """
 
     configuration: str
@@ -37,6 +38,7 @@ class ConfigurationFacts:
     scheduler: str = ""
     external_journal: bool = False
     is_emulated: bool = False
+    has_kept_scores: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@
 ``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
 ``{{ row.interval|interval_ends:"s" }}``  1.20 to 1.43 s
 ``{{ "mkfs"|test_name }}``               File system creation
+``{{ "randread"|block_word }}``          block          (record, where IOzone measured)
 ``{{ "threads=8"|load_words }}``         8 threads
 """
 
@@ -101,6 +102,12 @@ def half_width(value: object) -> str:
 def interval_ends(value: Interval | None, unit: str = "") -> str:
     """Both ends of an interval with their unit; an en dash where there is none."""
     return numbers.span(value.low, value.high, unit) if value else numbers.MISSING
+
+
+@register.filter
+def block_word(value: object) -> str:
+    """What the size is of that a test was measured by."""
+    return testnames.block_word(str(value))
 
 
 @register.filter

@@ -24,7 +24,7 @@ class AccessForm(forms.ModelForm):
     class Meta:
         model = Study
         fields = ["visibility", "team"]
-        labels = {"visibility": "Who sees it", "team": "Team that owns it"}
+        labels = {"visibility": "Access", "team": "Team that owns it"}
         help_texts = {
             "visibility": "It holds for its runs, scores, raw output, uploads, comparisons and the "
             "permalinks of them. Names of hardware, LUNs, workers and workloads are everybody's.",

@@ -22,7 +22,13 @@ from fsbench_web.figures.frame import Plain
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
+from fsbench_web.studies.jobs.spec import (
+    FORM_REPEATS,
+    ConfigurationSpec,
+    GuestSpec,
+    JobSpec,
+    WorkloadSpec,
+)
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores import measurements
@@ -124,6 +130,7 @@ def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
                 notes=quality.notes(shown.measured),
                 flagged=quality.flagged_cells(shown.measured),
                 edges=quality.edges(run.series.quality, shown.test),
+                block=testnames.block_word(shown.test),
             )
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
@@ -237,6 +244,24 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
         if machine.is_guest
         else None,
         study=series.study.slug,
+    )
+    return job_form.prefilled(spec).to_query()
+
+
+def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpec]) -> str:
+    """Query string of the form that runs these workloads on the configurations of the series, on
+    their LUN where they have one. What cannot be made again is left to be chosen.
+    """
+    first, *more = workloads
+    series = serieses[0] if serieses else None
+    spec = JobSpec(
+        lun_id=series.lun_id if series else None,
+        configurations=tuple(found for one in serieses for found in _configuration(one)),
+        workload=first.name,
+        parameters=first.parameters,
+        more_workloads=tuple(more),
+        repeats=FORM_REPEATS,
+        study=series.study.slug if series and not series.study.is_published else "",
     )
     return job_form.prefilled(spec).to_query()
 

@@ -77,6 +77,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
                 limits[one.unit],
                 flagged=one.flagged,
                 edges=quality.edges(series[one.series_id].quality, test),
+                block=testnames.block_word(test),
             ),
         )
         for one in maps

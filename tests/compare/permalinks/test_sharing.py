@@ -169,7 +169,7 @@ def test_sharing_takes_title_note_readers_and_last_day(client, jo):
     assert (link.title, link.visibility, link.expires_on) == ("A title", "team", day)
     assert "<h1>A title</h1>" in text
     assert "<p>Second &lt;b&gt;.</p>" in text
-    assert "seen by: members of its author" in text
+    assert "access: members of its author" in text
     client.post("/compare/pin/", form)
     assert Permalink.objects.count() == 1
 

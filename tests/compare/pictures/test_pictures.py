@@ -149,9 +149,9 @@ def test_flagged_cells_are_hatched_and_named_in_the_table(client: Client, lab: A
     query = f"{EVERY}&picture=matrix&of=write&a={key(run)}"
     drawn = figure(page(client, query))["data"]
     assert [one.get("name") for one in drawn if one.get("fillpattern")] == [
-        "limited by the clock: 1 cell"
+        "limited by the timer resolution: 1 cell"
     ]
-    assert [row["Flags"] for row in rows(client, query)] == ["clock", ""]
+    assert [row["Flags"] for row in rows(client, query)] == ["timer resolution", ""]
 
 
 def test_a_ratio_is_of_the_matched_cells_alone_and_says_what_is_left(

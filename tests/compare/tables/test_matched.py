@@ -120,7 +120,8 @@ def test_the_cells_that_differ_are_named(unequal, client):
     assert "Only its scores are known" in text
     assert 'href="/compare/?matched=1"' in text
     assert "<html" not in text
-    assert "<h1>Cells compared: Write</h1>" in client.get("/compare/cells/write/").content.decode()
+    whole = client.get("/compare/cells/write/").content.decode()
+    assert "<h1>Data points compared: Write</h1>" in whole
 
 
 def test_cells_of_a_test_that_is_not_shown_are_not_found(unequal, client):

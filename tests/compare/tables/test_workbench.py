@@ -84,8 +84,8 @@ def test_coverage_is_said_once_where_it_is_the_same(client):
     make_score("ext4", 80, cells=206, cells_expected=206)
     make_score("xfs", 100, cells=206, cells_expected=206)
     text = client.get("/compare/").content.decode()
-    assert "206 of 206 cells each" in text
-    assert ">different cells<" not in text
+    assert "206 of 206 data points each" in text
+    assert ">different data points<" not in text
 
 
 def test_coverage_is_in_every_row_where_it_differs(client):
@@ -95,7 +95,7 @@ def test_coverage_is_in_every_row_where_it_differs(client):
     text = client.get("/compare/").content.decode()
     assert ">180 of 206</td>" in text
     assert ">206 of 206</td>" in text
-    assert ">different cells<" in text
+    assert ">different data points<" in text
 
 
 def test_what_a_paper_printed_stands_under_what_follows(client):

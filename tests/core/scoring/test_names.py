@@ -60,3 +60,10 @@ def test_numbers_in_names_sort_as_numbers() -> None:
         *("read_x@jobs=2", "read_x@jobs=16"),
     ]
     assert sorted(set(names), key=testnames.place) == names
+
+
+def test_iozone_and_its_papers_measure_by_record_and_all_others_by_block() -> None:
+    assert testnames.block_word("random_write") == "record"
+    assert testnames.block_word("read@threads=4") == "record"
+    assert testnames.block_word("randread_bw") == "block"
+    assert testnames.block_word("randread_iops@iodepth=8") == "block"

@@ -23,11 +23,11 @@ def page_of(client: Client, run: Run) -> str:
 
 def test_a_run_lists_its_flags_with_counts_and_what_they_mean(client: Client, study: Study) -> None:
     page = page_of(client, measured(series_of(study), flat() | CLOCK_LIMITED))
-    assert '<span class="flag">clock</span>' in page
+    assert '<span class="flag">timer resolution</span>' in page
     assert "1 of 18" in page
-    assert "A cell took fewer than 100 ticks" in page
-    assert "limited by the clock: 1 cell" in page
-    assert "What the device can deliver is not known, so no cell was judged by it" in page
+    assert "A data point took fewer than 100 ticks" in page
+    assert "limited by the timer resolution: 1 cell" in page
+    assert "What the device can deliver is not known, so no data point was judged by it" in page
 
 
 def test_a_run_says_where_the_cache_ends(client: Client, study: Study) -> None:
@@ -51,14 +51,15 @@ def test_a_run_from_before_there_were_flags_says_what_to_do(client: Client, stud
 def test_the_heat_maps_of_a_study_are_hatched_too(client: Client, study: Study) -> None:
     measured(series_of(study), falling() | CLOCK_LIMITED)
     page = client.get(f"/studies/{study.slug}/matrix/?test=read").content.decode()
-    assert "limited by the clock: 1 cell" in page
+    assert "limited by the timer resolution: 1 cell" in page
     assert "cache boundary" in page
 
 
 def test_a_comparison_of_sound_cells_says_what_it_is_without(client: Client, study: Study) -> None:
     measured(series_of(study), flat() | CLOCK_LIMITED)
     [row] = delta_tables(ComparisonSpec(categories=("total_average",), cells="sound"))[0].rows
-    assert row.left_out_words == "1 cell left out: 1 limited by the clock, 1 a lone spike"
+    said = "1 data point left out: 1 limited by the timer resolution, 1 a lone spike"
+    assert row.left_out_words == said
     page = client.get("/compare/?category=total_average&cells=sound").content.decode()
     assert row.left_out_words in page
     assert row.left_out_words not in client.get("/compare/?category=total_average").content.decode()
@@ -70,7 +71,7 @@ def test_of_several_repeats_numbers_are_counted(study: Study) -> None:
     measured(series, flat(1001))
     [row] = delta_tables(ComparisonSpec(categories=("total_average",), cells="sound"))[0].rows
     assert row.left_out_words == (
-        "1 of 36 numbers left out: 1 limited by the clock, 1 a lone spike"
+        "1 of 36 numbers left out: 1 limited by the timer resolution, 1 a lone spike"
     )
 
 

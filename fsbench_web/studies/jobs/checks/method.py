@@ -65,7 +65,7 @@ def check_until(spec: JobSpec, workloads: Workloads, problems: Problems) -> None
     if not LEAST_HALF_WIDTH_PERCENT <= until.half_width_percent <= MOST_HALF_WIDTH_PERCENT:
         problems.add(
             "repeats",
-            f"The half-width to reach is {LEAST_HALF_WIDTH_PERCENT:g} to "
+            f"The target of the confidence interval is ± {LEAST_HALF_WIDTH_PERCENT:g} to "
             f"{MOST_HALF_WIDTH_PERCENT:g} percent of the mean, not {until.half_width_percent:g}.",
         )
     if not LEAST_REPEATS <= until.least <= until.most <= MOST_REPEATS:

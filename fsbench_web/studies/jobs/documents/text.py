@@ -28,17 +28,17 @@ def read(text: str | bytes) -> Any:
         text = text.encode("utf-8", "replace")
     if len(text) > MAXIMUM_BYTES:
         raise UnreadableDocument(
-            f"The document is larger than {MAXIMUM_BYTES // 1024} KiB: a list of values in options "
+            f"The job file is larger than {MAXIMUM_BYTES // 1024} KiB: a list of values in options "
             "stands for many configurations, and jobs can be submitted in parts."
         )
     try:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableDocument(
-            f"The document is not UTF-8 text (byte {error.start}): save it as UTF-8."
+            f"The job file is not UTF-8 text (byte {error.start}): save it as UTF-8."
         ) from None
     if not decoded.strip():
-        raise UnreadableDocument("The document is empty.")
+        raise UnreadableDocument("The job file is empty.")
     try:
         is_json = decoded.lstrip().startswith("{")
         data = _read_json(decoded) if is_json else _read_yaml(decoded)
@@ -73,12 +73,12 @@ def _read_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise UnreadableDocument(
-            f"The document is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
+            f"The job file is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
     except UnreadableDocument:
         raise
     except ValueError:  # a number of thousands of digits
-        raise UnreadableDocument("The document holds a number that is far too large.") from None
+        raise UnreadableDocument("The job file holds a number that is far too large.") from None
 
 
 def _read_yaml(text: str) -> Any:
@@ -88,12 +88,12 @@ def _read_yaml(text: str) -> Any:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         said = error.problem or error.context or "it cannot be read"
-        raise UnreadableDocument(f"The document is not YAML: {place}{said}.") from None
+        raise UnreadableDocument(f"The job file is not YAML: {place}{said}.") from None
     except yaml.YAMLError as error:
         said = str(error).splitlines()[0]
-        raise UnreadableDocument(f"The document is not YAML: {said}.") from None
+        raise UnreadableDocument(f"The job file is not YAML: {said}.") from None
     except ValueError:
-        raise UnreadableDocument("The document holds a number that is far too large.") from None
+        raise UnreadableDocument("The job file holds a number that is far too large.") from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -154,7 +154,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _too_deep() -> UnreadableDocument:
-    return UnreadableDocument(f"The document is nested more than {MAXIMUM_DEPTH} levels deep.")
+    return UnreadableDocument(f"The job file is nested more than {MAXIMUM_DEPTH} levels deep.")
 
 
 def _check(data: Any) -> None:
@@ -167,7 +167,7 @@ def _check(data: Any) -> None:
         if isinstance(value, str):
             if said := plain_text.problem(value):
                 raise UnreadableDocument(
-                    "The document contains a control character, half a character or another sign "
+                    "The job file contains a control character, half a character or another sign "
                     f"that cannot be seen, which no name in fsbench has. {said}"
                 )
         elif isinstance(value, dict):
@@ -176,6 +176,6 @@ def _check(data: Any) -> None:
             waiting += [(inner, depth + 1) for inner in value]
         elif isinstance(value, float):
             if value != value or value in (float("inf"), float("-inf")):
-                raise UnreadableDocument("The document holds a value that is no number (NaN).")
+                raise UnreadableDocument("The job file holds a value that is no number (NaN).")
         elif isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
-            raise UnreadableDocument("The document holds a number that is far too large.")
+            raise UnreadableDocument("The job file holds a number that is far too large.")

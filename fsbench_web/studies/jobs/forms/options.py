@@ -52,7 +52,7 @@ _PLACES = {
 _FIELDS = {place: name for name, place in _PLACES.items()}
 _ASKED = {
     "repeats": "say how often each configuration is run",
-    "half_width": "say how many percent of the mean the half-width may be",
+    "half_width": "say within how many percent of the mean the confidence interval shall lie",
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
     "race_hours": "say how many hours the race may take",

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0027_files_as_they_are"),
+        ("studies", "0028_kept_best_scores"),
     ]
 
     operations = [
