@@ -12,7 +12,7 @@ _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min"
 _SPACE = {"bytes", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
 # Of what a run's work cost (core.activity.costs); "KiB/request" is neither better nor worse.
-_COSTS = {"×", "flushes/1000 ops", "CPU s/GiB", "% of time", "J/GiB", "EUR/million ops"}
+_COSTS = {"B/B", "flushes/1000 ops", "CPU s/GiB", "% of time", "J/GiB", "EUR/million ops"}
 _GAINS = {"ops/CPU s"}
 _RATE = re.compile(
     r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps",

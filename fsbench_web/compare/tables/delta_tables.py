@@ -21,7 +21,7 @@ from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
 from fsbench_web.compare.tables.significance import Rule, judged
-from fsbench_web.core.conversion import ONE, is_open
+from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score, Study
@@ -242,6 +242,7 @@ def _table(
         unit=key.unit,
         summed_unit=key.summed,
         is_unexplained=key.is_unexplained,
+        unit_base=_unit_base(key.unit, shown),
         lower_is_better=bool(lower),
         rows=tuple(
             _row(
@@ -257,6 +258,19 @@ def _table(
             for place in order
         ),
     )
+
+
+def _unit_base(unit: str, shown: Sequence[Contender]) -> int | None:
+    """What KB, MB or GB are in all rows, where it is known and the same."""
+    if unit.removesuffix("/s") not in OPEN_UNITS:
+        return None
+    bases = set()
+    for printed, tool, times in {
+        (each.row.printed_unit, tool_of(each.row), each.times) for each in shown
+    }:
+        found = meaning(printed, tool)
+        bases.add(None if found is None else base_of(unit, found.factor / times))
+    return bases.pop() if len(bases) == 1 else None
 
 
 def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
@@ -41,14 +42,18 @@ from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
+    view = TableView.from_query(request.GET)
     try:
-        limited = bounded(ComparisonSpec.from_query(request.GET))
+        limited = bounded(ComparisonSpec.from_query(without_view(request.GET)))
+        if view.problems:
+            raise SpecError(view.problems)
         spec = limited.spec
         shown = comparison(spec, counts_runs=True)
     except SpecError as error:
         return refused(request, error)
     context = {
         "spec": limited.address,
+        "table_view": view,
         "all_studies": limited.studies,
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,
@@ -75,7 +80,8 @@ def page(request: HttpRequest) -> HttpResponse:
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
-    response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
+    query = joined(str(context["query"]), view.to_query())
+    response["HX-Push-Url"] = request.path + (f"?{query}" if query else "")
     return response
 
 

@@ -25,6 +25,7 @@ from fsbench_web.compare.selection.spec import (
     SpecError,
     units_of,
 )
+from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
@@ -139,6 +140,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "by": by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": emulated,
+        "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "placed": folds.placed(groups, lambda group: group.test),
         "overviews": _overviews(groups),

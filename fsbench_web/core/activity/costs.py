@@ -39,7 +39,7 @@ class Cost:
     floor: float
 
 
-TIMES, SHARE = "×", "% of time"
+TIMES, SHARE = "B/B", "% of time"
 COSTS = {
     cost.test: cost
     for cost in (

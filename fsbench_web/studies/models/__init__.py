@@ -1,6 +1,7 @@
 """Studies, the jobs and runs in them, what the runs measured, and the scores made of it."""
 
 from fsbench_web.studies.models.jobs import Job, Race, RepeatRule
+from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.runs import (
     ACTIVE_STATES,
     END_STATES,
@@ -21,7 +22,7 @@ from fsbench_web.studies.models.scores import (
     Selection,
     WholeScores,
 )
-from fsbench_web.studies.models.studies import Series, Study, new_stamp
+from fsbench_web.studies.models.studies import Series, StackLun, Study, new_stamp
 
 __all__ = [
     "ACTIVE_STATES",
@@ -33,6 +34,7 @@ __all__ = [
     "KeptBestScores",
     "Lease",
     "LogLine",
+    "LunProbe",
     "MeasurementBlock",
     "Race",
     "RepeatRule",
@@ -42,6 +44,7 @@ __all__ = [
     "Score",
     "Selection",
     "Series",
+    "StackLun",
     "StateChange",
     "Study",
     "WholeScores",

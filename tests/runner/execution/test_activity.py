@@ -52,7 +52,7 @@ def test_costs_become_measurements_of_the_run(
     assert run.state == RunState.DONE, run.reason
     found = {one.test: (one.value, one.unit) for one in measured(run) if one.test in COSTS}
     assert found == {
-        "write_amplification": (2.0, "×"),
+        "write_amplification": (2.0, "B/B"),
         "mean_write_request": (8192 / 2 / 200, "KiB/request"),
         "flushes_per_1000_operations": (2.0, "flushes/1000 ops"),
     }

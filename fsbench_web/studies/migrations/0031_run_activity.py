@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0028_kept_best_scores"),
+        ("studies", "0030_stacks"),
     ]
 
     operations = [
