@@ -34,6 +34,7 @@ from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
 from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
+from fsbench_web.api.runs.activity import router as run_activity
 from fsbench_web.api.runs.jobs import router as jobs
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
@@ -109,6 +110,7 @@ _AREAS = [
     ("imports", rereads),
     ("runs", runs),
     ("runs", run_outputs),
+    ("runs", run_activity),
     ("jobs", jobs),
     ("workers", workers),
     ("search", search),
