@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0001_squashed_0007_submitting"),
-        ("compare", "0001_squashed_0008_watches_of_owners"),
+        ("compare", "0009_stacks"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
