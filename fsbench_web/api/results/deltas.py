@@ -35,8 +35,8 @@ class Filters(Schema):
     by: str = Field(
         "filesystem",
         description="what is ranked: filesystem, configuration, kernel, distribution, hardware, "
-        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, machine, "
-        "or one option as option.atime",
+        "lun, journal_lun, stack, stack_luns, scheduler, journal, mkfs, mount, workload, study, "
+        "preparation, machine, or one option as option.atime",
     )
     test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
     category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")

@@ -21,7 +21,7 @@ from fsbench_web.studies.models.scores import (
     Selection,
     WholeScores,
 )
-from fsbench_web.studies.models.studies import Series, Study, new_stamp
+from fsbench_web.studies.models.studies import Series, StackLun, Study, new_stamp
 
 __all__ = [
     "ACTIVE_STATES",
@@ -42,6 +42,7 @@ __all__ = [
     "Score",
     "Selection",
     "Series",
+    "StackLun",
     "StateChange",
     "Study",
     "WholeScores",

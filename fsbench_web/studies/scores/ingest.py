@@ -33,7 +33,7 @@ from fsbench_web.studies.scores.judging import Found
 from fsbench_web.studies.scores.quality import Basis
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 from fsbench_web.studies.scores.selections import SelectedScores
-from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
+from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
 
 _WRITTEN_SCORES = (
     *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
@@ -112,6 +112,7 @@ def move_to_kernel(
         hardware=old.hardware,
         lun=old.lun,
         journal_lun=old.journal_lun,
+        members=members_of(old),
         kernel=kernel[:200],
         distribution=distribution[:200],
         preparation=old.preparation,

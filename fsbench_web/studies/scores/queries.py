@@ -38,6 +38,7 @@ class ConfigurationFacts:
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
+    stack: Mapping[str, Any] = field(default_factory=dict)
     is_emulated: bool = False
     has_kept_scores: bool = False
 
@@ -66,6 +67,7 @@ class SeriesFacts(ConfigurationFacts):
     machine: str = ""
     guest_kernel: str = ""
     journal_lun: str | None = None
+    stack_luns: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,8 @@ _OF_SERIES = {
     "options": "configuration__options",
     "scheduler": "configuration__scheduler",
     "external_journal": "configuration__external_journal",
+    "stack": "configuration__stack",
+    "stack_luns": "stack_luns",
     "filesystem": "configuration__filesystem",
     "workload": "workload__slug",
     "workload_title": "workload__title",

@@ -91,6 +91,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "preparation": preparation.in_words(series.preparation),
         "repeat_rule": repeats.in_words(shown.repeat_rule) if shown.repeat_rule else "",
         "options": run_details.named_options(shown),
+        "stack_words": run_details.stack_words(shown),
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.submit_again(shown),
