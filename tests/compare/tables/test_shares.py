@@ -56,7 +56,8 @@ def test_in_words_with_what_it_rests_on() -> None:
 def test_pages_files_and_api_have_them(client: Client) -> None:
     scores()
     page = client.get("/compare/").content.decode()
-    assert "83% of the LUN<" in page
+    assert "83<details" in page
+    assert "Of the LUN, %" in page
     assert "cache answered" in page
     rows = client.get("/api/v1/comparison").json()["tables"][0]["rows"]
     assert {row["contender"]: row["share"] for row in rows}["ext4"] == EXT4.as_dict()

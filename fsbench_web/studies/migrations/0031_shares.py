@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0029_probes"),
+        ("studies", "0030_stacks"),
     ]
 
     operations = [
