@@ -153,6 +153,7 @@ READ_BY_ALL = {
 SIGNED_IN = {
     "runs/new/": "runs/new/",
     "runs/new/blocks/": "runs/new/blocks/",
+    "compare/order/": "compare/order/?study=lab&profile=oltp",
     "runs/new/possible/": "runs/new/possible/",
     "runs/new/review/": "runs/new/review/",
     "studies/<slug:slug>/reproduce/": "studies/unisys-2005/reproduce/",
@@ -310,6 +311,7 @@ NEEDS: dict[str, Role] = {
             *(
                 "runs/new/",
                 "runs/new/blocks/",
+                "compare/order/",
                 "runs/new/possible/",
                 "runs/new/review/",
                 "runs/new/document/",

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from fsbench_web.compare.choices import form
+from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.pictures.sections import charts as charts_of
 from fsbench_web.compare.selection import folds
@@ -33,6 +33,7 @@ def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
     context = {
         "spec": spec,
         "form": form(spec, score_choices()),
+        "work_choice": work_choice(spec),
         "problems": error.problems,
     }
     return render(request, "compare/page.html", context, status=400)

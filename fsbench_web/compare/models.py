@@ -104,6 +104,7 @@ class Watch(models.Model):
     )
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     journal_lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
+    stack_luns = models.CharField(max_length=2000, blank=True, db_default="")
     preparation = models.JSONField(default=dict)
     machine = models.JSONField(default=dict, help_text="As of its series: catalog.machines")
     test = models.CharField(max_length=190)

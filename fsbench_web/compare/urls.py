@@ -7,6 +7,7 @@ from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
+from fsbench_web.compare.profiles import order
 from fsbench_web.compare.views import compare, history
 from fsbench_web.compare.watches import views as watch_views
 
@@ -20,6 +21,7 @@ urlpatterns = [
     path("compare/charts/<str:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
+    path("compare/order/", order.order, name="work_order"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("studies/<slug:slug>/papers/<slug:paper>/", paper_views.page, name="paper_comparison"),
     path(

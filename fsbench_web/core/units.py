@@ -5,6 +5,9 @@ import re
 SUM = "score"
 """The unit of an overall score of rates, as the paper prints it: a sum of six is no rate."""
 
+RATIO = "×"
+"""The unit of ratios of speed to a baseline: 2 is twice as fast."""
+
 _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "minutes", "h"}
 _SPACE = {"bytes", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
@@ -25,7 +28,7 @@ def lower_is_better(unit: str) -> bool:
     UnknownUnit.
     """
     unit = unit.strip()
-    if unit == SUM or _RATE.fullmatch(unit):
+    if unit in (SUM, RATIO) or _RATE.fullmatch(unit):
         return False
     if unit in _LOAD or unit.removeprefix("SI ") in _SPACE or (unit.split() or [""])[-1] in _TIMES:
         return True

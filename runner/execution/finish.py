@@ -12,11 +12,12 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
 from runner.execution.creation import creation_values
@@ -216,6 +217,10 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     # First, because it locks the lease: whoever lost it must not write a line.
     lifecycle.heartbeat(handle)
     run = Run.objects.select_related("series").get(pk=handle.run_id)
+    if PROBE_OUTPUT in recorder.finished_outputs:
+        printed = "".join(recorder.outputs[PROBE_OUTPUT])
+        probes.record(run, printed, recorder.conditions.get("lun") or {})
+    probes.attach(run)
     for name, data in recorder.artefacts().items():
         artefact = ingest.store_artefact(run, name, data)
         if name in parsed:

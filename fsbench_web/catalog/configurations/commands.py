@@ -4,7 +4,7 @@ Every part comes from the closed lists of ``catalog.configurations.filesystems``
 ``workloads``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.filesystems import (
@@ -22,22 +22,26 @@ from fsbench_web.catalog.configurations.preparation import (
     Preparation,
     PreparationError,
 )
+from fsbench_web.catalog.configurations.stacks import DATA, Member, data_devices
 from fsbench_web.core.workloads import Place, Workload
 
 # The folder of the files that fill the file system, and the program that writes them: the agent
 # itself (runner/agent/agent.py --fill), because how much fits is known only there.
 FILL_FOLDER = "fsbench.fill"
 AGENT_PROGRAM = "fsbench-agent"
+# What measures the LUN itself (runner/agent/probe.py), and the raw output that is kept of it.
+PROBE_PROGRAM = "fsbench-probe"
+PROBE_OUTPUT = "probe.json"
 
 
 @dataclass(frozen=True)
 class PlannedCommand:
     """One command as an argument list.
 
-    ``phase``: discard, precondition, journal, mkfs, mount, fill, benchmark or unmount. A benchmark
-    may be several commands, and have the file system mounted anew between them. ``stdin`` is what
-    the command reads, ``output`` the name of the raw output that is kept of it, ``timeout_s`` its
-    own limit where it has one.
+    ``phase``: discard, precondition, probe, journal, mkfs, mount, fill, benchmark or unmount. A
+    benchmark may be several commands, and have the file system mounted anew between them. ``stdin``
+    is what the command reads, ``output`` the name of the raw output that is kept of it,
+    ``timeout_s`` its own limit where it has one. Without what ``may_fail`` the run goes on.
     """
 
     phase: str
@@ -45,6 +49,7 @@ class PlannedCommand:
     stdin: str = ""
     output: str = ""
     timeout_s: float | None = None
+    may_fail: bool = False
 
 
 def run_commands(
@@ -58,33 +63,50 @@ def run_commands(
     preparation: Preparation = PLAIN,
     size_bytes: int | None = None,
     journal: JournalLun | None = None,
+    members: Sequence[Member] = (),
+    probe_s: int = 0,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
-    A ``journal`` is erased with it.
+    A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack.
 
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
     ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
-    size, which preconditioning needs. Raises OptionError (catalog.configurations.filesystems) for a
-    file system or option that is not allowed, and PreparationError for a preparation that cannot be
-    made there.
+    size, which preconditioning needs. ``probe_s`` are the seconds in which the device itself is
+    measured before it has a file system; 0: it is not. Raises OptionError
+    (catalog.configurations.filesystems) for a file system or option that is not allowed, and
+    PreparationError for a preparation that cannot be made there.
     """
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
-        if journal is not None:
+        if journal is not None or members:
             raise OptionError(
-                "A directory LUN has the file system it has: its journal stays where it is."
+                "A directory LUN has the file system it has: its journal stays where it is, and "
+                "no other LUN is added to it."
             )
         return _benchmark_commands(workload, mount_point, [])
     # mkfs would discard what preconditioning has just written.
-    mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
+    _, *further = data_devices(device, members)
+    mkfs = mkfs_command(
+        *(filesystem, options, device, journal),
+        keeps_blocks=preparation.precondition,
+        further=further,
+    )
     mount = PlannedCommand(
-        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal))
+        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal, further))
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     return [
         *_device_commands(preparation, device, size_bytes),
+        *(
+            command
+            for one in members
+            if one.role == DATA
+            for command in _device_commands(preparation, one.device, one.size_bytes)
+        ),
+        # What one LUN can do is no bound for several.
+        *_probe_commands(preparation, device, 0 if members else probe_s),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,
@@ -146,6 +168,21 @@ def _device_commands(
             )
         )
     return found
+
+
+def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[PlannedCommand]:
+    """As it was prepared, and before anything else is on it. A LUN that could not be measured is
+    benchmarked all the same.
+    """
+    if not probe_s:
+        return []
+    whole = ("--whole",) if preparation.precondition else ()
+    argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *whole, device)
+    return [
+        PlannedCommand(
+            "probe", argv, output=PROBE_OUTPUT, timeout_s=2.0 * probe_s + 120, may_fail=True
+        )
+    ]
 
 
 def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCommand]:

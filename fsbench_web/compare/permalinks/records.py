@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
@@ -83,7 +84,7 @@ def pin(
 
     Raises SpecError, and NothingToPin when no score matches.
     """
-    limited = answered(spec, limits.PINNED)
+    limited = answered(profiles.decided(spec), limits.PINNED)
     live = comparison(limited.spec)
     # What is shown now of emulated results stays so, whatever is measured later.
     spec = emulation.decided(limited.spec, live.tables, len(live.left_out))

@@ -36,8 +36,23 @@ SORTS = {
     "-runs": "Runs, most first",
     "cells": "Data points, fewest first",
     "-cells": "Data points, most first",
+    "interval": "Interval, narrowest first",
+    "-interval": "Interval, widest first",
+    "configuration": "Configuration, A to Z",
+    "-configuration": "Configuration, Z to A",
+    "workload": "Workload, A to Z",
+    "-workload": "Workload, Z to A",
+    "hardware": "Hardware, A to Z",
+    "-hardware": "Hardware, Z to A",
+    "lun": "LUN, A to Z",
+    "-lun": "LUN, Z to A",
+    "kernel": "Kernel, lowest first",
+    "-kernel": "Kernel, highest first",
+    "study": "Study, A to Z",
+    "-study": "Study, Z to A",
 }
 RULES = {
     "": "Paired where runs share blocks, else unpaired",
     FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
 }
+ANSWERS = {"": "Either way", "yes": "Yes", "no": "No"}

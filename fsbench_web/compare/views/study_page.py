@@ -14,13 +14,21 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.selection.spec import (
+    WORK_PARAMETERS,
+    ComparisonSpec,
+    SpecError,
+    units_of,
+)
+from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.confounding import in_turn
+from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -132,6 +140,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "by": by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": emulated,
+        "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "placed": folds.placed(groups, lambda group: group.test),
         "overviews": _overviews(groups),
@@ -140,13 +149,39 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "disagreements": disagreements(groups),
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
-    context |= _sections(found, tables)
+    context |= _sections(found, tables) | of_work(limited.spec, request.GET)
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
         rows = [row for table in tables for row in table.rows]
         series = {row.series_id for row in rows if row.series_id is not None}
         context["in_turn"] = in_turn(tables, spans_of(series))
     return render(request, "studies/study.html", context)
+
+
+def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
+    """The answer to ``?profile=`` or a range of sizes: what ``compare/study_work.html`` shows.
+
+    A comparison of the study by that alone; what is wrong with it is said in its place.
+    """
+    asked, problems = spec.whole, []
+    try:
+        words = (*WORK_PARAMETERS, "baseline", "cells")
+        given = QueryDict(mutable=True)
+        for name in words:
+            given.setlist(name, query.getlist(name))
+        own = ComparisonSpec.from_query(given)
+        asked = replace(own, studies=spec.studies, by=spec.by, units=spec.units)
+        shown = comparison_of(asked) if asked.is_of_work else None
+    except SpecError as error:
+        shown, problems = None, error.problems
+    return {
+        "work": shown.work if shown else (),
+        "work_tables": shown.tables if shown else (),
+        "work_spec": asked,
+        "work_query": asked.to_query() if asked.is_of_work else "",
+        "work_choice": work_choice(asked),
+        "work_problems": problems,
+    }
 
 
 def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.Bounded:

@@ -16,7 +16,10 @@ IOZONE_TESTS = (
 CREATION_TESTS = ("mkfs", "mount")
 """How long making and mounting a file system takes, in seconds."""
 
+WORK = "work"
+"""In the place of a test: all parts of a work profile together."""
 _LABELS = {
+    WORK: "Work profile",
     "sequential_read": "Sequential read",
     "sequential_write": "Sequential write",
     "web_server": "Web Server",

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fsbench_web.core.scoring import testnames
@@ -11,6 +11,7 @@ from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score
+from fsbench_web.studies.scores.shares import SeriesCeilings, Share, ceilings_of
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,23 @@ class SureScore:
     """A score with the half-width of its 95% interval in percent of its mean.
 
     The interval is that of the repeats, and of a single run that of its interval samples
-    (``is_of_samples``); None where there is neither.
+    (``is_of_samples``); None where there is neither. ``share`` is what it is of the LUN's own.
     """
 
     score: Score
     half_width_percent: float | None = None
     is_of_samples: bool = False
+    share: Share | None = None
 
     @classmethod
-    def of(cls, score: Score) -> "SureScore":
+    def of(cls, score: Score, own: SeriesCeilings | None = None) -> "SureScore":
+        sure = cls._of(score)
+        if own is None:
+            return sure
+        return replace(sure, share=own.share(score.value, score.unit, score.test, score.category))
+
+    @classmethod
+    def _of(cls, score: Score) -> "SureScore":
         if score.half_width_percent is None and score.interval:
             found = Interval.from_dict(score.interval)
             if found.of == SAMPLES and found.relative_percent is not None:
@@ -71,15 +80,25 @@ class ScoreTable:
     has_more: bool = False
 
     @property
-    def has_samples(self) -> bool:
-        """Whether any half-width is that of a single run's interval samples."""
+    def _shown(self) -> list[SureScore]:
         tables = [self.lines, *(table.lines for table in self.by_load)]
         shown = [one for lines in tables for line in lines for one in line.scores]
-        return any(one is not None and one.is_of_samples for one in [*shown, *self.single])
+        return [one for one in [*shown, *self.single] if one is not None]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether any half-width is that of a single run's interval samples."""
+        return any(one.is_of_samples for one in self._shown)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether any score is set against what the LUN does by itself."""
+        return any(one.share is not None for one in self._shown)
 
 
 def score_table(run: Run) -> ScoreTable:
-    """Scores of the run's series; only categories that any test has. One query."""
+    """Scores of the run's series; only categories that any test has. Three queries at most."""
+    own = ceilings_of([run.series]).get(run.series_id)
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
     most = limits.MOST_LISTED_SCORES
     found = list(Score.objects.filter(series=run.series_id).order_by("id")[: most + 1])
@@ -98,19 +117,21 @@ def score_table(run: Run) -> ScoreTable:
             test,
             next((s.unit for s in scores.values() if s.unit != SUM), SUM),
             [
-                SureScore.of(scores[category.slug]) if category.slug in scores else None
+                SureScore.of(scores[category.slug], own) if category.slug in scores else None
                 for category in categories
             ],
         )
         for test, scores in ordered
         if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
-    by_load, rest = _by_load(single)
-    sure = [SureScore.of(score) for score in rest]
+    by_load, rest = _by_load(single, own)
+    sure = [SureScore.of(score, own) for score in rest]
     return ScoreTable(categories, lines, by_load, sure, len(found) > most)
 
 
-def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
+def _by_load(
+    scores: Iterable[Score], own: SeriesCeilings | None
+) -> tuple[list[LoadTable], list[Score]]:
     """Tables of the tests with several loads, one for each set of loads, and all other scores."""
     found: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
     for score in scores:
@@ -124,7 +145,9 @@ def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
             continue
         loads = tuple(at_loads)
         table = tables.setdefault(loads, LoadTable(list(loads), []))
-        table.lines.append(ScoreLine(name, unit, [SureScore.of(at_loads[load]) for load in loads]))
+        table.lines.append(
+            ScoreLine(name, unit, [SureScore.of(at_loads[load], own) for load in loads])
+        )
     return list(tables.values()), rest
 
 

@@ -26,7 +26,8 @@ class ConfigurationFacts:
     """What is said of a configuration.
 
     ``options`` are mkfs and mount options by key (catalog.configurations.filesystems), empty where
-    the configuration is not known. ``is_emulated``: of any series of it, or of this one.
+    the configuration is not known. ``is_emulated``: of any series of it, or of this one;
+    ``has_kept_scores``: its best ones, in any study (studies.scores.kept_best_scores).
     """
 
     configuration: str
@@ -36,7 +37,9 @@ class ConfigurationFacts:
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
+    stack: Mapping[str, Any] = field(default_factory=dict)
     is_emulated: bool = False
+    has_kept_scores: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,7 @@ class SeriesFacts(ConfigurationFacts):
     machine: str = ""
     guest_kernel: str = ""
     journal_lun: str | None = None
+    stack_luns: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +122,8 @@ _OF_SERIES = {
     "options": "configuration__options",
     "scheduler": "configuration__scheduler",
     "external_journal": "configuration__external_journal",
+    "stack": "configuration__stack",
+    "stack_luns": "stack_luns",
     "filesystem": "configuration__filesystem",
     "workload": "workload__slug",
     "workload_title": "workload__title",

@@ -22,6 +22,8 @@ from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
+    LEAST_PROBE_S,
+    MOST_PROBE_S,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -67,6 +69,7 @@ _ASKED = {
     "reference_every": "say after how many runs the reference is run again",
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
+    "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
 }
 """What to say of a field that cannot be read."""
@@ -121,6 +124,7 @@ class OptionsForm:
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
+    probe_s: str = ""
     order: str = RANDOM
     seed: str = ""
     reference: str = ""
@@ -219,7 +223,7 @@ class OptionsForm:
 _USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsForm)}
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
 _SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
-_NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",)}
+_NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)}
 
 
 def read_options(query: QueryDict) -> dict[str, Any]:
