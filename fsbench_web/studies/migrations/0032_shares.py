@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0030_stacks"),
+        ("studies", "0031_run_activity"),
     ]
 
     operations = [
