@@ -35,8 +35,8 @@ class Filters(Schema):
     by: str = Field(
         "filesystem",
         description="what is ranked: filesystem, configuration, kernel, distribution, hardware, "
-        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, machine, "
-        "or one option as option.atime",
+        "lun, journal_lun, stack, stack_luns, scheduler, journal, mkfs, mount, workload, study, "
+        "preparation, machine, or one option as option.atime",
     )
     test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
     category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
@@ -110,6 +110,21 @@ class PublishedOut(Schema):
     delta1_percent: float | None
     delta2_percent: float | None
     differs: list[str]
+
+
+class ShareOut(Schema):
+    """What a score is of what its LUN did by itself, in percent of speed; ``ceiling`` is that, in
+
+    the score's unit, ``of`` says of which requests, and ``probes`` how many blocks it is the mean
+    of. ``spread_percent`` is the 95% half-width of the least sure point behind it; null: there was
+    one burst. ``is_between``: not exactly this was measured, it is taken from the nearest."""
+
+    percent: float
+    ceiling: float
+    of: str
+    probes: int
+    spread_percent: float | None
+    is_between: bool
 
 
 class DeltaRowOut(Schema):

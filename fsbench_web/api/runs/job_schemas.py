@@ -8,7 +8,7 @@ from pydantic import Field, StrictInt
 
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import Page, PageOut
-from fsbench_web.api.runs.schemas import RunSummary
+from fsbench_web.api.runs.schemas import RunSummary, StackLunOut
 
 
 class DocumentIn(Strict):
@@ -50,6 +50,7 @@ class PlannedRunOut(Schema):
     options: dict[str, str]
     scheduler: str
     journal: str | None
+    stack: list[StackLunOut]
     workload: str
     machine: dict[str, Any]
     kernel: str

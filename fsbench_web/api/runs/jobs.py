@@ -122,6 +122,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
                 "options": dict(run.options),
                 "scheduler": run.scheduler,
                 "journal": run.journal.name if run.journal else None,
+                "stack": [{"role": role, "lun": one.name} for role, one in run.members],
                 "workload": run.workload_title,
                 "machine": run.machine.stored(),
                 "kernel": run.kernel,

@@ -4,7 +4,7 @@ Every part comes from the closed lists of ``catalog.configurations.filesystems``
 ``workloads``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.filesystems import (
@@ -22,6 +22,7 @@ from fsbench_web.catalog.configurations.preparation import (
     Preparation,
     PreparationError,
 )
+from fsbench_web.catalog.configurations.stacks import DATA, Member, data_devices
 from fsbench_web.core.workloads import Place, Workload
 
 # The folder of the files that fill the file system, and the program that writes them: the agent
@@ -62,11 +63,12 @@ def run_commands(
     preparation: Preparation = PLAIN,
     size_bytes: int | None = None,
     journal: JournalLun | None = None,
+    members: Sequence[Member] = (),
     probe_s: int = 0,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
-    A ``journal`` is erased with it.
+    A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack.
 
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
     ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
@@ -78,20 +80,33 @@ def run_commands(
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
-        if journal is not None:
+        if journal is not None or members:
             raise OptionError(
-                "A directory LUN has the file system it has: its journal stays where it is."
+                "A directory LUN has the file system it has: its journal stays where it is, and "
+                "no other LUN is added to it."
             )
         return _benchmark_commands(workload, mount_point, [])
     # mkfs would discard what preconditioning has just written.
-    mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
+    _, *further = data_devices(device, members)
+    mkfs = mkfs_command(
+        *(filesystem, options, device, journal),
+        keeps_blocks=preparation.precondition,
+        further=further,
+    )
     mount = PlannedCommand(
-        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal))
+        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal, further))
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     return [
         *_device_commands(preparation, device, size_bytes),
-        *_probe_commands(preparation, device, probe_s),
+        *(
+            command
+            for one in members
+            if one.role == DATA
+            for command in _device_commands(preparation, one.device, one.size_bytes)
+        ),
+        # What one LUN can do is no bound for several.
+        *_probe_commands(preparation, device, 0 if members else probe_s),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,

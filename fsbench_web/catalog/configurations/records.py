@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsbench_web.catalog.configurations import filesystems, labels
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
 from fsbench_web.catalog.models import FilesystemConfiguration
 
 
@@ -14,13 +15,14 @@ def configuration_for(
     options: Mapping[str, object],
     scheduler: str = "",
     external_journal: bool = False,
+    shape: Shape = PLAIN_SHAPE,
 ) -> FilesystemConfiguration:
     """Get or create the configuration with these options.
 
     ``options`` are keys and values of ``catalog.configurations.filesystems``; empty values mean the
     tool's default. ``scheduler`` is a name that sysfs knows or knew (``deadline`` is
-    ``mq-deadline`` today, and one configuration with it); empty means the host's default. Raises
-    OptionError for what is not on the allow-list.
+    ``mq-deadline`` today, and one configuration with it); empty means the host's default. ``shape``
+    is how many LUNs it stands on. Raises OptionError for what is not on the allow-list.
     """
     validated = filesystems.validated_options(filesystem, options)
     if scheduler and scheduler not in filesystems.SCHEDULER_LABELS:
@@ -31,16 +33,18 @@ def configuration_for(
     if external_journal:
         filesystems.external_journal(filesystem)
     scheduler = labels.canonical_scheduler(scheduler)
-    return _get_or_create(
-        {
-            "filesystem": filesystem,
-            "options": validated,
-            "scheduler": scheduler,
-            "external_journal": external_journal,
-            "is_known": True,
-        },
-        labels.configuration_label(filesystem, validated, scheduler, external_journal),
-    )
+    identity: dict[str, Any] = {
+        "filesystem": filesystem,
+        "options": validated,
+        "scheduler": scheduler,
+        "external_journal": external_journal,
+        "is_known": True,
+    }
+    if shape != PLAIN_SHAPE:
+        # Nothing of the LUN alone: configurations keep the digests that they had before.
+        identity["stack"] = shape.stored()
+    label = labels.configuration_label(filesystem, validated, scheduler, external_journal, shape)
+    return _get_or_create(identity, label)
 
 
 def unknown_configuration(filesystem: str, label: str) -> FilesystemConfiguration:
@@ -62,7 +66,8 @@ def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
     if parts is not None and filesystem in ("", parts.filesystem):
         try:
             return configuration_for(
-                parts.filesystem, parts.options, parts.scheduler, parts.external_journal
+                *(parts.filesystem, parts.options, parts.scheduler, parts.external_journal),
+                parts.shape,
             )
         except filesystems.OptionError:
             pass  # ext2_xj: every word is known, the whole is not possible here

@@ -37,7 +37,9 @@ DEFAULT_CATEGORY = "total_average"
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
-LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "preparation")
+LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "stack_luns", "preparation")
+LINE_VALUES = ("stack_luns", "preparation")
+"""Those of ``LINE`` that are no rows."""
 """The columns that series of one line share; a watch has them too."""
 MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory_bytes", "cpus"))
 """What they share of the machine: of guests all but the kernel, which lines go along."""
@@ -108,7 +110,7 @@ def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
     They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
     """
     # By key: a watch is looked at every minute, and its rows need not be fetched for that.
-    values = {name: getattr(line, name if name == "preparation" else f"{name}_id") for name in LINE}
+    values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}
     study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
     if studies and (line.hardware_id or line.lun_id):
         of_owner = Q(study__in=studies)

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
+from fsbench_web.catalog.configurations.stacks import PLAIN_STACK, Stack
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
@@ -53,6 +54,10 @@ class Configuration:
             "Empty: the journal is kept on the data LUN"
         ),
     ] = ""
+    stack: Annotated[
+        Stack,
+        Field(description="the other LUNs of the worker that it stands on; empty: none"),
+    ] = PLAIN_STACK
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,9 @@ class ConfigurationSpec(Configuration):
 
     def place(self, part: str = "") -> str:
         """Where problems of this part are told."""
-        usual = {"scheduler": "schedulers", "journal": "journals"}.get(part, "configurations")
+        usual = {"scheduler": "schedulers", "journal": "journals", "stack": "stacks"}.get(
+            part, "configurations"
+        )
         return self.places.get(part) or self.places.get("") or usual
 
 
@@ -235,8 +242,17 @@ class JobSpec(JobOptions):
     @property
     def journals(self) -> tuple[str, ...]:
         """The names of all LUNs that keep a journal, each once."""
-        wanted = [*self.configurations, *([self.reference.configuration] if self.reference else [])]
-        return tuple(dict.fromkeys(one.journal for one in wanted if one.journal))
+        return tuple(dict.fromkeys(one.journal for one in self._wanted if one.journal))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of all other LUNs of its stacks, each once."""
+        names = (name for one in self._wanted for _, name in one.stack.members)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def _wanted(self) -> list[ConfigurationSpec]:
+        return [*self.configurations, *([self.reference.configuration] if self.reference else [])]
 
     @property
     def run_count(self) -> int:

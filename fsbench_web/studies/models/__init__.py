@@ -10,6 +10,7 @@ from fsbench_web.studies.models.runs import (
     LogLine,
     MeasurementBlock,
     Run,
+    RunActivity,
     RunState,
     StateChange,
 )
@@ -21,7 +22,7 @@ from fsbench_web.studies.models.scores import (
     Selection,
     WholeScores,
 )
-from fsbench_web.studies.models.studies import Series, Study, new_stamp
+from fsbench_web.studies.models.studies import Series, StackLun, Study, new_stamp
 
 __all__ = [
     "ACTIVE_STATES",
@@ -38,10 +39,12 @@ __all__ = [
     "Race",
     "RepeatRule",
     "Run",
+    "RunActivity",
     "RunState",
     "Score",
     "Selection",
     "Series",
+    "StackLun",
     "StateChange",
     "Study",
     "WholeScores",

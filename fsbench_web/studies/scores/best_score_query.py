@@ -55,6 +55,9 @@ class Candidate(NamedTuple):
     configurations: int
 
 
+_OTHERS = ("external_journal", "stack", "is_emulated", "has_kept_scores")
+
+
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
     """Every configuration of these studies, or of all where none is named. One query.
 
@@ -81,16 +84,10 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
             filesystem=filesystem,
             options=options,
             scheduler=scheduler,
-            external_journal=external_journal,
-            is_emulated=is_emulated,
-            has_kept_scores=has_kept_scores,
+            **dict(zip(_OTHERS, others, strict=True)),
         )
-        for (
-            *(pk, label, is_known, filesystem, options, scheduler, external_journal, is_emulated),
-            has_kept_scores,
-        ) in found.values_list(
-            *("pk", "label", "is_known", "filesystem", "options", "scheduler"),
-            *("external_journal", "is_emulated", "has_kept_scores"),
+        for pk, label, is_known, filesystem, options, scheduler, *others in found.values_list(
+            *("pk", "label", "is_known", "filesystem", "options", "scheduler", *_OTHERS)
         )
     }
 

@@ -241,6 +241,11 @@ def _choices(
     return {
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
+        "stack_luns": [
+            one
+            for one in (availability.member_luns(lun) if lun else [])
+            if one.role == Lun.Role.DATA
+        ],
         "journal_names": [journal.name for journal in journals],
         "papers": by_paper(presets),
         "race_tests": race_checks.tests_of(form.workloads[:1]),

@@ -10,6 +10,7 @@ No database. A document is plain data (studies.jobs.documents.text)::
         options: {journal_mode: [default, writeback], atime: noatime}
         schedulers: [none]       # else those of the whole job
         journals: [internal]     # internal, or the name of a journal LUN
+        stacks: [single, {luns: [disk2]}]   # the LUN alone, or with others of its worker
     schedulers: [none, mq-deadline]
     workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
@@ -92,6 +93,7 @@ class _Document(JobOptions):
     configurations: Any = None
     schedulers: Any = None
     journals: Any = None
+    stacks: Any = None
     workloads: list[Annotated[WorkloadSpec, BeforeValidator(_name_alone)]] = []
     executor: _Name = ""
     guest: Annotated[GuestSpec | None, BeforeValidator(_kernel_alone)] = None
