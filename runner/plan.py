@@ -67,7 +67,8 @@ class RunPlan:
     folder shows to be the benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus``
     limit what the benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes,
     cpus, and the scheduler that is set in it), None for the worker's own executor. ``tool`` and
-    ``parameters`` are the workload, which reads ``outputs``.
+    ``parameters`` are the workload, which reads ``outputs``. ``sample_every_s`` is how often the
+    kernel's counts are read (agent/sampler.py); 0: never.
     """
 
     steps: list[Step]
@@ -86,6 +87,7 @@ class RunPlan:
     memory_bytes: int | None = None
     cpus: int | None = None
     guest: dict[str, Any] | None = None
+    sample_every_s: float = 1.0
 
     @property
     def workload(self) -> Workload:

@@ -59,6 +59,7 @@ ENTRIES = (
             Place("LUNs", "/luns/", ("/luns/",)),
             Place("Workers", "/workers/", ("/workers/",)),
             Place("Workloads", "/workloads/", ("/workloads/",)),
+            Place("Work profiles", "/profiles/", ("/profiles/",)),
             Place("Hardware", "/hardware/", ("/hardware/",)),
         ),
     ),

@@ -24,6 +24,7 @@ from fsbench_web.api.health import router as health
 from fsbench_web.api.imports.rereads import router as rereads
 from fsbench_web.api.imports.steps import router as import_steps
 from fsbench_web.api.permalinks import router as permalinks
+from fsbench_web.api.profiles import router as profiles
 from fsbench_web.api.protocol import errors, text
 from fsbench_web.api.protocol.answers import in_common
 from fsbench_web.api.protocol.described import only_described
@@ -33,6 +34,7 @@ from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
 from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
+from fsbench_web.api.runs.activity import router as run_activity
 from fsbench_web.api.runs.jobs import router as jobs
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
@@ -102,11 +104,13 @@ _AREAS = [
     ("comparisons", comparison),
     ("comparisons", history),
     ("permalinks", permalinks),
+    ("work profiles", profiles),
     ("watches", watches),
     ("imports", import_steps),
     ("imports", rereads),
     ("runs", runs),
     ("runs", run_outputs),
+    ("runs", run_activity),
     ("jobs", jobs),
     ("workers", workers),
     ("search", search),

@@ -21,6 +21,7 @@ from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import environments_of
 
@@ -46,6 +47,11 @@ class Pinned:
     by: str = ""
     sort: str = ""
     differences: Differences | None = None
+
+    @property
+    def work(self) -> list[WorkAnswer]:
+        """What was measured of the work profiles that its tables are ranked by."""
+        return [table.work for table in self.tables if table.work is not None]
 
     @property
     def sorted_run_ids(self) -> list[int]:

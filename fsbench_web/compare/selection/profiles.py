@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, unknown
+from fsbench_web.compare.selection.stored_profiles import stored_profile, stored_titles
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_CELLS,
@@ -33,12 +34,16 @@ class Asked:
 
 def profile_named(name: str) -> Profile | None:
     """The version that is named, the latest where none is; None where there is no such profile."""
-    return VERSIONS.get(name) or LATEST.get(name)
+    preset = VERSIONS.get(name) or LATEST.get(name)
+    slug, _, version = name.partition("@")
+    return preset or stored_profile(slug, int(version or 0))
 
 
 def titles() -> dict[str, str]:
-    """Every profile that may be asked for by its slug, in its latest version: {slug: title}."""
-    return {slug: profile.title for slug, profile in LATEST.items()}
+    """Every profile that may be asked for by its slug, in its latest version: {slug: title}. One
+    query.
+    """
+    return {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
 
 
 def asked_of(spec: ComparisonSpec) -> list[Asked]:

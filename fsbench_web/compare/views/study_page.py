@@ -332,8 +332,12 @@ class Overview:
 
 
 def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
-    """One of the tests with a matrix, one of those with a single value; none that is empty."""
+    """One of the tests with a matrix, one of those with a single value; none that is empty.
+
+    Nobody is the best at what work costs.
+    """
     found = []
+    groups = [group for group in groups if not testnames.is_cost(group.test)]
     folded = folds.further(group.test for group in groups)
     for is_single in (False, True):
         kept = [group for group in groups if group.is_single == is_single]

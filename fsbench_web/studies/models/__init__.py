@@ -10,6 +10,7 @@ from fsbench_web.studies.models.runs import (
     LogLine,
     MeasurementBlock,
     Run,
+    RunActivity,
     RunState,
     StateChange,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Race",
     "RepeatRule",
     "Run",
+    "RunActivity",
     "RunState",
     "Score",
     "Selection",

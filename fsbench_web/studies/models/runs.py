@@ -295,3 +295,26 @@ class MeasurementBlock(models.Model):
 
     class Meta:
         ordering = ["id"]
+
+
+class RunActivity(models.Model):
+    """What devices, processors and memory did during a run, read and written by
+    studies.runs.activity alone.
+
+    ``content`` is a block of core.activity.series; the others are what can be told of it without
+    reading it.
+    """
+
+    run = models.OneToOneField(
+        Run, primary_key=True, on_delete=models.CASCADE, related_name="activity"
+    )
+    content = models.BinaryField()
+    samples = models.PositiveIntegerField(help_text="Kept")
+    seconds = models.FloatField(help_text="From the first to the last")
+    is_whole = models.BooleanField(help_text="False: the run broke off, and they with it")
+    costs = models.JSONField(
+        default=dict, help_text="{test: value} of core.activity.costs, those that are known"
+    )
+
+    study_path = "run__series__study"
+    objects = Visible()

@@ -83,6 +83,8 @@ CALLS = {
     ("get", "/api/v1/runs/{run_id}/artefacts/{artefact_id}"),
     ("get", "/api/v1/runs/{run_id}/measurements"),
     ("get", "/api/v1/runs/{run_id}/environment"),
+    ("get", "/api/v1/runs/{run_id}/activity"),
+    ("get", "/api/v1/runs/{run_id}/activity.csv"),
     ("post", "/api/v1/runs/{run_id}/retry"),
     ("get", "/api/v1/workers/{name}"),
     ("get", "/api/v1/own-workloads"),

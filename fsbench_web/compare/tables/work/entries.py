@@ -16,7 +16,7 @@ from fsbench_web.studies.scores.queries import RepeatScores, SeriesFacts
 
 _SAME = (
     *("study", "configuration_id", "hardware", "lun", "journal_lun", "kernel", "distribution"),
-    *("preparation", "machine", "guest_kernel"),
+    *("stack_luns", "preparation", "machine", "guest_kernel"),
 )
 """What the series of one entry share: all but the workload."""
 
