@@ -21,7 +21,7 @@ from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring.significance import Verdict
 
 NOT_PRINTED = '<span class="sub">not printed</span>'
-_ALWAYS = ("score", "behind", "change", "cells", "runs")
+_ALWAYS = ("score", "behind", "change", "share", "cells", "runs")
 """Those that a table has unless others are chosen, where they say anything."""
 
 
@@ -189,6 +189,30 @@ def _change(table: DeltaTable, view: TableView) -> Iterable[Column]:
     )
 
 
+def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    if not table.has_shares:
+        return
+
+    def cell(row: DeltaRow) -> str:
+        share = row.share
+        if share is None:
+            return numbers.MISSING
+        text = repr(share.percent) if view.is_exact else share.percent_words[:-1]
+        spread = share.spread_percent
+        short = "one burst" if spread is None else f"± {numbers.number(spread, 1)}%"
+        above = ' <span class="flag">not of the disk</span>' if share.is_not_of_the_disk else ""
+        return f"{text}{above}{details(short, share.sentence())}"
+
+    yield Column(
+        "share",
+        "Of the LUN, %",
+        cell,
+        "share",
+        title="The score in percent of what its LUN did of the same requests, without a file "
+        "system, in the same blocks",
+    )
+
+
 def _cells(table: DeltaTable, view: TableView) -> Iterable[Column]:
     if table.has_coverage or "cells" in view.columns:
         yield Column(
@@ -231,6 +255,7 @@ _MADE: dict[str, _Maker] = {
     "interval": _interval,
     "behind": _behind,
     "change": _change,
+    "share": _share,
     "cells": _cells,
     "runs": _runs,
     "configuration": _text("configuration", lambda row: row.configuration),
