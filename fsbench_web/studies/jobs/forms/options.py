@@ -40,6 +40,7 @@ _PLACES = {
     "least": "until.least",
     "most": "until.most",
     "race_hours": "race.hours",
+    "race_runs": "race.runs",
     "race_test": "race.test",
     "race_category": "race.category",
     "race_margin": "race.margin_percent",
@@ -58,6 +59,7 @@ _ASKED = {
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
     "race_hours": "say how many hours the race may take",
+    "race_runs": "say how many runs the race may have in all",
     "race_margin": "say how many percent are no difference",
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
@@ -86,7 +88,7 @@ _PARTS = {
 }
 """The part of the form under which it is said, where that is not the field's own."""
 _INTERVAL = ("half_width", "least", "most")
-_RACE = ("race_hours", "race_test", "race_category", "race_margin")
+_RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _TEXTS = ("order", "kernels", "race_test", "race_category")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
@@ -105,7 +107,8 @@ class FormOptions(JobOptions):
 class OptionsForm:
     """``reference`` is a variant of the form, ``ext4.2``; "": there is no reference.
 
-    The intervals are FREENIX 2002's, which stops at 10%, and half of it. A race takes a night.
+    The intervals are FREENIX 2002's, which stops at 10%, and half of it. A race takes a night,
+    unless a number of runs is said instead.
     """
 
     executor: str = HOST
@@ -118,6 +121,7 @@ class OptionsForm:
     least: str = str(RepeatTarget.least)
     most: str = str(RepeatTarget.most)
     race_hours: str = "8"
+    race_runs: str = ""
     race_test: str = ""
     race_category: str = ""
     race_margin: str = f"{RaceSpec.margin_percent:g}"
@@ -144,6 +148,11 @@ class OptionsForm:
     @property
     def is_race(self) -> bool:
         return self.repeat_by == BY_RACE
+
+    @property
+    def is_race_of_runs(self) -> bool:
+        """Whether runs are said, and hours by nobody: they are at their default."""
+        return bool(self.race_runs) and self.race_hours in ("", _USUAL["race_hours"])
 
     def chosen_kernels(self, ability: GuestAbility | None) -> list[GuestKernel]:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""
@@ -178,6 +187,8 @@ class OptionsForm:
         for name in _SAID:
             *part, key = _PLACES.get(name, name).split(".")
             text = getattr(self, name)
+            if name == "race_hours" and self.is_race_of_runs:
+                continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = said.setdefault(part[0], {}) if part else said
                 holder[key] = text if name in _TEXTS else _value(text)
@@ -212,6 +223,8 @@ class OptionsForm:
         for name in by.get(self.repeat_by, ("repeat_by", *_INTERVAL)):
             if getattr(self, name) or name in _REFUSED_EMPTY:
                 query[name] = getattr(self, name)
+        if self.is_race and self.is_race_of_runs:
+            del query["race_hours"]
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):
