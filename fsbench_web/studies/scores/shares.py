@@ -13,13 +13,7 @@ import numpy as np
 
 from fsbench_web.core.scoring import ceilings
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.ceilings import (
-    NOT_OF_THE_DISK_PERCENT,
-    Ceiling,
-    Probe,
-    Request,
-    Share,
-)
+from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request, Share
 from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
@@ -56,14 +50,15 @@ class SeriesCeilings:
         return ceilings.of_cells(known, category) if known and len(known) == len(records) else None
 
     def above(self, test: str, unit: str, columns: TestColumns) -> Mask:
-        """Which numbers are more than the LUN does by itself, and so not of the disk."""
+        """Which numbers are more than the LUN does by itself, for sure, and so not of the disk."""
         found = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():
             one = self._of(test, record if record > 0 else None)
             known = one and ceilings.share_percent(1.0, unit, test, one)
-            if known:
-                is_of_it = columns.records == record
-                found |= is_of_it & _is_above(columns.values, known, ceilings.is_of_time(unit))
+            if one is not None and known and one.spread_percent is not None:
+                most = ceilings.most_percent(one.spread_percent)
+                above = _is_above(columns.values, known, most, ceilings.is_of_time(unit))
+                found |= above & (columns.records == record)
         return found
 
     @cached_property
@@ -82,11 +77,11 @@ class SeriesCeilings:
         return self._found[request]
 
 
-def _is_above(values: Numbers, percent_of_one: float, is_of_time: bool) -> Mask:
+def _is_above(values: Numbers, percent_of_one: float, most: float, is_of_time: bool) -> Mask:
     """``percent_of_one`` is the share of the value 1; of a time it is of the reciprocal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         percents = percent_of_one / values if is_of_time else percent_of_one * values
-        return np.asarray((values > 0) & (percents > NOT_OF_THE_DISK_PERCENT), dtype=np.bool_)
+        return np.asarray((values > 0) & (percents > most), dtype=np.bool_)
 
 
 def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | None:
