@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.frame import Plain, heading, plain_text
-from fsbench_web.figures.lines import DASHES
+from fsbench_web.figures.palette import DASHES
 
 NARROWEST = 12
 """A phase is marked where it takes more than this part of the run."""

@@ -112,6 +112,21 @@ class PublishedOut(Schema):
     differs: list[str]
 
 
+class ShareOut(Schema):
+    """What a score is of what its LUN did by itself, in percent of speed; ``ceiling`` is that, in
+
+    the score's unit, ``of`` says of which requests, and ``probes`` how many blocks it is the mean
+    of. ``spread_percent`` is the 95% half-width of the least sure point behind it; null: there was
+    one burst. ``is_between``: not exactly this was measured, it is taken from the nearest."""
+
+    percent: float
+    ceiling: float
+    of: str
+    probes: int
+    spread_percent: float | None
+    is_between: bool
+
+
 class DeltaRowOut(Schema):
     """One contender. Deltas are percent, null where they would divide by zero; ``runs`` is null
     where a publication does not say how many stand behind its figure. ``change_percent`` is there

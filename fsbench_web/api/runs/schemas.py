@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
+from fsbench_web.api.results.deltas import ShareOut
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
 from fsbench_web.studies.models import RunState
@@ -132,6 +133,7 @@ class ScoreOut(Schema):
     cells: int | None
     cells_expected: int | None
     flags: list[str]
+    share: ShareOut | None
 
 
 class StateChangeOut(Schema):

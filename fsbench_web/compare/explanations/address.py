@@ -12,7 +12,8 @@ from fsbench_web.core.scoring import testnames
 def why_address(table: DeltaTable) -> str:
     """The page that explains the table's rows; "" where nothing can have been sampled of two.
 
-    Only runs on a LUN are sampled, and costs are of the benchmark alone. Of many rows it is the fastest ones, and the slowest of all.
+    Only runs on a LUN are sampled, and costs are of the benchmark alone. Of many rows it is the
+    fastest ones, and the slowest of all.
     """
     if testnames.is_cost(table.test) or table.test in testnames.CREATION_TESTS:
         return ""

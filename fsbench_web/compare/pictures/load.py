@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.base import Picture, Select, scale_select
 from fsbench_web.compare.pictures.of_contenders import OfSeveral, point, sizes_in_words
 from fsbench_web.compare.pictures.offer import RUNS, Need, ScoredTests, is_measured
 from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
@@ -45,6 +45,10 @@ class LoadCurves(OfSeveral):
     )
 
     @property
+    def selects(self) -> Sequence[Select]:
+        return [scale_select(self.spec)]
+
+    @property
     def measured(self) -> list[str]:
         tests = {test: testnames.parts(test) for test in self.offer.of(RUNS)}
         return [test for test, (name, load) in tests.items() if name == self.test and load]
@@ -72,6 +76,8 @@ class LoadCurves(OfSeveral):
             f"{label} over {loads.label(axis)}",
             loads.label(axis),
             lower_is_better=is_lower(unit),
+            among=[one.name for one in self.contenders],
+            scale=self.spec.scale,
         )
         notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
         return Picture(figure, _table(drawn, unit, axis), notes)

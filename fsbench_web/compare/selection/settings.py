@@ -32,6 +32,8 @@ SORTS = {
     "-contender": "Contender, Z to A",
     "change": "Change against the baseline, lowest first",
     "-change": "Change against the baseline, highest first",
+    "share": "Of the LUN, least first",
+    "-share": "Of the LUN, most first",
     "runs": "Runs, fewest first",
     "-runs": "Runs, most first",
     "cells": "Data points, fewest first",

@@ -38,6 +38,7 @@ COLUMNS = {
     "interval": "Interval",
     "behind": "Against the best",
     "change": "Change",
+    "share": "Of the LUN",
     "cells": "Data points",
     "runs": "Runs",
     "configuration": "Configuration",

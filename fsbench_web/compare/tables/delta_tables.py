@@ -310,9 +310,11 @@ def _row(
 ) -> DeltaRow:
     row, is_converted = contender.row, contender.times is not ONE
     interval, half_width, repeats = row.interval, row.half_width, row.repeat_scores
+    share = row.share
     if is_converted:
         scale = float(contender.times)
         interval = interval and interval.scaled(scale)
+        share = share and share.scaled(scale)
         repeats = repeats and tuple(
             (block, None if value is None else value * scale) for block, value in repeats
         )
@@ -353,6 +355,7 @@ def _row(
         cells_expected=row.cells_expected,
         left_out=row.left_out,
         repeat_scores=repeats,
+        share=share,
         change_percent=change_percent,
         is_baseline=is_baseline,
         printed_score=row.value if is_converted else None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
+from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
@@ -77,6 +78,7 @@ class DeltaRow:
     ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (compare.tables.significance).
     ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
+    ``share`` is what the score is of what its LUN does by itself, its ceiling in the table's unit.
     """
 
     contender: str
@@ -115,6 +117,7 @@ class DeltaRow:
     repeat_scores: RepeatScores | None = None
     printed_score: float | None = None
     printed_unit: str | None = None
+    share: Share | None = None
 
     @property
     def printed_words(self) -> str:
@@ -198,8 +201,9 @@ class DeltaRow:
         )
 
 
-_NESTED: dict[str, type[Interval] | type[Verdict]] = {
+_NESTED: dict[str, type[Interval] | type[Verdict] | type[Share]] = {
     "interval": Interval,
+    "share": Share,
     "verdict": Verdict,
     "change_verdict": Verdict,
 }
@@ -238,6 +242,11 @@ class DeltaTable:
     def has_printed_units(self) -> bool:
         """Whether any score was converted from what its tool printed."""
         return any(row.printed_unit is not None for row in self.rows)
+
+    @cached_property
+    def has_shares(self) -> bool:
+        """Whether any score is set against what its LUN does by itself."""
+        return any(row.share is not None for row in self.rows)
 
     @cached_property
     def nearest_first(self) -> tuple[int, ...]:

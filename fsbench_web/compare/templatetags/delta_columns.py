@@ -70,6 +70,7 @@ def _slug(column: Column) -> str:
 
 def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
     has_interval = "interval" not in view.columns
+    has_share = "share" not in (*view.columns, *view.pinned)
     unit, scale, least = table.unit, table.scale, table.least_decimals
     is_plain = view.is_exact or table.has_published_rows
 
@@ -83,7 +84,11 @@ def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
             title = exact_words(table, row)
         if title:
             score = f'<span title="{escaped(title)}">{score}</span>'
-        return score + (_interval_details(table, row) if has_interval else "")
+        return (
+            score
+            + (_interval_details(table, row) if has_interval else "")
+            + (_share_details(row) if has_share else "")
+        )
 
     yield Column("score", "Score", cell, "score")
 
@@ -103,6 +108,15 @@ def _interval_details(table: DeltaTable, row: DeltaRow) -> str:
     of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
     sentence = uncertainty.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
     return details(f"{short}{of}", sentence)
+
+
+def _share_details(row: DeltaRow) -> str:
+    """Under a score what it is of what its LUN does by itself."""
+    share = row.share
+    if share is None:
+        return ""
+    text = "not of the disk" if share.is_not_of_the_disk else share.short
+    return details(text, share.sentence())
 
 
 def _interval(table: DeltaTable, view: TableView) -> Iterable[Column]:
@@ -189,6 +203,31 @@ def _change(table: DeltaTable, view: TableView) -> Iterable[Column]:
     )
 
 
+def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    if not table.has_shares:
+        return
+
+    def cell(row: DeltaRow) -> str:
+        share = row.share
+        if share is None:
+            return numbers.MISSING
+        text = repr(share.percent) if view.is_exact else share.percent_words[:-1]
+        spread = share.spread_percent
+        short = "one burst" if spread is None else f"± {numbers.number(spread, 1)}%"
+        return text + details(
+            "not of the disk" if share.is_not_of_the_disk else short, share.sentence()
+        )
+
+    yield Column(
+        "share",
+        "Of the LUN, %",
+        cell,
+        "share",
+        title="The score in percent of what its LUN did of the same requests, without a file "
+        "system, in the same blocks",
+    )
+
+
 def _cells(table: DeltaTable, view: TableView) -> Iterable[Column]:
     if table.has_coverage or "cells" in view.columns:
         yield Column(
@@ -231,6 +270,7 @@ _MADE: dict[str, _Maker] = {
     "interval": _interval,
     "behind": _behind,
     "change": _change,
+    "share": _share,
     "cells": _cells,
     "runs": _runs,
     "configuration": _text("configuration", lambda row: row.configuration),

@@ -24,7 +24,7 @@ ceiling.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, meaning
@@ -36,6 +36,8 @@ READ, WRITE = "read", "write"
 NEAR = 2.0
 NOT_OF_THE_DISK_PERCENT = 103.0
 """A share above it is not of the disk: a cache answered, or the benchmark did other work."""
+SURE_PERCENT = 3.0
+"""A point of a probe is sure when the 95% half-width of its mean is no more (probe.py)."""
 FLUSH_BYTES = 4096
 PAGE_BYTES = 4096
 """The page cache reads and writes no less, on the machines that are common."""
@@ -320,6 +322,87 @@ def _joined(found: Sequence[Ceiling], join: Callable[[list[float]], float]) -> C
         join([one.latency_ns for one in found]),
         None if None in spreads else max(one for one in spreads if one is not None),
         any(one.is_between for one in found),
+    )
+
+
+def most_percent(spread_percent: float) -> float:
+    """The largest share that may be of the disk, where the ceiling is known to so many percent."""
+    return NOT_OF_THE_DISK_PERCENT * (1 + spread_percent / 100)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A score in percent of its ceiling.
+
+    ``ceiling`` is in the unit of the score; ``of`` says what the LUN did, ``probes`` how many
+    blocks it is the mean of. ``spread_percent`` is that of the least sure point behind it, None
+    where one has a single burst.
+    """
+
+    percent: float
+    ceiling: float
+    of: str
+    probes: int
+    spread_percent: float | None = None
+    is_between: bool = False
+
+    @property
+    def is_not_of_the_disk(self) -> bool:
+        """Whether it is above the LUN's own for sure, for all that this may scatter."""
+        spread = self.spread_percent
+        return spread is not None and self.percent > most_percent(spread)
+
+    @property
+    def percent_words(self) -> str:
+        """Whole percents from 10 on: a probe is no surer than that."""
+        return f"{self.percent:,.0f}%" if self.percent >= 10 else f"{self.percent:.2g}%"
+
+    @property
+    def short(self) -> str:
+        """What stands under a score: "83% of the LUN"."""
+        return f"{self.percent_words} of the LUN"
+
+    def sentence(self) -> str:
+        """Everything that is known of it."""
+        blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
+        known = self.spread_percent
+        sure = "how much it scatters is not known" if known is None else f"± {known:.1f}%"
+        between = "; taken from the nearest that was measured" if self.is_between else ""
+        said = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
+        if self.is_not_of_the_disk:
+            return f"{said} More than the LUN does by itself: a cache answered, not the disk."
+        if self.percent > NOT_OF_THE_DISK_PERCENT:
+            return f"{said} Whether that is of the disk the probe is not sure enough to tell."
+        return said
+
+    def scaled(self, times: float) -> "Share":
+        """The same of a score in another unit, of which one of its own is ``times`` as many."""
+        return replace(self, ceiling=self.ceiling * times)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Share":
+        """The inverse; what another version wrote besides is left out."""
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
+
+
+def share_of(value: float, unit: str, test: str, found: Ceiling, probes: int) -> Share | None:
+    """The share of a score; None where its unit is not one of speed."""
+    percent = share_percent(value, unit, test, found)
+    if percent is None:
+        return None
+    # A latency that is twice the LUN's own is half its speed.
+    times = percent / 100 if is_of_time(unit) else 100 / percent
+    return Share(
+        percent,
+        value * times,
+        found.request.words(),
+        probes,
+        found.spread_percent,
+        found.is_between,
     )
 
 

@@ -314,7 +314,7 @@ class RunActivity(models.Model):
     is_whole = models.BooleanField(help_text="False: the run broke off, and they with it")
     costs = models.JSONField(
         default=dict,
-        help_text="{test: value} of core.activity.costs and waits, those that are known",
+        help_text="{test: value} of core.activity.costs, those that are known",
     )
 
     study_path = "run__series__study"

@@ -88,6 +88,11 @@ class Score(models.Model):
         null=True, help_text="Cells of the category's region in the full matrix of the workload"
     )
     left_out = models.JSONField(null=True)
+    share = models.JSONField(
+        null=True,
+        help_text="What it is of what its LUN did by itself (ceilings.Share); null: not known, or "
+        "nothing of the LUN corresponds to it",
+    )
     published = models.JSONField(null=True)
     flags = models.JSONField(default=list)
     origin = models.CharField(max_length=10, default=COMPUTED)

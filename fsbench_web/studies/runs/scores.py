@@ -7,11 +7,11 @@ from typing import Any
 
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
+from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score
-from fsbench_web.studies.scores.shares import SeriesCeilings, Share, ceilings_of
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,9 @@ class SureScore:
     share: Share | None = None
 
     @classmethod
-    def of(cls, score: Score, own: SeriesCeilings | None = None) -> "SureScore":
+    def of(cls, score: Score) -> "SureScore":
         sure = cls._of(score)
-        if own is None:
-            return sure
-        return replace(sure, share=own.share(score.value, score.unit, score.test, score.category))
+        return replace(sure, share=Share.from_dict(score.share)) if score.share else sure
 
     @classmethod
     def _of(cls, score: Score) -> "SureScore":
@@ -97,8 +95,7 @@ class ScoreTable:
 
 
 def score_table(run: Run) -> ScoreTable:
-    """Scores of the run's series; only categories that any test has. Three queries at most."""
-    own = ceilings_of([run.series]).get(run.series_id)
+    """Scores of the run's series; only categories that any test has. One query."""
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
     most = limits.MOST_LISTED_SCORES
     found = list(Score.objects.filter(series=run.series_id).order_by("id")[: most + 1])
@@ -117,21 +114,19 @@ def score_table(run: Run) -> ScoreTable:
             test,
             next((s.unit for s in scores.values() if s.unit != SUM), SUM),
             [
-                SureScore.of(scores[category.slug], own) if category.slug in scores else None
+                SureScore.of(scores[category.slug]) if category.slug in scores else None
                 for category in categories
             ],
         )
         for test, scores in ordered
         if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
-    by_load, rest = _by_load(single, own)
-    sure = [SureScore.of(score, own) for score in rest]
+    by_load, rest = _by_load(single)
+    sure = [SureScore.of(score) for score in rest]
     return ScoreTable(categories, lines, by_load, sure, len(found) > most)
 
 
-def _by_load(
-    scores: Iterable[Score], own: SeriesCeilings | None
-) -> tuple[list[LoadTable], list[Score]]:
+def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
     """Tables of the tests with several loads, one for each set of loads, and all other scores."""
     found: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
     for score in scores:
@@ -145,9 +140,7 @@ def _by_load(
             continue
         loads = tuple(at_loads)
         table = tables.setdefault(loads, LoadTable(list(loads), []))
-        table.lines.append(
-            ScoreLine(name, unit, [SureScore.of(at_loads[load], own) for load in loads])
-        )
+        table.lines.append(ScoreLine(name, unit, [SureScore.of(at_loads[load]) for load in loads]))
     return list(tables.values()), rest
 
 

@@ -46,6 +46,7 @@ _WRITTEN_SCORES = (
         "cells",
         "cells_expected",
         "left_out",
+        "share",
         "flags",
         "origin",
     ),
@@ -181,6 +182,7 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
                 score.cells,
                 expected.get(category),
                 as_json(selected.left_out.get(category)),
+                as_json(_share(basis, score.value, unit, test, category, selection)),
                 as_json(
                     [
                         *score.flags,
@@ -206,6 +208,16 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
     written = {"quality": series.quality, "scores_stamp": series.scores_stamp}
     Series.objects.filter(pk=series.pk).update(**written)
+
+
+def _share(
+    basis: Basis, value: float, unit: str, test: str, category: str, selection: str
+) -> dict[str, object] | None:
+    """As ``Score.share`` keeps it. Selections are of other cells than the ceiling would be."""
+    if basis.ceilings is None or selection != Selection.ALL:
+        return None
+    found = basis.ceilings.share(value, unit, test, category)
+    return None if found is None else found.as_dict()
 
 
 def _repeat_scores(

@@ -1,95 +1,75 @@
-"""What scores are of what their LUNs can do by themselves: ceilings and shares, for any reader.
+"""What the scores of a series are of what its LUN can do by itself.
 
 The ceiling of a score is the mean of what the probes of its runs' blocks say (core.scoring.ceilings
-has the rules); of a matrix it is made of its cells' ceilings as the score is of its cells. Three
-queries, however many series.
+has the rules); of a matrix it is made of its cells' ceilings as the score is of its cells. Shares
+are made with the scores (``ingest.rescore``) and kept with them, so that every reader has the same.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from fsbench_web.core.scoring import ceilings
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request
+from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request, Share
+from fsbench_web.core.scoring.columns import TestColumns
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
-from fsbench_web.studies.models import LunProbe, Run, RunState, Series
+from fsbench_web.studies.models import LunProbe, Series
 
 OVERALL = "overall"  # a sum of the others, and no rate
-MOST_PROBES = 2000
-"""That one answer reads: a block has one, whatever the number of its runs."""
-
-
-@dataclass(frozen=True)
-class Share:
-    """A score in percent of its ceiling.
-
-    ``ceiling`` is in the unit of the score; ``of`` says what the LUN did, ``probes`` how many
-    blocks it is the mean of. ``spread_percent`` is that of the least sure point behind it.
-    """
-
-    percent: float
-    ceiling: float
-    of: str
-    probes: int
-    spread_percent: float | None
-    is_between: bool
-
-    @property
-    def is_not_of_the_disk(self) -> bool:
-        return self.percent > ceilings.NOT_OF_THE_DISK_PERCENT
+MOST_PROBES = 200
+"""Of one series, the latest: a block has one, and a hundred say what a thousand would."""
 
 
 @dataclass
 class SeriesCeilings:
-    """The ceilings of one series; ``probes`` are those of its finished runs, by their keys."""
+    """The ceilings of one series. ``probes`` are those of the blocks of its finished runs."""
 
-    workload: Workload | None
-    probes: Sequence[Probe] = ()
+    workload: Workload
+    probes: Sequence[Probe]
     _found: dict[Request, Ceiling | None] = field(default_factory=dict)
 
     def share(self, value: float, unit: str, test: str, category: str) -> Share | None:
-        """What a score is of its ceiling; None where it has none."""
+        """What a score of all cells is of its ceiling; None where it has none."""
         found = self.ceiling(test, category)
-        percent = found and ceilings.share_percent(value, unit, test, found)
-        if found is None or not percent:
+        if found is None:
             return None
-        # A latency that is twice the LUN's own is half its speed.
-        is_less_better = ceilings.is_of_time(unit)
-        return Share(
-            percent,
-            value * percent / 100 if is_less_better else value * 100 / percent,
-            found.request.words(),
-            len(self.probes),
-            found.spread_percent,
-            found.is_between,
-        )
+        return ceilings.share_of(value, unit, test, found, len(self.probes))
 
     def ceiling(self, test: str, category: str) -> Ceiling | None:
         """That of a score of this test and category."""
-        if self.workload is None or not self.probes:
-            return None
         if category == MEAN:
-            request = self.workload.counterpart(test)
-            return None if request is None else self._of(request)
+            return self._of(test, None)
         if category == OVERALL:
             return None
-        cells = [cell for cell in self._cells if CATEGORIES[category].holds(cell)]
-        by_record = {record: self._of_record(test, record) for record, _ in cells}
-        known = [one for record, _ in cells if (one := by_record[record]) is not None]
-        return ceilings.of_cells(known, category) if known and len(known) == len(cells) else None
+        records = [cell[0] for cell in self._cells if CATEGORIES[category].holds(cell)]
+        known = [one for record in records if (one := self._of(test, record)) is not None]
+        return ceilings.of_cells(known, category) if known and len(known) == len(records) else None
+
+    def above(self, test: str, unit: str, columns: TestColumns) -> Mask:
+        """Which numbers are more than the LUN does by itself, for sure, and so not of the disk."""
+        found = np.zeros(len(columns.values), dtype=np.bool_)
+        for record in np.unique(columns.records).tolist():
+            one = self._of(test, record if record > 0 else None)
+            known = one and ceilings.share_percent(1.0, unit, test, one)
+            if one is not None and known and one.spread_percent is not None:
+                most = ceilings.most_percent(one.spread_percent)
+                above = _is_above(columns.values, known, most, ceilings.is_of_time(unit))
+                found |= above & (columns.records == record)
+        return found
 
     @cached_property
     def _cells(self) -> list[tuple[int, int]]:
-        return list(self.workload.cells()) if self.workload else []
+        return list(self.workload.cells())
 
-    def _of_record(self, test: str, record_kb: int) -> Ceiling | None:
-        assert self.workload is not None
-        request = self.workload.counterpart(test, record_kb)
-        return None if request is None else self._of(request)
-
-    def _of(self, request: Request) -> Ceiling | None:
+    def _of(self, test: str, record_kb: int | None) -> Ceiling | None:
         """The mean over the probes; None where one of them has none."""
+        request = self.workload.counterpart(test, record_kb)
+        if request is None:
+            return None
         if request not in self._found:
             every = [ceilings.ceiling(probe, request) for probe in self.probes]
             known = [one for one in every if one is not None]
@@ -97,35 +77,21 @@ class SeriesCeilings:
         return self._found[request]
 
 
-def ceilings_of(serieses: Iterable[Series]) -> dict[int, SeriesCeilings]:
-    """By series, of those that have any; each with its workload read."""
-    by_id = {series.pk: series for series in serieses}
-    of_series = _probe_ids(by_id)
-    probes = _read(set().union(*of_series.values())) if of_series else {}
-    found = {}
-    for pk, ids in of_series.items():
-        workload = by_id[pk].workload
-        try:
-            kind = workload_of(workload.tool, workload.parameters) if workload else None
-        except ParameterError:
-            kind = None  # of another release
-        known = [probes[one] for one in sorted(ids) if one in probes]
-        if known:
-            found[pk] = SeriesCeilings(kind, known)
-    return found
+def _is_above(values: Numbers, percent_of_one: float, most: float, is_of_time: bool) -> Mask:
+    """``percent_of_one`` is the share of the value 1; of a time it is of the reciprocal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        percents = percent_of_one / values if is_of_time else percent_of_one * values
+        return np.asarray((values > 0) & (percents > most), dtype=np.bool_)
 
 
-def _probe_ids(series_ids: Collection[int]) -> dict[int, set[int]]:
-    rows = Run.objects.filter(
-        series__in=list(series_ids), state=RunState.DONE, probe__isnull=False
-    ).order_by()
-    found: dict[int, set[int]] = {}
-    for series_id, probe_id in rows.values_list("series", "probe").distinct():
-        assert probe_id is not None
-        found.setdefault(series_id, set()).add(probe_id)
-    return found
-
-
-def _read(ids: Collection[int]) -> Mapping[int, Probe]:
-    rows = LunProbe.objects.filter(pk__in=sorted(ids)[-MOST_PROBES:]).order_by()
-    return {pk: ceilings.read_probe(result) for pk, result in rows.values_list("pk", "result")}
+def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | None:
+    """Those of a series by the probes of its runs; None without any. One query, or none."""
+    if not probe_ids or series.workload is None:
+        return None
+    try:
+        workload = workload_of(series.workload.tool, series.workload.parameters)
+    except ParameterError:
+        return None  # of another release
+    kept = LunProbe.objects.filter(pk__in=sorted(probe_ids)[-MOST_PROBES:]).order_by("pk")
+    found = [ceilings.read_probe(result) for result in kept.values_list("result", flat=True)]
+    return SeriesCeilings(workload, found) if found else None

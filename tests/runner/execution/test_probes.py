@@ -11,7 +11,6 @@ from django.test import Client
 
 from fsbench_web.core.scoring.ceilings import read_probe
 from fsbench_web.studies.models import Job, LunProbe, Run, RunState
-from fsbench_web.studies.scores.shares import ceilings_of
 from runner.agent import probe
 from runner.execution import execute
 from runner.executors.local import LocalExecutor
@@ -61,8 +60,8 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
         carry_out(run, host)
         assert run.state == RunState.DONE, run.reason
     first, second = runs
-    assert phases(first) == ["probe", "mkfs", "mount", "benchmark", "unmount"]
-    assert phases(second) == ["mkfs", "mount", "benchmark", "unmount"]
+    assert phases(first)[:2] == ["probe", "mkfs"]
+    assert "probe" not in phases(second)
     made = LunProbe.objects.get()
     assert (made.run, made.lun) == (first, first.series.lun)
     assert first.probe == second.probe == made
@@ -71,12 +70,13 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
     assert found.from_byte == 2**20
     assert len(found.points) == 5
     assert {"write_cache", "scheduler", "logical_block_size"} <= set(made.state)
-    own = ceilings_of([second.series])[second.series_id]
     score = second.series.scores.get(test="random_read", category="total_average")
-    share = own.share(score.value, score.unit, score.test, score.category)
-    assert share is not None
-    assert share.percent > 0
-    assert score.value / share.ceiling * 100 == pytest.approx(share.percent)
+    assert score.share["percent"] > 0
+    assert score.share["probes"] == 1
+    assert score.share["of"] == "random read of 4 KiB to 8 KiB, 1 outstanding"
+    assert score.value / score.share["ceiling"] * 100 == pytest.approx(score.share["percent"])
+    assert second.series.quality["limit_from"] == "probe"
+    assert second.series.scores.get(test="mkfs").share is None
     page = client.get(f"/runs/{second.pk}/").content.decode()
     assert "What the LUN does by itself" in page
     assert "% of the LUN" in page
