@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from fsbench_web.compare.explanations import views as explanation_views
 from fsbench_web.compare.exports import views as export_views
 from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
@@ -22,6 +23,7 @@ urlpatterns = [
     path("compare/charts/<str:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
+    path("compare/why/", explanation_views.page, name="why"),
     path("compare/order/", order.order, name="work_order"),
     path("profiles/", profile_views.listing, name="profiles"),
     path("profiles/new/", profile_views.new, name="profile_new"),

@@ -17,7 +17,7 @@ from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request, Share
 from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
-from fsbench_web.studies.models import LunProbe, Series
+from fsbench_web.studies.models import LunProbe, Run, RunState, Series
 
 OVERALL = "overall"  # a sum of the others, and no rate
 MOST_PROBES = 200
@@ -38,6 +38,12 @@ class SeriesCeilings:
         if found is None:
             return None
         return ceilings.share_of(value, unit, test, found, len(self.probes))
+
+    def in_unit(self, unit: str, test: str, record_kb: int | None = None) -> float | None:
+        """What the LUN did of one test, or of one record size of it, in the unit of its numbers."""
+        found = self._of(test, record_kb)
+        share = found and ceilings.share_of(1.0, unit, test, found, len(self.probes))
+        return share.ceiling if share else None
 
     def ceiling(self, test: str, category: str) -> Ceiling | None:
         """That of a score of this test and category."""
@@ -86,12 +92,41 @@ def _is_above(values: Numbers, percent_of_one: float, most: float, is_of_time: b
 
 def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | None:
     """Those of a series by the probes of its runs; None without any. One query, or none."""
-    if not probe_ids or series.workload is None:
+    if not probe_ids:
+        return None
+    return _series_ceilings(series, list(read_probes(probe_ids).values()))
+
+
+def of_many(series_ids: Collection[int]) -> dict[int, SeriesCeilings]:
+    """Those of several series, by key, where their LUNs were measured. Three queries at most."""
+    rows = Run.objects.filter(
+        series__in=list(series_ids), state=RunState.DONE, probe__isnull=False
+    ).order_by()
+    of_series: dict[int, set[int]] = {}
+    for series_id, probe_id in rows.values_list("series", "probe").distinct():
+        of_series.setdefault(series_id, set()).add(probe_id or 0)
+    if not of_series:
+        return {}
+    probes = read_probes(set().union(*of_series.values()))
+    found = {}
+    for series in Series.objects.filter(pk__in=of_series).select_related("workload"):
+        known = [probes[pk] for pk in sorted(of_series[series.pk]) if pk in probes]
+        if (own := _series_ceilings(series, known)) is not None:
+            found[series.pk] = own
+    return found
+
+
+def read_probes(ids: Collection[int]) -> dict[int, Probe]:
+    """By key, the latest MOST_PROBES of these. One query."""
+    kept = LunProbe.objects.filter(pk__in=sorted(ids)[-MOST_PROBES:]).order_by("pk")
+    return {pk: ceilings.read_probe(result) for pk, result in kept.values_list("pk", "result")}
+
+
+def _series_ceilings(series: Series, probes: Sequence[Probe]) -> SeriesCeilings | None:
+    if not probes or series.workload is None:
         return None
     try:
         workload = workload_of(series.workload.tool, series.workload.parameters)
     except ParameterError:
         return None  # of another release
-    kept = LunProbe.objects.filter(pk__in=sorted(probe_ids)[-MOST_PROBES:]).order_by("pk")
-    found = [ceilings.read_probe(result) for result in kept.values_list("result", flat=True)]
-    return SeriesCeilings(workload, found) if found else None
+    return SeriesCeilings(workload, probes)
