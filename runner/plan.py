@@ -28,6 +28,7 @@ TIME_LIMITS_S = {
     "discard": 4 * 3600.0,
     "precondition": 7 * 24 * 3600.0,
     "fill": 7 * 24 * 3600.0,
+    "layout": 1800.0,
     "journal": 4 * 3600.0,
     "mkfs": 4 * 3600.0,
     "mount": 600.0,

@@ -167,6 +167,7 @@ SIGNED_IN = {
     "runs/new/blocks/": "runs/new/blocks/",
     "compare/order/": "compare/order/?study=lab&profile=oltp",
     "profiles/new/": "profiles/new/",
+    "profiles/read/": "profiles/read/",
     "profiles/<slug:slug>/edit/": "profiles/{profile}/edit/",
     "runs/new/possible/": "runs/new/possible/",
     "runs/new/review/": "runs/new/review/",

@@ -10,6 +10,7 @@ from fsbench_web.compare.pictures.phases import Phases
 from fsbench_web.compare.pictures.profile import Profile
 from fsbench_web.compare.pictures.ratio import Ratio
 from fsbench_web.compare.pictures.repeats import RepeatsOfRuns
+from fsbench_web.compare.pictures.roofline import Roofline
 from fsbench_web.compare.pictures.spec import (
     MOST_HIDDEN,
     NUMBERS,
@@ -24,7 +25,7 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
-    *(Profile, LoadCurves, Phases, RepeatsOfRuns),
+    *(Profile, LoadCurves, Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
 LARGEST_KEY = 2**63 - 1

@@ -14,7 +14,10 @@ from typing import Any
 from django.http import QueryDict
 from pydantic import StrictInt
 
-from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.catalog.configurations.preparation import (
+    MAXIMUM_AGE_ROUNDS,
+    MAXIMUM_FILL_PERCENT,
+)
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
@@ -47,6 +50,8 @@ _PLACES = {
     "discard": "preparation.discard",
     "precondition": "preparation.precondition",
     "fill_percent": "preparation.fill_percent",
+    "age_rounds": "preparation.age_rounds",
+    "age_extents": "preparation.age_extents",
     "kernels": "guest.kernels",
     "guest_memory_mib": "guest.memory_mib",
     "guest_cpus": "guest.cpus",
@@ -64,6 +69,8 @@ _ASKED = {
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
     "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
+    "age_rounds": f"say 0 to {MAXIMUM_AGE_ROUNDS} rounds of ageing",
+    "age_extents": "say how many hundredths of an extent a file has, or leave it empty",
     "kernels": "choose fewer kernels",
     "guest_memory_mib": "say how much memory the guest has, in MiB",
     "guest_cpus": "say how many CPUs the guest has",
@@ -128,6 +135,8 @@ class OptionsForm:
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
+    age_rounds: str = ""
+    age_extents: str = ""
     probe_s: str = ""
     order: str = RANDOM
     seed: str = ""
@@ -236,7 +245,10 @@ class OptionsForm:
 _USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsForm)}
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
 _SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
-_NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)}
+_NOTHING = {
+    **{"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)},
+    **{"age_rounds": ("0",), "age_extents": ("0",)},
+}
 
 
 def read_options(query: QueryDict) -> dict[str, Any]:
