@@ -21,7 +21,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-beside test-packages lint format lock image tools docs audit clean
+.PHONY: help run test test-quick test-beside test-packages test-prepared lint format lock image tools docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -47,7 +47,7 @@ ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 4 --dist loadgroup --after-database
 # Every process of the tests would compile them anew where the environment says to keep nothing.
 test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
-test: test-packages $(INSTALLED_DEV)
+test: test-prepared
 	@echo "== on SQLite, with real disks, daemons and browsers"
 	@said=$$(mktemp); failed=0; setsid nice -n 5 $(MAKE) test-beside >"$$said" 2>&1 & beside=$$!; \
 		setsid $(PY) -m tests.rerun_failed -q $(IN_LANES) --durations=10 & there=$$!; \
@@ -65,6 +65,12 @@ test-quick: $(INSTALLED_DEV) lint
 
 test-packages:
 	@tests/services/install.sh
+
+# Packages and environment beside each other, where this Python can make one already.
+test-prepared:
+	@if "$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null; then \
+		$(MAKE) $(INSTALLED_DEV) & there=$$!; $(MAKE) test-packages; wait $$there; \
+	else $(MAKE) test-packages; $(MAKE) $(INSTALLED_DEV); fi
 
 lint: $(INSTALLED_DEV)
 	@$(PY) -m ruff check

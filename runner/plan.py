@@ -4,7 +4,7 @@ The commands are those that the preview page shows (catalog.configurations.comma
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from fsbench_web.catalog.configurations.preparation import (
     PRECONDITION_FROM_BYTES,
     Preparation,
 )
+from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.core.workloads import MOUNT_POINT, Workload, workload_of
 from fsbench_web.core.workloads.base import WORK_NAME
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
@@ -27,6 +28,7 @@ TIME_LIMITS_S = {
     "discard": 4 * 3600.0,
     "precondition": 7 * 24 * 3600.0,
     "fill": 7 * 24 * 3600.0,
+    "layout": 1800.0,
     "journal": 4 * 3600.0,
     "mkfs": 4 * 3600.0,
     "mount": 600.0,
@@ -43,7 +45,7 @@ class Step:
     """One command with its time limit; ``save_output_as`` names the raw output kept of it.
 
     ``total_bytes`` is how much it writes, where it tells its progress in bytes alone. ``stdin`` is
-    what it reads.
+    what it reads. The run goes on where one fails that has ``allow_failure``.
     """
 
     phase: str
@@ -52,6 +54,7 @@ class Step:
     save_output_as: str = ""
     total_bytes: int | None = None
     stdin: str = ""
+    allow_failure: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,17 +63,20 @@ class RunPlan:
 
     ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
     the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
-    journal is kept on ``device`` itself. ``leave_nothing`` is what the start of a name in that
+    journal is kept on ``device`` itself; ``member_devices`` are those of the other LUNs of its
+    stack, which are erased with it. ``leave_nothing`` is what the start of a name in that
     folder shows to be the benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus``
     limit what the benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes,
     cpus, and the scheduler that is set in it), None for the worker's own executor. ``tool`` and
-    ``parameters`` are the workload, which reads ``outputs``.
+    ``parameters`` are the workload, which reads ``outputs``. ``sample_every_s`` is how often the
+    kernel's counts are read (agent/sampler.py); 0: never.
     """
 
     steps: list[Step]
     filesystem: str
     device: str
     journal_device: str
+    member_devices: list[str]
     mount_point: str
     unmount: list[str]
     leave_nothing: str
@@ -82,6 +88,7 @@ class RunPlan:
     memory_bytes: int | None = None
     cpus: int | None = None
     guest: dict[str, Any] | None = None
+    sample_every_s: float = 1.0
 
     @property
     def workload(self) -> Workload:
@@ -108,7 +115,9 @@ def plan_run(
     preparation: Preparation = PLAIN,
     is_directory: bool = False,
     journal: JournalLun | None = None,
+    members: Sequence[Member] = (),
     guest: dict[str, Any] | None = None,
+    probe_s: int = 0,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
@@ -131,8 +140,11 @@ def plan_run(
         preparation=preparation,
         size_bytes=size_bytes,
         journal=journal,
+        members=members,
+        probe_s=probe_s,
     )
     spec = filesystem_named(filesystem)
+    sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
     return RunPlan(
         steps=[
             Step(
@@ -140,14 +152,16 @@ def plan_run(
                 list(command.argv),
                 _time_limit_s(command, workload),
                 command.output,
-                _bytes_written(command.phase, size_bytes),
+                _bytes_written(command, sizes),
                 command.stdin,
+                command.may_fail,
             )
             for command in commands
         ],
         filesystem=spec.kernel_name,
         device=device,
         journal_device=journal.device if journal else "",
+        member_devices=[one.device for one in members],
         mount_point=mount_point,
         unmount=[] if is_directory else ["umount", mount_point],
         leave_nothing=WORK_NAME,
@@ -155,10 +169,15 @@ def plan_run(
         tools=[
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([] if is_directory else [spec.mkfs[0], "mount"]),
+            *(["fio"] if probe_s and "fio" not in workload.needs else []),
         ],
         tool=tool,
         parameters=dict(workload.values),
-        outputs=[command.output for command in commands if command.output],
+        outputs=[
+            command.output
+            for command in commands
+            if command.output and command.phase == "benchmark"
+        ],
         memory_bytes=workload.limits().memory_bytes,
         cpus=workload.limits().cpus,
         guest=guest,
@@ -171,7 +190,10 @@ def _time_limit_s(command: PlannedCommand, workload: Workload) -> float:
     return TIME_LIMITS_S.get(command.phase, float(workload.time_limit_s))
 
 
-def _bytes_written(phase: str, size_bytes: int | None) -> int | None:
-    if phase != "precondition" or size_bytes is None:
+def _bytes_written(command: PlannedCommand, sizes: Mapping[str, int | None]) -> int | None:
+    """How much a precondition writes: to the device that it names."""
+    if command.phase != "precondition":
         return None
-    return size_bytes - PRECONDITION_FROM_BYTES
+    device = next(word.removeprefix("of=") for word in command.argv if word.startswith("of="))
+    size_bytes = sizes[device]
+    return None if size_bytes is None else size_bytes - PRECONDITION_FROM_BYTES

@@ -228,11 +228,16 @@ class Host:
             _detach(*known)
         return loop.device
 
-    def named_device(self, entry: LunEntry, device: str, executor: Executor | None = None) -> str:
-        """The path that commands name, with the worker's own executor or another one."""
+    def named_device(
+        self, entry: LunEntry, device: str, executor: Executor | None = None, place: int = 0
+    ) -> str:
+        """The path that commands name, with the worker's own executor or another one.
+
+        ``place`` is that of the LUN among all that a run uses.
+        """
         if entry.is_directory:
             return device
-        return (executor or self.executor).device_path(entry.name, device, entry.role)
+        return (executor or self.executor).device_path(entry.name, device, entry.role, place)
 
     @property
     def is_measuring(self) -> bool:

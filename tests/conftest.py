@@ -66,7 +66,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 # Folders without tests of the database, or whose tests show the same on any: the command line asks
-# a site over HTTP.
+# a site over HTTP. For tests of other folders the marker same_on_any_database says so.
 NOT_OF_A_DATABASE = ("browser", "core", "crash", "deploy", "figures", "first_start", "hosts")
 SAME_ON_ANY_DATABASE = ("client", "runner")
 
@@ -197,7 +197,7 @@ def _is_browser_test(item: pytest.Item) -> bool:
 
 def _is_database_test(item: pytest.Item) -> bool:
     markers = {marker.name for marker in item.iter_markers()}
-    if markers & {"docker", "browser", "root", "postgres"}:
+    if markers & {"docker", "browser", "root", "postgres", "same_on_any_database"}:
         return False
     fixtures = set(getattr(item, "fixturenames", ()))
     return "django_db" in markers or bool(fixtures & {"db", "transactional_db", "site"})
@@ -219,7 +219,8 @@ def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
     for item in items:
         mark = item.get_closest_marker("django_db")
         has_transactions = mark is not None and mark.kwargs.get("transaction")
-        if not _is_database_test(item) or has_transactions:
+        folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
+        if not _is_database_test(item) or has_transactions or folder in SAME_ON_ANY_DATABASE:
             continue
         name = item.nodeid.partition("[")[0]
         yield item, seen[name]

@@ -4,6 +4,7 @@ import html
 import io
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,8 +24,10 @@ from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.profiles.records import make
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.watches import watching
+from fsbench_web.core.scoring.profiles.presets import LATEST
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
@@ -87,6 +90,11 @@ READ_BY_ALL = {
     "compare/deltas.csv": ("compare/deltas.csv?study=lab", 200),
     "compare/deltas.<str:suffix>": ("compare/deltas.xlsx?study=lab", 200),
     "compare/export/": ("compare/export/?study=lab", 200),
+    "profiles/": ("profiles/", 200),
+    "profiles/<slug:slug>/": ("profiles/{profile}/", 200),
+    "profiles/<slug:slug>/<int:version>/": ("profiles/oltp/1/", 200),
+    "api/v1/profiles": ("api/v1/profiles", 200),
+    "api/v1/profiles/<str:name>": ("api/v1/profiles/{profile}", 200),
     "compare/pictures/": ("compare/pictures/?study=lab", 200),
     "compare/pictures.csv": ("compare/pictures.csv?study=lab", 200),
     "compare/cells/<str:test>/": ("compare/cells/write/?study=lab", 200),
@@ -153,6 +161,10 @@ READ_BY_ALL = {
 SIGNED_IN = {
     "runs/new/": "runs/new/",
     "runs/new/blocks/": "runs/new/blocks/",
+    "compare/order/": "compare/order/?study=lab&profile=oltp",
+    "profiles/new/": "profiles/new/",
+    "profiles/read/": "profiles/read/",
+    "profiles/<slug:slug>/edit/": "profiles/{profile}/edit/",
     "runs/new/possible/": "runs/new/possible/",
     "runs/new/review/": "runs/new/review/",
     "studies/<slug:slug>/reproduce/": "studies/unisys-2005/reproduce/",
@@ -247,6 +259,11 @@ API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
         Role.VIEWER,
     ),
     ("delete", "api/v1/permalinks/<slug:key>"): ("api/v1/permalinks/{key}", Role.VIEWER),
+    ("post", "api/v1/profiles"): ("api/v1/profiles", Role.CONTRIBUTOR),
+    ("post", "api/v1/profiles/<slug:name>/versions"): (
+        "api/v1/profiles/{profile}/versions",
+        Role.CONTRIBUTOR,
+    ),
     ("get", "api/v1/watches"): ("api/v1/watches", Role.VIEWER),
     ("post", "api/v1/watches"): ("api/v1/watches", Role.VIEWER),
     ("get", "api/v1/watches/<int:watch_id>"): ("api/v1/watches/{watch}", Role.VIEWER),
@@ -310,6 +327,7 @@ NEEDS: dict[str, Role] = {
             *(
                 "runs/new/",
                 "runs/new/blocks/",
+                "compare/order/",
                 "runs/new/possible/",
                 "runs/new/review/",
                 "runs/new/document/",
@@ -328,6 +346,7 @@ NEEDS: dict[str, Role] = {
     **{address: Role.ADMINISTRATOR for address in [*POSTS, *API_WRITES] if "workers/" in address},
     **{address: Role.CONTRIBUTOR for address in [*POSTS, *SIGNED_IN] if "imports/" in address},
     "compare/pin/": Role.CONTRIBUTOR,
+    **{address: Role.CONTRIBUTOR for address in SIGNED_IN if "profiles/" in address},
     "p/<slug:key>/edit/": Role.CONTRIBUTOR,
     # Also of an author who became a viewer; of others only administrators (test_withdrawing.py).
     "p/<slug:key>/withdraw/": Role.VIEWER,
@@ -380,6 +399,7 @@ def views(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, Callab
             yield before + str(entry.pattern), entry.callback
 
 
+@pytest.mark.same_on_any_database
 def test_every_address_is_in_one_table() -> None:
     known = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
     assert len(known) == len(set(known))
@@ -428,6 +448,7 @@ def there(ada: User) -> dict[str, object]:
     )
     return {
         "watch": watch.pk,
+        "profile": make(replace(LATEST["mail"], title="Post"), ada).profile.slug,
         "line": f"series={run.series_id}&test=write&category=maximum&along=date&margin=10",
         "job": submitted[0].job_id,
         "worker": lun.worker.name,
@@ -467,6 +488,7 @@ def counts() -> list[object]:
     ]
 
 
+@pytest.mark.same_on_any_database
 def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) -> None:
     for address, status in READ_BY_ALL.values():
         path = "/" + address.format(**there)
@@ -582,6 +604,7 @@ def test_every_call_of_the_api_is_in_one_table() -> None:
     assert calls == written | read | API_CALLS.keys()
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", ROLES, ids=str)
 def test_each_role_calls_what_it_may(role: Role | None, there: dict[str, object]) -> None:
     """The calls of ``API_CALLS`` with a token of somebody to whom nothing here belongs."""
@@ -676,6 +699,7 @@ _OPEN = {
 }
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", ROLES, ids=str)
 @pytest.mark.parametrize("is_anonymous_reading", [True, False], ids=["open", "closed"])
 def test_each_role_may_what_it_needs_and_nothing_more(
@@ -750,6 +774,7 @@ def refused_offers(client: Client, user: User, paths: Iterator[str]) -> dict[str
     return refused
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", list(Role), ids=str)
 def test_no_page_offers_what_is_refused(role: Role, there: dict[str, object]) -> None:
     """Every link and every form of every page that a role may open leads to what it may do."""
@@ -759,6 +784,7 @@ def test_no_page_offers_what_is_refused(role: Role, there: dict[str, object]) ->
     assert refused_offers(client, user, paths) == {}
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", list(Role), ids=str)
 def test_no_empty_page_offers_what_is_refused(role: Role) -> None:
     client, user = Client(), person(role)

@@ -46,6 +46,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("repeat", run["repeat"]),
         ("LUN", _place(run)),
         ("journal", run["journal"]),
+        ("stack with", " ".join(one["lun"] for one in run.get("stack", ()))),
         ("kernel", run["kernel"]),
         ("distribution", run["distribution"]),
         ("job", run["sweep"]),

@@ -95,7 +95,8 @@ def retry(client: Client, options: argparse.Namespace) -> int:
             "or cancelled is submitted again. Nothing was submitted."
         )
         return NOT_CONFIRMED
-    wanted = " ".join(name for name in (run["lun"], run["journal"]) if name)
+    names = (run["lun"], run["journal"], *(one["lun"] for one in run.get("stack", ())))
+    wanted = " ".join(name for name in names if name)
     label = terminal.clean(run["configuration"]["label"])
     _say_what(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
     if not _confirmed(client, options, wanted, run["worker"]):

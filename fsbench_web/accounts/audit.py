@@ -13,6 +13,7 @@ WORDS = (
     *("study made", "study access changed", "imported", "read again"),
     *("permalink made", "permalink changed", "permalink deleted"),
     *("permalink withdrawn", "permalink handed over"),
+    *("work profile made", "work profile changed"),
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
     *("job submitted", "job paused", "job resumed", "job cancelled", "job priority"),
     *("runs retried", "run cancelled", "run retried", "run refused"),

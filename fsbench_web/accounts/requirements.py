@@ -22,6 +22,7 @@ class Action(StrEnum):
     SHARE = "share"  # permalinks
     WITHDRAW = "withdraw"  # a permalink, from others' sight or for good
     CALL = "call"  # make the server send to an address: a webhook
+    DEFINE = "define"  # work profiles
     IMPORT = "import"
     OWN = "own"  # say who sees a study
     RUN = "run"  # submit runs, which erase a LUN

@@ -31,6 +31,7 @@ _NEEDS: dict[Action, Role] = {
     Action.SHARE: Role.CONTRIBUTOR,
     # Whoever shared something as a contributor and is a viewer now can still take it back.
     Action.WITHDRAW: Role.VIEWER,
+    Action.DEFINE: Role.CONTRIBUTOR,
     Action.CALL: Role.CONTRIBUTOR,
     Action.IMPORT: Role.CONTRIBUTOR,
     Action.OWN: Role.CONTRIBUTOR,
@@ -47,6 +48,7 @@ _WORDS: dict[Action, str] = {
     Action.WATCH: "Watching",
     Action.SHARE: "Keeping permalinks",
     Action.WITHDRAW: "Withdrawing a permalink",
+    Action.DEFINE: "Making work profiles",
     Action.CALL: "A webhook",
     Action.IMPORT: "Importing",
     Action.OWN: "Saying who sees a study",
@@ -61,6 +63,7 @@ _SCOPES: dict[Action, str] = {
     Action.WATCH: "import",
     Action.SHARE: "import",
     Action.WITHDRAW: "import",
+    Action.DEFINE: "import",
     Action.IMPORT: "import",
     Action.OWN: "import",
     Action.RUN: "run",
@@ -149,6 +152,8 @@ def _about(user: User, action: Action, thing: object) -> Decision:
         return _about_job(user, thing)
     if kind == "Study":
         return _about_study(user, action, thing)
+    if kind == "WorkProfile":
+        return _about_profile(user, thing)
     raise TypeError(f"No rule says what {action} of a {kind} needs.")
 
 
@@ -195,6 +200,16 @@ def _about_study(user: User, action: Action, study: Any) -> Decision:
         return ALLOWED
     return Decision(
         False, f"The study belongs to the team {study.team.name}, and you are not in it."
+    )
+
+
+def _about_profile(user: User, profile: Any) -> Decision:
+    if profile.created_by_id == user.pk:
+        return ALLOWED
+    if profile.team_id is not None and user.teams.filter(pk=profile.team_id).exists():
+        return ALLOWED
+    return Decision(
+        False, "Only who made this work profile, its team or an administrator can change it."
     )
 
 

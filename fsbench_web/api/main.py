@@ -24,6 +24,7 @@ from fsbench_web.api.health import router as health
 from fsbench_web.api.imports.rereads import router as rereads
 from fsbench_web.api.imports.steps import router as import_steps
 from fsbench_web.api.permalinks import router as permalinks
+from fsbench_web.api.profiles import router as profiles
 from fsbench_web.api.protocol import errors, text
 from fsbench_web.api.protocol.answers import in_common
 from fsbench_web.api.protocol.described import only_described
@@ -31,8 +32,10 @@ from fsbench_web.api.protocol.description import finished
 from fsbench_web.api.protocol.docs import DocsPage
 from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
+from fsbench_web.api.results.explanations import router as explanations
 from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
+from fsbench_web.api.runs.activity import router as run_activity
 from fsbench_web.api.runs.jobs import router as jobs
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
@@ -99,14 +102,17 @@ _AREAS = [
     ("studies", study_writes),
     ("studies", series),
     ("deltas", deltas),
+    ("explanations", explanations),
     ("comparisons", comparison),
     ("comparisons", history),
     ("permalinks", permalinks),
+    ("work profiles", profiles),
     ("watches", watches),
     ("imports", import_steps),
     ("imports", rereads),
     ("runs", runs),
     ("runs", run_outputs),
+    ("runs", run_activity),
     ("jobs", jobs),
     ("workers", workers),
     ("search", search),

@@ -67,6 +67,6 @@ def search_everything(
     found = {kind: search_query.find(query, kind) for kind in search_query.KINDS}
     return {
         "query": query.text,
-        "counts": {kind: rows.count() for kind, rows in found.items()},
-        **{kind: list(rows[:limit]) for kind, rows in found.items()},
+        "counts": {kind: len(rows) for kind, rows in found.items()},
+        **{kind: rows[:limit] for kind, rows in found.items()},
     }

@@ -40,7 +40,8 @@ class Environment(models.Model):
 
 
 class FilesystemConfiguration(models.Model):
-    """One file system with its mkfs and mount options, I/O scheduler and journal placement.
+    """One file system with its mkfs and mount options, I/O scheduler, journal placement and
+    the stack below it.
 
     ``options`` holds keys and values of ``catalog.configurations.filesystems``, never command line
     text. A configuration whose options are not known (a published score without them, an import
@@ -48,11 +49,16 @@ class FilesystemConfiguration(models.Model):
     """
 
     digest = models.CharField(max_length=64, unique=True)
-    label = models.CharField(max_length=120, help_text="As in the paper: ext3_wb_noatime_dl_xj")
+    label = models.CharField(max_length=250, help_text="As in the paper: ext3_wb_noatime_dl_xj")
     filesystem = models.SlugField(max_length=40)
     options = models.JSONField(default=dict)
     scheduler = models.CharField(max_length=40, blank=True)
     external_journal = models.BooleanField(default=False)
+    stack = models.JSONField(
+        default=dict,
+        db_default={},
+        help_text="How many LUNs it stands on, catalog.configurations.stacks; empty: one",
+    )
     is_known = models.BooleanField(default=True)
 
     class Meta:

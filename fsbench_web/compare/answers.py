@@ -6,7 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from fsbench_web.compare.choices import form
+from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.pictures.sections import charts as charts_of
 from fsbench_web.compare.selection import folds
@@ -33,6 +33,7 @@ def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
     context = {
         "spec": spec,
         "form": form(spec, score_choices()),
+        "work_choice": work_choice(spec),
         "problems": error.problems,
     }
     return render(request, "compare/page.html", context, status=400)
@@ -44,9 +45,11 @@ def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
     return HttpResponse(csv.write(tables), content_type=csv.MEDIA_TYPE, headers=headers)
 
 
-def charts_answer(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> HttpResponse:
-    """The bar charts of one test, as a part of a page. Raises Http404."""
-    figures = charts_of(tables, test)
+def charts_answer(
+    request: HttpRequest, tables: Iterable[DeltaTable], test: str, among: Collection[str]
+) -> HttpResponse:
+    """The bar charts of one test, as a part of a page of contenders ``among``. Raises Http404."""
+    figures = charts_of(tables, test, among)
     if not figures:
         raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
     context = {"figures": figures, "element_id": f"chart-{testnames.slug(test)}"}

@@ -3,9 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection import profiles, properties
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.settings import CELLS, CONTENDERS, EMULATED, RULES, SORTS, UNITS
+from fsbench_web.compare.selection.settings import (
+    ANSWERS,
+    CELLS,
+    CONTENDERS,
+    EMULATED,
+    RULES,
+    SORTS,
+    UNITS,
+)
 from fsbench_web.compare.selection.spec import FILTERS, ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
@@ -68,6 +76,39 @@ class Form:
     emulated: list[Choice]
     rules: list[Choice]
     units: list[Choice]
+
+
+@dataclass(frozen=True)
+class WorkChoice:
+    """What contenders can be ranked by besides tests and categories.
+
+    ``operations`` are those of a range; ``block`` and ``file`` its sizes as they were asked for.
+    """
+
+    profiles: list[Choice]
+    operations: list[Choice]
+    block: str
+    file: str
+    cached: list[Choice]
+    flushed: list[Choice]
+    is_used: bool
+
+
+def work_choice(spec: ComparisonSpec) -> WorkChoice:
+    """The fields of a work profile and of a range of sizes."""
+    titles = profiles.titles()
+    if spec.profile and spec.profile not in titles:
+        titles[spec.profile] = spec.profile
+    tests = list(dict.fromkeys((*testnames.PAPER_TESTS, *spec.operations)))
+    return WorkChoice(
+        _options({"": "No profile: tests and categories", **titles}, spec.profile),
+        [Choice(test, testnames.label(test), test in spec.operations) for test in tests],
+        spec.block,
+        spec.file,
+        _options(ANSWERS, spec.cached),
+        _options(ANSWERS, spec.flushed),
+        spec.is_of_work,
+    )
 
 
 def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from fsbench_web.accounts.models import Team
+from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.studies.models import Series, Study
 
@@ -69,6 +69,59 @@ class Permalink(models.Model):
         return self.key
 
 
+class WorkProfile(models.Model):
+    """Somebody's work, as parts with weights; its versions say of what. Presets are of code
+    (core.scoring.profiles.presets), and no row has the slug of one.
+    """
+
+    slug = models.SlugField(unique=True, max_length=60)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    team = models.ForeignKey(
+        Team, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    visibility = models.CharField(
+        max_length=10, choices=Visibility, default=Visibility.PUBLIC, db_default=Visibility.PUBLIC
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(visibility__in=Visibility.values),
+                name="work_profile_visibility_is_known",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class WorkProfileVersion(models.Model):
+    """What a profile is made of. Rows are added, and never changed: addresses and kept numbers
+    name them. ``document`` is ``core.scoring.profiles.definition.Profile.as_dict``.
+    """
+
+    profile = models.ForeignKey(WorkProfile, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField(help_text="1 for the first")
+    document = models.JSONField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["profile", "number"], name="work_profile_version_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.profile}@{self.number}"
+
+
 class Watch(models.Model):
     """A line over time that somebody wants to be told of when it gets significantly slower.
 
@@ -104,6 +157,7 @@ class Watch(models.Model):
     )
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     journal_lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
+    stack_luns = models.CharField(max_length=2000, blank=True, db_default="")
     preparation = models.JSONField(default=dict)
     machine = models.JSONField(default=dict, help_text="As of its series: catalog.machines")
     test = models.CharField(max_length=190)

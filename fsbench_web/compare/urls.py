@@ -2,11 +2,14 @@
 
 from django.urls import path
 
+from fsbench_web.compare.explanations import views as explanation_views
 from fsbench_web.compare.exports import views as export_views
 from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
+from fsbench_web.compare.profiles import order, traces
+from fsbench_web.compare.profiles import views as profile_views
 from fsbench_web.compare.views import compare, history
 from fsbench_web.compare.watches import views as watch_views
 
@@ -20,6 +23,14 @@ urlpatterns = [
     path("compare/charts/<str:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
+    path("compare/why/", explanation_views.page, name="why"),
+    path("compare/order/", order.order, name="work_order"),
+    path("profiles/", profile_views.listing, name="profiles"),
+    path("profiles/new/", profile_views.new, name="profile_new"),
+    path("profiles/read/", traces.page, name="profile_read"),
+    path("profiles/<slug:slug>/", profile_views.page, name="profile"),
+    path("profiles/<slug:slug>/edit/", profile_views.edit, name="profile_edit"),
+    path("profiles/<slug:slug>/<int:version>/", profile_views.page, name="profile_version"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("studies/<slug:slug>/papers/<slug:paper>/", paper_views.page, name="paper_comparison"),
     path(

@@ -36,6 +36,7 @@ _PREFIXES = {
 }
 _OPEN = {"KB": 1, "MB": 2, "GB": 3, "TB": 4}
 """Letters that are 1000 or 1024 to this power."""
+OPEN_UNITS = frozenset(_OPEN)
 _TIMES = {
     **{"ns": Fraction(1, 10**9), "µs": Fraction(1, 10**6), "ms": Fraction(1, 1000)},
     **{"s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)},
@@ -111,6 +112,14 @@ def meaning(unit: str, tool: str | None = None) -> Meaning | None:
 def is_open(unit: str, tool: str | None = None) -> bool:
     """Whether it must be asked what KB, MB, GB or TB of a unit are."""
     return unit.strip().removesuffix("/s") in _OPEN and meaning(unit, tool) is None
+
+
+def base_of(unit: str, factor: Fraction) -> int | None:
+    """What KB, MB, GB or TB of a unit of ``factor`` bytes are: 1000 or 1024; None of any other."""
+    power = _OPEN.get(unit.strip().removeprefix(_SI).removesuffix("/s"))
+    if power is None:
+        return None
+    return next((base for base in (1000, 1024) if factor == base**power), None)
 
 
 def explained(unit: str, base: int) -> str:

@@ -195,8 +195,8 @@ def decode_samples(block: bytes | None) -> dict[int, Any]:
     return {} if block is None else {int(place): some for place, some in unpack(block)[0]}
 
 
-def pack(directory: Any, arrays: Sequence[Column]) -> bytes:
-    """A block of this version."""
+def pack(directory: Any, arrays: Sequence[Column], magic: bytes = MAGIC) -> bytes:
+    """A block of this version; ``magic`` are four bytes that say what it is of."""
     columns = [_narrow(one) for one in arrays]
     kept = json.dumps(
         [directory, [[one.dtype.str, len(one)] for one in columns]], ensure_ascii=False
@@ -204,16 +204,16 @@ def pack(directory: Any, arrays: Sequence[Column]) -> bytes:
     body = zlib.compress(
         b"".join((_LENGTH.pack(len(kept)), kept, *(_shuffled(one) for one in columns)))
     )
-    return _HEAD.pack(MAGIC, VERSION, zlib.crc32(body)) + body
+    return _HEAD.pack(magic, VERSION, zlib.crc32(body)) + body
 
 
-def unpack(block: bytes) -> tuple[Any, list[Column]]:
+def unpack(block: bytes, kind_of_block: bytes = MAGIC) -> tuple[Any, list[Column]]:
     """Directory and columns of a block. Raises UnreadableBlock."""
     if len(block) < _HEAD.size:
         raise UnreadableBlock(f"The block ends after {len(block)} bytes, within its head.")
     magic, version, checksum = _HEAD.unpack_from(block)
-    if magic != MAGIC:
-        raise UnreadableBlock(f"A block of measurements begins with {MAGIC!r}, not {magic!r}.")
+    if magic != kind_of_block:
+        raise UnreadableBlock(f"A block of this kind begins with {kind_of_block!r}, not {magic!r}.")
     if version != VERSION:
         raise UnreadableBlock(
             f"The block is of version {version}; this version of fsbench reads {VERSION}."

@@ -45,6 +45,21 @@ WORKLOADS: Mapping[str, Mapping[str, str]] = {
     "file-creation": {"fs_mark": "fsmark"},
     "own-fio": {"fio": "fio"},
     "own-command": {},
+    # The server's programs are out of PATH; pg_createcluster comes with every server.
+    "pgbench": {"pgbench": "postgresql", "pg_createcluster": "postgresql"},
+    "mariadb-oltp": {
+        "mariadbd": "mariadb-server-core",
+        "mariadb": "mariadb-client-core",
+        "sysbench": "sysbench",
+    },
+    # Its module, which python3-minimal lacks.
+    "sqlite": {"python3": "python3"},
+    "rocksdb": {"db_bench": "rocksdb-tools"},
+    "sysbench-fileio": {"sysbench": "sysbench"},
+    "git": {"git": "git"},
+    "archives": {"tar": "tar", "rsync": "rsync"},
+    "maildir": {},
+    "container-image": {"tar": "tar", "python3": "python3"},
 }
 # What gcc compiles against: no program, so that its header stands for it.
 HEADERS: Mapping[str, str] = {"/usr/include/stdio.h": "libc6-dev"}

@@ -5,9 +5,15 @@ import re
 SUM = "score"
 """The unit of an overall score of rates, as the paper prints it: a sum of six is no rate."""
 
+RATIO = "×"
+"""The unit of ratios of speed to a baseline: 2 is twice as fast."""
+
 _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "minutes", "h"}
 _SPACE = {"bytes", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
+# Of what a run's work cost (core.activity.costs); "KiB/request" is neither better nor worse.
+_COSTS = {"B/B", "flushes/1000 ops", "CPU s/GiB", "% of time", "J/GiB", "EUR/million ops"}
+_GAINS = {"ops/CPU s"}
 _RATE = re.compile(
     r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps",
     re.IGNORECASE,
@@ -19,15 +25,20 @@ class UnknownUnit(ValueError):
 
 
 def lower_is_better(unit: str) -> bool:
-    """True for times, space used and CPU load; False for rates and sums of them.
+    """True for times, space used, CPU load and costs; False for rates and sums of them.
 
     A unit may name what it is of before the unit itself: "CPU seconds", "real s". Raises
     UnknownUnit.
     """
     unit = unit.strip()
-    if unit == SUM or _RATE.fullmatch(unit):
+    if unit in (SUM, RATIO) or unit in _GAINS or _RATE.fullmatch(unit):
         return False
-    if unit in _LOAD or unit.removeprefix("SI ") in _SPACE or (unit.split() or [""])[-1] in _TIMES:
+    if (
+        unit in _LOAD
+        or unit in _COSTS
+        or unit.removeprefix("SI ") in _SPACE
+        or (unit.split() or [""])[-1] in _TIMES
+    ):
         return True
     raise UnknownUnit(
         f'fsbench does not know whether more or less of "{unit}" is better: '

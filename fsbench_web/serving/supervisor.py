@@ -26,6 +26,7 @@ from fsbench_web.serving import console
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.web import BACKLOG, GRACE_S
 from fsbench_web.studies.runs import lifecycle, logs
+from fsbench_web.studies.scores import kept_best_scores, rejudging
 
 logger = logging.getLogger("fsbench.serve")
 
@@ -37,7 +38,9 @@ WEB_START_S = 60.0
 WORKER_END_S = 45.0
 MAINTENANCE_EVERY_S = 600.0
 FIRST_GIVEN_SOCKET = 3  # SD_LISTEN_FDS_START
-CHECK_WATCHES_EVERY_S = 60.0
+BACKGROUND_EVERY_S = 60.0
+# Of each time: of a large site, judging all results anew takes hours after some updates.
+JUDGES_FOR_S = 10.0
 # After this somebody is told what is missing at the start.
 SAYS_AFTER_S = 60.0
 _monotonic = time.monotonic
@@ -117,7 +120,8 @@ class Supervisor:
         self._say = say
         self._stopping = False
         self._renewing = False
-        self._watcher: Thread | None = None
+        self._background: Thread | None = None
+        self._all_judged = False
         self._announcement: Sequence[str] = ()
         self._parent = Path(f"/proc/{os.getppid()}/status")
         self._parent_was_make = _is_make_that_catches_interrupts(self._parent)
@@ -235,16 +239,16 @@ class Supervisor:
     def _keep_running(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""
         keep_house_at = time.monotonic() + MAINTENANCE_EVERY_S
-        check_watches_at = time.monotonic()
+        background_at = time.monotonic()
         while not self._told_to_stop():
             if self._renewing:
                 self._renew_webs()
             self._watch_children()
             if self._announcement:
                 self._announce()
-            if time.monotonic() >= check_watches_at:
-                check_watches_at = time.monotonic() + CHECK_WATCHES_EVERY_S
-                self._check_watches()
+            if time.monotonic() >= background_at:
+                background_at = time.monotonic() + BACKGROUND_EVERY_S
+                self._work_in_background()
             try:
                 close_old_connections()
                 lifecycle.reap_lost()
@@ -256,14 +260,27 @@ class Supervisor:
                 logger.warning("the database does not answer: %s", error)
             self._pause(min(settings.WORKER_HEARTBEAT_S, 5))
 
-    def _check_watches(self) -> None:
+    def _work_in_background(self) -> None:
         """On a thread: a receiver that is slow to answer must not keep a crashed child waiting.
 
         It may die with this process at any moment: what it did not finish is taken up again.
         """
-        if self._watcher is None or not self._watcher.is_alive():
-            self._watcher = Thread(target=_keep_watches, name="watches", daemon=True)
-            self._watcher.start()
+        if self._background is None or not self._background.is_alive():
+            self._background = Thread(target=self._in_background, name="background", daemon=True)
+            self._background.start()
+
+    def _in_background(self) -> None:
+        _try("watches", watching.run_maintenance)
+        _try("best scores", lambda: chores.do("Best scores of studies", kept_best_scores.keep))
+        if not self._all_judged:
+            _try("quality flags", self._judge)
+        connections.close_all()
+
+    def _judge(self) -> None:
+        """Some of what an update left to be judged, until all is: once is enough for a start."""
+        done, self._all_judged = rejudging.judge_waiting(JUDGES_FOR_S)
+        if done:
+            logger.info("%d series were judged anew by the present rules", done)
 
     def _end_children(self) -> None:
         started = [child for child in self.children if child.is_running]
@@ -295,15 +312,13 @@ def _shared_counters() -> TemporaryDirectory[str]:
     return folder
 
 
-def _keep_watches() -> None:
+def _try(what: str, work: Callable[[], object]) -> None:
     try:
-        watching.run_maintenance()
+        work()
     except DatabaseError as error:
-        logger.warning("watches wait, the database does not answer: %s", error)
+        logger.warning("%s wait, the database does not answer: %s", what, error)
     except Exception:
-        logger.exception("watches could not be checked; it is tried again in a minute")
-    finally:
-        connections.close_all()
+        logger.exception("%s: it is tried again in a minute", what)
 
 
 def _is_make_that_catches_interrupts(status: Path) -> bool:

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max
 
+from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
-from fsbench_web.studies.models import Run, Series, Study
+from fsbench_web.studies.models import Run, Series, StackLun, Study
 
 
+@transaction.atomic
 def series_for(
     study: Study,
     configuration: FilesystemConfiguration,
@@ -23,6 +26,7 @@ def series_for(
     distribution: str = "",
     preparation: Mapping[str, Any] | None = None,
     machine: Mapping[str, Any] | None = None,
+    members: Sequence[tuple[str, Lun]] = (),
     is_locked: bool = False,
 ) -> Series:
     """Get or create the series of these circumstances. Safe when two transactions do it at once.
@@ -30,7 +34,7 @@ def series_for(
     ``is_locked``: it is locked (``lock``) in the same go, for a transaction that locks no other.
     ``preparation`` is what ``catalog.configurations.preparation`` stores: empty for a plain new
     file system; ``machine`` what ``catalog.workers.machines`` stores: empty for the worker's own
-    executor.
+    executor. ``members`` are the other LUNs of its stack, (role, LUN) each, in their order.
     """
     identity: list[Any] = [
         study.pk,
@@ -49,9 +53,11 @@ def series_for(
         identity.append(["journal", journal_lun.pk])
     if machine:
         identity.append(["machine", dict(sorted(machine.items()))])
+    if members:
+        identity.append(["stack", [[role, one.pk] for role, one in members]])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     rows = Series.objects.select_for_update() if is_locked else Series.objects.all()
-    series, _ = rows.get_or_create(
+    series, is_new = rows.get_or_create(
         key=key,
         defaults={
             "study": study,
@@ -60,13 +66,26 @@ def series_for(
             "hardware": hardware,
             "lun": lun,
             "journal_lun": journal_lun,
+            "stack_luns": in_words((role, one.name) for role, one in members),
             "kernel": kernel,
             "distribution": distribution,
             "preparation": dict(preparation or {}),
             "machine": dict(machine or {}),
         },
     )
+    if is_new:
+        StackLun.objects.bulk_create(
+            StackLun(series=series, lun=one, role=role, place=place)
+            for place, (role, one) in enumerate(members)
+        )
+    # Found by their keys: nobody needs to read them again.
+    series.study, series.configuration = study, configuration
     return series
+
+
+def members_of(series: Series) -> list[tuple[str, Lun]]:
+    """The other LUNs of its stack, as ``series_for`` takes them."""
+    return [(one.role, one.lun) for one in series.members if one.lun is not None]
 
 
 def lock(series: Series) -> None:

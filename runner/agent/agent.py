@@ -1,6 +1,6 @@
 """Run the steps of a plan next to the disk and tell what happens, one JSON object a line.
 
-Stdlib only and one file: it is copied into the container image, and run as it is by the local
+Stdlib only: it is copied with its folder into the container image, and run as it is by the local
 executor. Input is one JSON object (runner.plan), from the file named as the only argument or, with
 none, from the first line of standard input; then the end of standard input means that the worker
 is gone, and counts as a cancellation. ``agent.py --probe`` reads a list of tool names instead and
@@ -10,7 +10,8 @@ what a plan calls ``fsbench-agent --fill``.
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
 exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
 {kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
-``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
+those of ``sampler.py``, ``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1
+failed, 3 cancelled.
 """
 
 import contextlib
@@ -26,7 +27,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+
+if TYPE_CHECKING:
+    from runner.agent import sampler
+else:
+    import sampler
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 CHUNK_CHARACTERS = 16 * 1024
@@ -90,6 +98,7 @@ class Listener:
 
 
 LISTENER: Listener | None = None
+SAMPLER: "sampler.Sampler | None" = None
 
 
 def must_stop() -> bool:
@@ -214,6 +223,8 @@ class Step:
                         self._keep(key.data, data)
                     else:
                         selector.unregister(key.fileobj)
+                if SAMPLER is not None:
+                    SAMPLER.tick()
                 now = time.monotonic()
                 if kill_at is not None:
                     if now >= kill_at:
@@ -323,9 +334,20 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False, watched_folder: 
         is_data=planned.get("save_output_as", "").endswith(".json"),
     )
     log("$ " + " ".join(step.argv))
+    began_s = SAMPLER.sample() if SAMPLER is not None else 0.0
+    processes = sampler.Processes()
     try:
         step.run(is_cleanup)
     finally:
+        if SAMPLER is not None:
+            say(
+                "step",
+                t0=began_s,
+                t1=SAMPLER.sample(),
+                phase=planned["phase"],
+                output=planned.get("save_output_as", ""),
+                processes=processes.found(),
+            )
         say(
             "command",
             phase=planned["phase"],
@@ -488,8 +510,30 @@ def keep_to_cpus(count: "int | None") -> None:
     os.sched_setaffinity(0, allowed[:count])
 
 
+def settle(plan: dict[str, Any], used_before: "int | None") -> None:
+    """What the benchmark left in memory is written, so that the samples have all of its bytes.
+
+    A folder of the host is left alone: others' files are on its file system.
+    """
+    if SAMPLER is None or not plan.get("unmount"):
+        return
+    point = plan["mount_point"]
+    step = {"phase": "sync", "argv": ["sync", "-f", point], "timeout_s": 3600}
+    with contextlib.suppress(StepFailed):
+        run_step(step | {"allow_failure": True})
+    found = sampler.contents(point, plan.get("leave_nothing") or "")
+    say(
+        "space",
+        used_before_bytes=used_before,
+        used_after_bytes=sampler.used_bytes(point),
+        files=found and found[0],
+        contents_bytes=found and found[1],
+    )
+
+
 def run(plan: dict[str, Any]) -> int:
     """Run the whole plan. Returns the exit status."""
+    global SAMPLER
     status, reason = 0, ""
     try:
         say("environment", **environment(plan.get("tools", [])))
@@ -499,22 +543,29 @@ def run(plan: dict[str, Any]) -> int:
         else:
             # What a run that was killed has left in a folder of the host.
             remove_own(plan)
-        is_checked = False
+        SAMPLER = sampler.start(say, plan)
+        is_checked, used_before = False, None
+        last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]
         for planned in plan["steps"]:
             if planned["phase"] == "benchmark" and not is_checked:
-                is_checked = True
+                is_checked, used_before = True, sampler.used_bytes(plan["mount_point"])
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
             is_benchmark = planned["phase"] == "benchmark"
             run_step(planned, watched_folder=plan["mount_point"] if is_benchmark else "")
             if planned["phase"] == "mount":
                 check_mounted(plan)
+            if planned is last:
+                settle(plan, used_before)
     except StepFailed as error:
         status, reason = 1, str(error)
     except Cancelled:
         status, reason = 3, "The run was stopped."
     except Exception as error:
         status, reason = 1, f"The agent failed: {type(error).__name__}: {error}."
+    if SAMPLER is not None:
+        SAMPLER.close()
+        SAMPLER = None
     problem = clean_up(plan)
     if problem:
         status, reason = status or 1, f"{reason} The LUN is still mounted: {problem}".strip()

@@ -6,7 +6,7 @@ Stdlib only. ``guest.py FILE`` reads one JSON object::
      "plan": {...}, "scheduler": "",      run: as agent.py takes it; set inside the guest
      "filesystems": [...],                probe: see guest_init.py
      "kernel": PATH, "modules": [PATH],   in the order in which they are loaded
-     "disks": {SERIAL: PATH},             fsbench-data and fsbench-journal
+     "disks": {SERIAL: PATH},             fsbench-data, fsbench-journal, fsbench-stack-00 ...
      "scratch_bytes": N,                  probe: as fsbench-data a sparse file of this size
      "memory_bytes": N, "cpus": N, "accelerator": "kvm" or "emulated",
      "boot_limit_s": N, "silence_s": N,   when the guest counts as hanging
@@ -117,7 +117,7 @@ def qemu_command(request: "dict[str, Any]", first_root: Path, port: int) -> "lis
         *("-device", f"virtserialport,chardev=agent,name={PORT}"),
         *("-object", "iothread,id=disks"),
     ]
-    # The order of the disks is that of their names in the guest: data, journal, root.
+    # The order of the disks is that of their names in the guest: data, journal, stack, root.
     for serial, path in sorted(request.get("disks", {}).items()):
         # An error is the guest's to see; QEMU's own way with a full disk would be to stop it.
         is_scratch = Path(path).is_file()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 PORT = "org.fsbench.agent"
-DISKS = {"fsbench-data": "vda", "fsbench-journal": "vdb"}
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Kernels before 5.0 have these under other names, for disks with one queue.
 TODAY = {"noop": "none", "deadline": "mq-deadline"}
 ALIVE_EVERY_S = 1.0
@@ -83,10 +83,14 @@ def find_port() -> str:
     raise OSError("this kernel has no virtio console: it needs the module virtio_console")
 
 
+def named(serials: "list[str]") -> "dict[str, str]":
+    """What each disk is called here: QEMU has them in the order of their serial numbers."""
+    return {serial: f"vd{letter}" for serial, letter in zip(sorted(serials), LETTERS)}  # noqa: B905
+
+
 def misplaced(wanted: "list[str]") -> str:
     """Why a disk is not where the plan has it, or nothing; asked before anything is written."""
-    for serial in wanted:
-        name = DISKS[serial]
+    for serial, name in named(wanted).items():
         path = Path("/sys/block") / name / "serial"
         found = path.read_text().strip() if path.exists() else "none"
         if found != serial:
@@ -232,7 +236,7 @@ def work(host: Host) -> int:
     disks = list(request.get("disks", []))
     problem = misplaced(disks)
     if not problem and request.get("scheduler"):
-        problem = set_scheduler(request["scheduler"], [DISKS[serial] for serial in disks])
+        problem = set_scheduler(request["scheduler"], list(named(disks).values()))
     if problem:
         host.say("error", reason=problem)
         host.say("done", ok=False)

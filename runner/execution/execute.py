@@ -14,14 +14,15 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
-from fsbench_web.catalog.models import Worker, Workload
+from fsbench_web.catalog.configurations.stacks import DATA, Shape
+from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.models import END_STATES, Run, RunState
-from fsbench_web.studies.runs import lifecycle, queue
+from fsbench_web.studies.models import END_STATES, Run, RunState, Series
+from fsbench_web.studies.runs import lifecycle, probes, queue
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest
@@ -36,12 +37,12 @@ from runner.execution.finish import (
     verdict,
     why_not,
 )
-from runner.execution.places import Place, RunRefused, Stopped
+from runner.execution.places import Place, RunRefused, Stopped, Use
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, locks
+from runner.host import blockdev, locks, lun_state
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -182,64 +183,92 @@ def _erase_and_measure(
         raise RunRefused("The LUN of its journal is not known any more: submit it again.")
     machine = Machine.of(series.machine)
     executor = _executor_of(host, machine)
-    entries = [places.entry_of(host, executor, series.lun.name, "data")]
-    if series.journal_lun is not None:
-        entries.append(places.entry_of(host, executor, series.journal_lun.name, "journal"))
+    entries = [
+        (use, places.entry_of(host, executor, name, use)) for use, name in _uses(series.lun, series)
+    ]
     problem = host.capabilities.refusal(
         configuration.filesystem,
         # What a guest's kernel mounts is asked of the guest, below.
-        not entries[0].is_directory and not machine.is_guest,
+        not entries[0][1].is_directory and not machine.is_guest,
         workload_of(series.workload.tool, series.workload.parameters).needs,
     )
     if problem:
         raise RunRefused(problem)
-    with places.in_use(host, executor, entries) as (data, *journals):
-        plan = _planned(run, series.workload, executor, data, journals)
+    with places.in_use(host, executor, entries) as luns:
+        data = luns[0]
+        plan = _planned(run, series.workload, executor, luns)
         recorder.progress = plan.workload.progress()
-        with places.locked([data, *journals]):
-            places.verify(host, [data, *journals], recorder, run.confirmed)
+        with places.locked(luns):
+            places.verify(host, luns, recorder, run.confirmed)
             if data.entry.is_directory:
                 places.check_directory(
                     data.entry, configuration.filesystem, configuration.scheduler
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
-            with places.scheduler_of(host, [data, *journals], wanted) as scheduler:
-                recorder.on_environment = _environment_writer(
-                    run, [data, *journals], scheduler, host, executor
-                )
+            with places.scheduler_of(host, luns, wanted) as scheduler:
+                recorder.on_environment = _environment_writer(run, luns, scheduler, host, executor)
                 is_dropped = _beside(recorder, drop_caches)
                 recorder.log(
                     "The host's page cache was dropped."
                     if is_dropped
                     else "The host's page cache could not be dropped (only root can)."
                 )
-                places.verify(host, [data, *journals], recorder, run.confirmed)
-                last_checks.note_erasures(run, host, [data, *journals], recorder)
+                places.verify(host, luns, recorder, run.confirmed)
+                last_checks.note_erasures(run, host, luns, recorder)
                 last_checks.still_wanted(run, host, recorder)
-                last_checks.still_free(run, host, [data, *journals], recorder)
+                last_checks.still_free(run, host, luns, recorder)
+                journals, members = _by_use(luns)
                 target = Target(
                     run.pk,
                     host.name,
                     data.name,
                     data.device,
-                    *(text for journal in journals for text in (journal.name, journal.device)),
+                    journals[0].name if journals else "",
+                    journals[0].device if journals else "",
+                    members=tuple((one.name, one.device) for one in members),
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                if data.number is not None:
+                    recorder.conditions["lun"] = lun_state.read(data.number)
                 with _watched_device(data.number, recorder):
                     outcome = _run_plan(plan, target, executor, recorder, spool)
-            places.wait_until_free([data, *journals], recorder)
+            places.wait_until_free(luns, recorder)
     return plan, outcome
 
 
-def _planned(
-    run: Run, workload: Workload, executor: Executor, data: Place, journals: Sequence[Place]
-) -> RunPlan:
+def _uses(lun: Lun, series: Series) -> list[tuple[Use, str]]:
+    """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
+
+    Raises RunRefused where one is not known any more: half a stack is never made.
+    """
+    found = [(places.RUN_ON, lun.name)]
+    if series.journal_lun is not None:
+        found.append((places.JOURNAL, series.journal_lun.name))
+    for member in series.members:
+        if member.lun is None:
+            raise RunRefused("A LUN of its stack is not known any more: submit it again.")
+        found.append((places.in_stack(member.role, member.lun.name), member.lun.name))
+    shape = Shape.of_roles(member.role for member in series.members)
+    if shape != Shape.of(series.configuration.stack):
+        raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
+    return found
+
+
+def _by_use(luns: Sequence[Place]) -> tuple[list[Place], list[Place]]:
+    """(the journal's, those of the stack) behind the first."""
+    journals = [one for one in luns[1:] if one.use == places.JOURNAL]
+    return journals, [one for one in luns[1:] if one.use != places.JOURNAL]
+
+
+def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Place]) -> RunPlan:
     """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
     series, configuration = run.series, run.series.configuration
+    data, (journals, members) = luns[0], _by_use(luns)
     preparation = Preparation.of(series.preparation)
-    if preparation.discard and (data.number is None or not blockdev.can_discard(data.number)):
-        raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the job.")
+    for one in (data, *(member for member in members if member.use.role == DATA)):
+        if preparation.discard and (one.number is None or not blockdev.can_discard(one.number)):
+            raise RunRefused(f"{one.name} takes no discard (TRIM): leave it out of the job.")
     plan = plan_run(
         configuration.filesystem,
         configuration.options,
@@ -250,7 +279,9 @@ def _planned(
         preparation=preparation,
         is_directory=data.entry.is_directory,
         journal=journals[0].as_journal if journals else None,
+        members=[one.as_member for one in members],
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
+        probe_s=probes.wanted_s(run),
     )
     if isinstance(executor, GuestExecutor):
         problem = executor.refusal(plan, configuration.filesystem)
@@ -354,7 +385,7 @@ def _environment_writer(
         said = recorder.environment
         if said is None:
             return
-        data, *journals = (host.lun_facts(lun.entry) for lun in luns)
+        data = host.lun_facts(luns[0].entry)
         try:
             facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
             kernel, distribution = str(said["kernel"]), str(said["distribution"])
@@ -366,8 +397,9 @@ def _environment_writer(
                 f"The agent does not say {error} of where it runs: its image is of another version "
                 "of fsbench than the worker. Build it again (make image)."
             ) from None
-        for journal in journals:
-            facts["Journal LUN"] = journal
+        for lun in luns[1:]:
+            name = "Journal LUN" if lun.use == places.JOURNAL else f"LUN of the stack {lun.name}"
+            facts[name] = host.lun_facts(lun.entry)
         environment = environment_for(facts, kernel=kernel, distribution=distribution)
         with transaction.atomic():
             lifecycle.record_environment(recorder.handle, environment)

@@ -12,13 +12,15 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
+from runner.execution import activity, layouts
 from runner.execution.creation import creation_values
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.spool import Spooled, left_over
@@ -184,7 +186,9 @@ def finish_spooled(folder: Path) -> list[int]:
     finished = []
     for spooled in left_over(folder):
         try:
-            if _finish(spooled):
+            if spooled.conditions is None:
+                _keep_activity(spooled)
+            elif _finish(spooled):
                 finished.append(spooled.handle.run_id)
         except LeaseLost:
             logger.warning("run %s had lost its lease; its output is dropped", spooled.path.name)
@@ -194,13 +198,28 @@ def finish_spooled(folder: Path) -> list[int]:
     return finished
 
 
+def _keep_activity(spooled: Spooled) -> None:
+    """What was sampled of a run that had not ended, while this worker still holds it.
+
+    It counts as lost then, as it would without. Raises LeaseLost.
+    """
+    recorder = Recorder(spooled.handle, TimedProgress(), lambda: False)
+    for message in spooled.messages:
+        recorder.take(message)
+    recorder.read()
+    with transaction.atomic():
+        lifecycle.heartbeat(spooled.handle)
+        run = Run.objects.select_related("series").get(pk=spooled.handle.run_id)
+        activity.store(run, recorder, {}, {})
+
+
 def _finish(spooled: Spooled) -> bool:
     run = Run.objects.filter(pk=spooled.handle.run_id).first()
     # Before it was running nobody had written what it ran on.
     if run is None or run.state not in (RunState.RUNNING, RunState.COLLECTING):
         return False
     recorder = Recorder(
-        spooled.handle, TimedProgress(), lambda: False, conditions=spooled.conditions
+        spooled.handle, TimedProgress(), lambda: False, conditions=spooled.conditions or {}
     )
     recorder.go_on_running(len(run.commands))
     for message in spooled.messages:
@@ -216,12 +235,21 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     # First, because it locks the lease: whoever lost it must not write a line.
     lifecycle.heartbeat(handle)
     run = Run.objects.select_related("series").get(pk=handle.run_id)
-    for name, data in recorder.artefacts().items():
+    if PROBE_OUTPUT in recorder.finished_outputs:
+        printed = "".join(recorder.outputs[PROBE_OUTPUT])
+        probes.record(run, printed, recorder.conditions.get("lun") or {})
+    probes.attach(run)
+    printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
+    if layout := layouts.noted(printed_outputs):
+        recorder.conditions["layout"] = layout
+    artefacts = recorder.artefacts()
+    for name, data in artefacts.items():
         artefact = ingest.store_artefact(run, name, data)
         if name in parsed:
             ingest.store_result(run, artefact, parsed[name])
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
+    activity.store(run, recorder, parsed, artefacts)
     lifecycle.record_conditions(handle, recorder.conditions)
     lifecycle.finish(handle, ending.state, ending.reason, ending.cause)
     if ending.state == RunState.DONE:

@@ -1,7 +1,7 @@
 """The LUNs of one run: listed, checked, locked, set up, and free again.
 
-The first is the one that is measured; the second, if there is one, keeps the journal. What holds
-for one holds for both: nothing of either is erased before every check of both has passed.
+The first is the one that is measured; the others keep its journal or belong to its stack. What
+holds for one holds for all: nothing of any is erased before every check of all has passed.
 """
 
 import contextlib
@@ -14,6 +14,8 @@ from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.stacks import DATA, Member
+from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
 from runner.host import blockdev, checks, scheduler_notes
@@ -37,12 +39,35 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True)
+class Use:
+    """What a run uses a LUN for. ``confirmed_as`` is where ``Run.confirmed`` has it."""
+
+    role: str
+    confirmed_as: str
+
+    @property
+    def listed_as(self) -> str:
+        """The role that the host's list must give it: small fast ones are set aside as journal."""
+        return "data" if self.role == DATA else "journal"
+
+
+RUN_ON = Use(DATA, "data")
+JOURNAL = Use("journal", "journal")
+
+
+def in_stack(role: str, name: str) -> Use:
+    """That of another LUN of a stack."""
+    return Use(role, confirmed_as(name))
+
+
+@dataclass(frozen=True)
 class Place:
     """A LUN that a run uses. ``device`` is its real path, ``named_device`` that of the commands."""
 
     entry: LunEntry
     device: str
     named_device: str
+    use: Use
 
     @property
     def name(self) -> str:
@@ -62,16 +87,22 @@ class Place:
     def as_journal(self) -> JournalLun:
         return JournalLun(self.named_device, self.size_bytes)
 
+    @property
+    def as_member(self) -> Member:
+        return Member(self.use.role, self.named_device, self.size_bytes)
 
-def entry_of(host: Host, executor: Executor, name: str, role: str) -> LunEntry:
-    """The LUN as the host lists it now, in this role. Raises RunRefused, LunUnusable."""
+
+def entry_of(host: Host, executor: Executor, name: str, use: Use) -> LunEntry:
+    """The LUN as the host lists it now, for this use. Raises RunRefused, LunUnusable."""
     entry = host.entry(name)
-    if entry.role != role:
+    if entry.role != use.listed_as:
         raise RunRefused(
             f"{name} is set aside for external journals."
             if entry.role == "journal"
-            else f"{name} is listed for data and keeps no journal."
+            else f"{name} is listed for data and keeps no {use.role}."
         )
+    if entry.is_directory and use is not RUN_ON:
+        raise RunRefused(f"{name} is a folder, and a stack is made of disks.")
     problem = executor.lun_problem(entry.kind)
     if problem:
         raise RunRefused(problem)
@@ -79,16 +110,26 @@ def entry_of(host: Host, executor: Executor, name: str, role: str) -> LunEntry:
 
 
 @contextlib.contextmanager
-def in_use(host: Host, executor: Executor, entries: Sequence[LunEntry]) -> Iterator[list[Place]]:
-    """While a run has these LUNs, nobody else checks or detaches them. Raises LunUnusable."""
+def in_use(
+    host: Host, executor: Executor, entries: Sequence[tuple[Use, LunEntry]]
+) -> Iterator[list[Place]]:
+    """While a run has these LUNs, nobody else checks or detaches them.
+
+    Raises LunUnusable, and RunRefused where two of them are one device.
+    """
     with contextlib.ExitStack() as stack:
-        for entry in entries:
+        for _, entry in entries:
             stack.enter_context(host.in_use(entry.name))
-        found = [(entry, host.device(entry)) for entry in entries]
-        yield [
-            Place(entry, device, host.named_device(entry, device, executor))
-            for entry, device in found
+        found = [(use, entry, host.device(entry)) for use, entry in entries]
+        places = [
+            Place(entry, device, host.named_device(entry, device, executor, place), use)
+            for place, (use, entry, device) in enumerate(found)
         ]
+        # Two links in /dev may lead to one disk, which would be erased under its own stack.
+        if len({place.number or place.device for place in places}) < len(places):
+            names = ", ".join(place.name for place in places)
+            raise RunRefused(f"Two of {names} are one device: correct the host's list of LUNs.")
+        yield places
 
 
 @contextlib.contextmanager
@@ -118,7 +159,7 @@ def verify(
     ``confirmed`` is what each was when the run was submitted, by role (Run.confirmed).
     """
     for place in places:
-        _verify(host, place, recorder, confirmed.get(place.entry.role, {}))
+        _verify(host, place, recorder, confirmed.get(place.use.confirmed_as, {}))
 
 
 def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from fsbench_web.core.activity.series import ActivityBuilder, Step
 from fsbench_web.core.workloads.base import Progress
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import RunState
@@ -72,6 +73,8 @@ class Recorder:
     conditions: dict[str, Any] = field(default_factory=dict)
     environment: Message | None = None
     mounted: Message | None = None
+    # What devices, processors and memory did meanwhile (core.activity).
+    activity: ActivityBuilder = field(default_factory=ActivityBuilder)
     reason: str = ""
     is_ok: bool | None = None
     # The agent ended because somebody asked it to.
@@ -156,6 +159,30 @@ class Recorder:
 
     def _on_mounted(self, message: Message) -> None:
         self.mounted = message
+
+    def _on_sampling(self, message: Message) -> None:
+        self.activity.begin(
+            message["fields"],
+            message["absent"],
+            message["every_s"],
+            is_shared=message["is_shared"] is True,
+        )
+
+    def _on_sample(self, message: Message) -> None:
+        is_edge = message["is_edge"] is True
+        self.activity.add(float(message["t"]), message["values"], is_edge=is_edge)
+
+    def _on_step(self, message: Message) -> None:
+        processes = {str(name): float(n) for name, n in message["processes"].items()}
+        times = float(message["t0"]), float(message["t1"])
+        names = str(message["phase"])[:60], str(message["output"])[:200]
+        self.activity.steps.append(Step(*times, *names, processes))
+
+    def _on_space(self, message: Message) -> None:
+        self.activity.space = {
+            name: None if message[name] is None else int(message[name])
+            for name in ("used_before_bytes", "used_after_bytes", "files", "contents_bytes")
+        }
 
     def _on_error(self, message: Message) -> None:
         self.reason = str(message["reason"])

@@ -3,7 +3,8 @@
 Between the end of a benchmark and the commit that stores its numbers they are in the worker's hands
 alone. A worker that is killed there finds them here when it is back: a run whose agent had said
 that all went well, and whose lease nobody took meanwhile, is then stored as if nothing had happened
-(``finish.finish_spooled``). One file a run, one JSON object a line: who holds what, the plan, every
+(``finish.finish_spooled``). Of any other run that it still holds, what was sampled until then is
+kept with it. One file a run, one JSON object a line: who holds what, the plan, every
 message but the lines of the log (which are in the database), and in the end the run's conditions.
 """
 
@@ -75,17 +76,17 @@ class Spool:
 
 @dataclass(frozen=True)
 class Spooled:
-    """A whole file that a killed worker left."""
+    """A file that a killed worker left; ``conditions`` are None where the run had not ended."""
 
     path: Path
     handle: LeaseHandle
     plan: RunPlan
     messages: list[Message]
-    conditions: dict[str, Any]
+    conditions: dict[str, Any] | None
 
 
 def left_over(folder: Path) -> Iterator[Spooled]:
-    """The files of runs whose results were whole; all others are of no use and removed."""
+    """The files of runs; those that cannot be read are of no use and removed."""
     for path in sorted(folder.glob("run-*.jsonl")):
         spooled = _read(path)
         if spooled is None:
@@ -96,7 +97,9 @@ def left_over(folder: Path) -> Iterator[Spooled]:
 
 def _read(path: Path) -> Spooled | None:
     try:
-        items = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        *lines, _ = path.read_text(encoding="utf-8").split("\n")
+        # Behind the last end of a line is nothing, or what was being written.
+        items = [json.loads(line) for line in lines]
         first, last = items[0], items[-1]
         handle, plan = dict(first["handle"]), dict(first["plan"])
         # JSON has lists where these have tuples.
@@ -107,7 +110,7 @@ def _read(path: Path) -> Spooled | None:
             LeaseHandle(**handle),
             RunPlan(**plan),
             [item["message"] for item in items if "message" in item],
-            dict(last["conditions"]),
+            dict(last["conditions"]) if "conditions" in last else None,
         )
     except (OSError, ValueError, LookupError, TypeError):
         return None

@@ -28,7 +28,8 @@ class Target:
     """Which run this is and what it may use, and nothing else.
 
     ``device`` and ``journal_device`` are real paths on the host; the names of the LUNs stand before
-    them. Without a journal of its own these are empty.
+    them. Without a journal of its own these are empty. ``members`` are the other LUNs of its stack:
+    (name, device).
     """
 
     run_id: int
@@ -37,6 +38,12 @@ class Target:
     device: str
     journal_lun: str = ""
     journal_device: str = ""
+    members: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lun_labels(self) -> dict[str, str]:
+        """What a container of this run is known by: any other one of these LUNs is a leftover."""
+        return {f"fsbench.member.{name}": "yes" for name, _ in self.members}
 
 
 @dataclass(frozen=True)
@@ -101,8 +108,11 @@ class Executor(Protocol):
     def problem(self) -> str:
         """Why no run can be carried out at this moment, or nothing. Quick: asked before each."""
 
-    def device_path(self, lun: str, device: str, role: str = "data") -> str:
-        """The path by which the plan's commands will name the host's ``device``."""
+    def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
+        """The path by which the plan's commands will name the host's ``device``.
+
+        ``place`` is that of its LUN among all that the run uses, from 0.
+        """
 
     def lun_problem(self, kind: str) -> str:
         """Why LUNs of this kind cannot be used by this executor, or nothing."""

@@ -176,7 +176,7 @@ class DockerExecutor:
         )
         return json.loads(output.splitlines()[-1])
 
-    def device_path(self, lun: str, device: str, role: str = "data") -> str:
+    def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
         return f"/dev/fsbench/{lun}"
 
     def lun_problem(self, kind: str) -> str:
@@ -206,6 +206,8 @@ class DockerExecutor:
         container: Container | None = None
         try:
             self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
+            for label, value in target.lun_labels.items():
+                self._remove({"fsbench.worker": target.worker, label: value})
             if target.journal_lun:
                 self._remove(
                     {"fsbench.worker": target.worker, "fsbench.journal": target.journal_lun}
@@ -247,6 +249,7 @@ class DockerExecutor:
                 "fsbench.run": str(target.run_id),
                 "fsbench.lun": target.lun,
                 "fsbench.journal": target.journal_lun,
+                **target.lun_labels,
             },
             **rights,
         )
@@ -383,4 +386,5 @@ def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:
     pairs = [(target.device, plan.device)]
     if target.journal_device:
         pairs.append((target.journal_device, plan.journal_device))
-    return pairs
+    members = (device for _, device in target.members)
+    return [*pairs, *zip(members, plan.member_devices, strict=True)]

@@ -45,7 +45,7 @@ class FakeExecutor:
     def problem(self) -> str:
         return ""
 
-    def device_path(self, lun: str, device: str, role: str = "data") -> str:
+    def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
         return f"/dev/fsbench/{lun}"
 
     def lun_problem(self, kind: str) -> str:

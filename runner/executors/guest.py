@@ -12,12 +12,23 @@ from dataclasses import replace
 
 from docker.models.containers import Container
 
-from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, memory_words
+from fsbench_web.catalog.workers.machines import guest_device, memory_words
 from runner.executors.base import ExecutorAway, Target
 from runner.executors.guest_kernels import BOOT_LIMITS_S, GuestKernels
 from runner.plan import RunPlan
 
-_DISKS = {"fsbench-data": "/dev/fsbench/data", "fsbench-journal": "/dev/fsbench/journal"}
+
+def _disks(target: Target) -> list[tuple[str, str, str]]:
+    """(serial number, device on the host, device in the container) in the order of their names in
+    the guest: the LUN, its journal's, the others of its stack.
+    """
+    found = [("fsbench-data", target.device, "/dev/fsbench/data")]
+    if target.journal_device:
+        found.append(("fsbench-journal", target.journal_device, "/dev/fsbench/journal"))
+    for number, (_, device) in enumerate(target.members):
+        name = f"stack-{number:02}"
+        found.append((f"fsbench-{name}", device, f"/dev/fsbench/{name}"))
+    return found
 
 
 class GuestExecutor(GuestKernels):
@@ -54,8 +65,8 @@ class GuestExecutor(GuestKernels):
             )
         return ""
 
-    def device_path(self, lun: str, device: str, role: str = "data") -> str:
-        return GUEST_JOURNAL_DEVICE if role == "journal" else GUEST_DEVICE
+    def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
+        return guest_device(place)
 
     def lun_problem(self, kind: str) -> str:
         if kind == "directory":
@@ -71,16 +82,14 @@ class GuestExecutor(GuestKernels):
         if seen is None or seen.kernel is None:
             raise ExecutorAway(f"The kernel {wanted.get('kernel')} is not there any more.")
         kernel = seen.kernel
-        pairs = [(target.device, _DISKS["fsbench-data"])]
-        if target.journal_device:
-            pairs.append((target.journal_device, _DISKS["fsbench-journal"]))
-        serials = list(_DISKS)[: len(pairs)]
+        disks = _disks(target)
+        pairs = [(outside, inside) for _, outside, inside in disks]
         memory_bytes, cpus = int(wanted["memory_bytes"]), int(wanted["cpus"])
         request = {
             "do": "run",
             "plan": json.loads(replace(plan, memory_bytes=None).to_json()),
             "scheduler": wanted.get("scheduler", ""),
-            "disks": {serial: _DISKS[serial] for serial in serials},
+            "disks": {serial: inside for serial, _, inside in disks},
             "memory_bytes": memory_bytes,
             "cpus": cpus,
             "accelerator": self.accelerator,
@@ -99,6 +108,7 @@ class GuestExecutor(GuestKernels):
             "fsbench.run": str(target.run_id),
             "fsbench.lun": target.lun,
             "fsbench.journal": target.journal_lun,
+            **target.lun_labels,
         }
         modules = kernel.modules_for([plan.filesystem])
         return self._container(kernel, request, modules, pairs, labels, has_logs=False)

@@ -85,7 +85,7 @@ class LocalExecutor:
         message: Message = json.loads(output.splitlines()[-1])
         return message
 
-    def device_path(self, lun: str, device: str, role: str = "data") -> str:
+    def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
         return device
 
     def lun_problem(self, kind: str) -> str:

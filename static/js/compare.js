@@ -45,92 +45,9 @@
   });
 })();
 
-// Delta tables: a click on a heading sorts all of them by that column, here and in the address.
+// A long comparison: only the tests that are asked for.
 (function () {
   "use strict";
-
-  const FIRST = { contender: "contender", score: "-score", delta: "best", change: "-change", cells: "-cells", runs: "-runs" };
-  const SECOND = { contender: "-contender", score: "score", delta: "", change: "change", cells: "cells", runs: "runs" };
-
-  function column(sort) {
-    return sort === "" || sort === "best" ? "delta" : sort.replace("-", "");
-  }
-
-  // Of "delta" the rows go by how far behind the best they are, else by the number shown.
-  function direction(sort) {
-    if (sort === "best") return "ascending";
-    return sort === "" || sort.startsWith("-") ? "descending" : "ascending";
-  }
-
-  function value(row, table, name) {
-    if (name === "contender") return row.querySelector("th").textContent.trim();
-    if (name === "delta") {
-      const score = Number(row.dataset.score);
-      return table.dataset.lower ? score : -score;
-    }
-    return name in row.dataset ? Number(row.dataset[name]) : null;
-  }
-
-  function sortTable(table, sort) {
-    const name = column(sort);
-    const sign = direction(sort) === "ascending" ? 1 : -1;
-    const rows = Array.from(table.tBodies[0].rows, (row) => ({ row, key: value(row, table, name) }));
-    rows.sort(function (a, b) {
-      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null); // missing last
-      return sign * (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
-    });
-    table.tBodies[0].append(...rows.map((entry) => entry.row));
-  }
-
-  function mark(table, sort) {
-    for (const heading of table.querySelectorAll("th[data-sort]")) {
-      if (heading.dataset.sort === column(sort)) heading.setAttribute("aria-sort", direction(sort));
-      else heading.removeAttribute("aria-sort");
-    }
-  }
-
-  function shown() {
-    return new URLSearchParams(location.search).get("sort") || "";
-  }
-
-  function tables() {
-    return document.querySelectorAll("table.deltas:has(th[data-sort])");
-  }
-
-  function choose(sort) {
-    for (const table of tables()) {
-      if (!table.querySelector('th[data-sort="' + column(sort) + '"]')) continue;
-      sortTable(table, sort);
-      mark(table, sort);
-    }
-    const field = document.getElementById("sort");
-    if (!field) return; // A permalink: its address says nothing but its key.
-    field.value = sort;
-    const address = new URL(location.href);
-    if (sort) address.searchParams.set("sort", sort);
-    else address.searchParams.delete("sort");
-    history.replaceState(history.state, "", address);
-  }
-
-  // Without scripts a heading is only a heading.
-  function prepare() {
-    for (const table of tables()) {
-      for (const heading of table.querySelectorAll("th[data-sort]")) {
-        if (heading.querySelector("button")) continue;
-        const button = document.createElement("button");
-        button.type = "button";
-        button.className = "sorter";
-        button.append(...heading.childNodes);
-        heading.append(button);
-        button.addEventListener("click", function () {
-          const name = heading.dataset.sort;
-          const now = heading.getAttribute("aria-sort");
-          choose(now && direction(FIRST[name]) === now ? SECOND[name] : FIRST[name]);
-        });
-      }
-      mark(table, shown());
-    }
-  }
 
   // A word typed into the field above the tables leaves the tests that have it.
   function narrow(field) {
@@ -160,7 +77,6 @@
   });
 
   function ready() {
-    prepare();
     const field = document.querySelector("[data-narrow-tests]");
     if (field) field.closest("[hidden]")?.removeAttribute("hidden");
   }

@@ -8,12 +8,23 @@
   const dialog = document.getElementById("keys");
   const choice = document.querySelector("[data-keys-choice]");
 
-  // On a telephone the menu scrolls sideways: where one is has to be in sight.
-  const nav = document.querySelector(".site-nav");
-  const here = nav && nav.querySelector('[aria-current="page"]');
-  if (here && nav.scrollWidth > nav.clientWidth) {
-    nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
-  }
+  // A menu closes where somebody goes on: beside it, in it, or with Escape, which leads back to its name.
+  const openMenu = () => document.querySelector("details.menu[open]");
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target) || event.target.closest("a")) menu.open = false;
+    }
+  });
+  document.addEventListener("focusin", (event) => {
+    const menu = openMenu();
+    if (menu && !menu.contains(event.target)) menu.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && openMenu();
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
 
   function isOff() {
     try { return localStorage.getItem(OFF) === "1"; } catch { return false; }
@@ -69,7 +80,7 @@
   });
 
   // A region that scrolls and holds nothing to focus: into the order of the Tab key, with a name.
-  const SCROLLS = ".table-wrap, pre, .site-nav, .with-toc .toc";
+  const SCROLLS = ".table-wrap, pre, .with-toc .toc";
 
   function nameOf(element) {
     const caption = element.querySelector("caption");

@@ -124,8 +124,10 @@ class Walk:
         page.get_by_label("Username").fill("admin")
         page.get_by_label("Password", exact=True).fill(self.password)
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("link", name="admin", exact=True)).to_be_visible()
-        page.get_by_role("link", name=step.word(), exact=True).first.click()
+        expect(page.locator(".site-user summary", has_text="admin")).to_be_visible()
+        menu = page.get_by_role("navigation", name="Main")
+        menu.locator("summary", has_text=step.word()).click()
+        menu.get_by_role("link", name=step.word(), exact=True).click()
         page.wait_for_url("**/runs/new/")
         page.evaluate("window.isTheSame = true")
         for _ in range(4):  # LUN, two file systems, workload

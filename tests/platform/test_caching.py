@@ -47,6 +47,7 @@ def walked(client: Client, there: dict[str, object]) -> dict[str, Any]:
     return answers
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("who", ["a stranger", "whose all of it is"])
 def test_every_address_is_closed_to_caches(who: str, ada: User, there: dict[str, object]) -> None:
     client = Client()

@@ -150,6 +150,7 @@ def test_it_is_as_old_as_the_day_at_most(
     assert made == ["_pdf", "_json"] * 2
 
 
+@pytest.mark.same_on_any_database
 def test_every_file_is_told_apart_by_what_it_says_alone(
     client: Client, ada: User, lab: Study, made: list[str]
 ) -> None:
@@ -191,6 +192,7 @@ def test_what_cannot_be_drawn_up_says_what_to_do(
     assert "choose fewer tests" in call.json()["detail"]
 
 
+@pytest.mark.same_on_any_database
 def test_every_address_that_draws_something_up_goes_the_way_of_such(
     there: dict[str, object], ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,7 @@
 """LUNs on sparse files, hosts and jobs for the runner's tests."""
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from django.db import transaction
 
 from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.configurations.stacks import Shape
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import OWN_MACHINE, Machine
@@ -110,6 +111,7 @@ def write_run(
     parameters: dict[str, Any] | None = None,
     options: dict[str, str] | None = None,
     journal: str = "",
+    members: Sequence[tuple[str, str]] = (),
     tool: str = "iozone",
     machine: Machine = OWN_MACHINE,
     kernel: str = "",
@@ -125,12 +127,17 @@ def write_run(
     series = series_for(
         study,
         configuration_for(
-            filesystem, options or {}, external_journal=bool(journal), **configuration
+            filesystem,
+            options or {},
+            external_journal=bool(journal),
+            shape=Shape.of_roles(role for role, _ in members),
+            **configuration,
         ),
         workload=workload,
         hardware=worker.hardware,
         lun=Lun.objects.get(worker=worker, name=lun),
         journal_lun=Lun.objects.get(worker=worker, name=journal) if journal else None,
+        members=[(role, Lun.objects.get(worker=worker, name=name)) for role, name in members],
         machine=machine.stored(),
         kernel=kernel or worker.capabilities["kernel"],
         distribution=worker.capabilities["distribution"],

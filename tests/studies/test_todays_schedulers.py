@@ -12,7 +12,7 @@ from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_score
 
-moving = import_module("fsbench_web.studies.migrations.0028_todays_schedulers_in_labels")
+moving = import_module("fsbench_web.studies.migrations.0033_todays_schedulers_in_labels")
 pytestmark = pytest.mark.django_db
 
 

@@ -14,6 +14,7 @@ from fsbench_web.api.results.deltas import (
     DeltaRowOut,
     Filters,
     PublishedOut,
+    ShareOut,
     link_to_next,
     refusal,
     refuse_unknown_studies,
@@ -98,6 +99,7 @@ class ComparedRow(DeltaRowOut):
     repeat_scores: list[tuple[str, float | None]] | None = Field(
         description="block and score by itself of each run, as run_ids; null where nobody kept them"
     )
+    share: ShareOut | None
     harmonic_mean: float | None = Field(
         description="of repeat_scores, of a rate with one value a repeat; else null. All work over "
         "all time where each repeat did the same work; where each ran equally long interval.mean is"

@@ -13,9 +13,14 @@ from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import Bounded, answered
-from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, tables_and_notice
+from fsbench_web.compare.tables.delta_tables import (
+    comparison,
+    refuse_missing_baseline,
+    tables_and_notice,
+)
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Study
 
 router = Router()
@@ -30,8 +35,8 @@ class Filters(Schema):
     by: str = Field(
         "filesystem",
         description="what is ranked: filesystem, configuration, kernel, distribution, hardware, "
-        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, machine, "
-        "or one option as option.atime",
+        "lun, journal_lun, stack, stack_luns, scheduler, journal, mkfs, mount, workload, study, "
+        "preparation, machine, or one option as option.atime",
     )
     test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
     category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
@@ -55,6 +60,19 @@ class Filters(Schema):
     emulated: str = Field(
         "", description="out, with or only; none: emulated results where there is nothing else"
     )
+    profile: str = Field(
+        "",
+        description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
+        "alone, and `work` says what of it was measured",
+    )
+    operation: list[str] = Field(
+        [],
+        description="with block and file: rank by this range of sizes, a table each; random_read",
+    )
+    block: str = Field("", description="block sizes of the range: 8k-16k")
+    file: str = Field("", description="file sizes of the range: 1g-4g")
+    cached: str = Field("", description="yes or no: how cells of the range were measured")
+    flushed: str = Field("", description="likewise: with fsync within the time")
     baseline: str = Field("", description="a contender; rows then have change_percent")
     cells: str = Field("", description="sound, cached or uncached; none: every cell")
     matched: str = Field("", description="1: only cells that all contenders of a table have")
@@ -94,6 +112,21 @@ class PublishedOut(Schema):
     differs: list[str]
 
 
+class ShareOut(Schema):
+    """What a score is of what its LUN did by itself, in percent of speed; ``ceiling`` is that, in
+
+    the score's unit, ``of`` says of which requests, and ``probes`` how many blocks it is the mean
+    of. ``spread_percent`` is the 95% half-width of the least sure point behind it; null: there was
+    one burst. ``is_between``: not exactly this was measured, it is taken from the nearest."""
+
+    percent: float
+    ceiling: float
+    of: str
+    probes: int
+    spread_percent: float | None
+    is_between: bool
+
+
 class DeltaRowOut(Schema):
     """One contender. Deltas are percent, null where they would divide by zero; ``runs`` is null
     where a publication does not say how many stand behind its figure. ``change_percent`` is there
@@ -131,12 +164,78 @@ class DeltaTableOut(Schema):
     rows: list[DeltaRowOut]
 
 
+class WorkPartOut(Schema):
+    """A part in words, its share in percent, and how many of its cells anybody measured."""
+
+    words: str
+    percent: float
+    measured: int
+    of: int
+
+
+class WorkCoverageOut(Schema):
+    """How many cells a contender has; ``why`` it has no score, empty where it has one."""
+
+    contender: str
+    configuration: str
+    measured: int
+    of: int
+    missing: list[str]
+    why: str
+
+
+class NearValueOut(Schema):
+    """The best that a contender measured of the nearest cell."""
+
+    contender: str
+    value: float
+    unit: str
+    run_ids: list[int]
+
+
+class NearestOut(Schema):
+    """The measured cell nearest to those of an operation that nobody measured, best first; no
+    values where nothing was measured so at any size.
+    """
+
+    operation: str
+    cell: str
+    record_kb: int | None
+    file_kb: int | None
+    values: list[NearValueOut]
+
+
+class WorkOut(Schema):
+    """What of a work profile, or of a range, was measured: of ``of`` cells ``measured`` by any
+    contender and ``by_all`` by every one. A contender that lacks a cell is in no table. Ratios are
+    to ``baseline``.
+    """
+
+    title: str
+    name: str
+    together: str
+    test: str
+    category: str
+    headline: str
+    measured: int
+    of: int
+    by_all: int
+    scored: int
+    contenders: int
+    baseline: str
+    only_printed: int
+    parts: list[WorkPartOut]
+    coverage: list[WorkCoverageOut]
+    nearest: list[NearestOut]
+
+
 class Deltas(Schema):
-    """``emulated_left_out`` is how many series are not shown because they were emulated; the key is
-    there only where any are.
+    """``work`` is there when a profile or a range is asked for. ``emulated_left_out`` is how many
+    series are not shown because they were emulated; the key is there only where any are.
     """
 
     tables: list[DeltaTableOut]
+    work: list[WorkOut] = []
     emulated_left_out: int = 0
 
 
@@ -164,8 +263,10 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         if (filters.baseline or name != "change_percent")
         and (filters.units or name not in ("printed_score", "printed_unit"))
     ]
-    tables, emulated = _tables_and_notice(request, response)
+    tables, emulated, work = _answered(request, response)
     answer: dict[str, Any] = {"tables": [_table(table, names) for table in tables]}
+    if work:
+        answer["work"] = [one.as_dict() for one in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
     return answer
@@ -194,13 +295,13 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
         content_type=csv.MEDIA_TYPE,
         headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
     )
-    answer.content = csv.write(_tables_and_notice(request, answer)[0]).encode()
+    answer.content = csv.write(_answered(request, answer)[0]).encode()
     return answer
 
 
-def _tables_and_notice(
+def _answered(
     request: HttpRequest, response: HttpResponse
-) -> tuple[list[DeltaTable], Notice | None]:
+) -> tuple[list[DeltaTable], Notice | None, tuple[WorkAnswer, ...]]:
     """The tables of the request's own query string, which the page would read the same way.
 
     Where they are a part, ``Link`` of the answer leads to the next.
@@ -210,9 +311,13 @@ def _tables_and_notice(
         refuse_unknown_studies(spec)
         limited = answered(spec)
         link_to_next(request, response, limited)
+        if limited.spec.is_of_work:
+            shown = comparison(limited.spec)
+            refuse_missing_baseline(limited.spec, shown.tables)
+            return shown.tables, shown.emulated, shown.work
         told = tables_and_notice(limited.spec)
         refuse_missing_baseline(limited.spec, told[0])
-        return told
+        return (*told, ())
     except SpecError as error:
         raise refusal(error) from None
 
@@ -236,7 +341,8 @@ def refuse_unknown_studies(spec: ComparisonSpec) -> None:
 
 
 def _table(table: DeltaTable, names: Iterable[str]) -> dict[str, Any]:
-    return table.head | {"rows": [_row(row, names) for row in table.rows]}
+    head = {name: value for name, value in table.head.items() if name != "work"}
+    return head | {"rows": [_row(row, names) for row in table.rows]}
 
 
 def _row(row: DeltaRow, names: Iterable[str]) -> dict[str, Any]:

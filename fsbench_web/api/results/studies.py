@@ -61,6 +61,7 @@ class ConfigurationOut(Schema):
     options: dict[str, str]
     scheduler: str
     external_journal: bool
+    stack: dict[str, int]
     is_known: bool
     runs: int
     runs_done: int
@@ -237,6 +238,7 @@ def _configurations(series: list[Series], runs: dict[int, Counter[str]]) -> list
                 "options": configuration.options,
                 "scheduler": configuration.scheduler,
                 "external_journal": configuration.external_journal,
+                "stack": configuration.stack,
                 "is_known": configuration.is_known,
                 "runs": 0,
                 "runs_done": 0,

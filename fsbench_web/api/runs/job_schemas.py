@@ -8,7 +8,7 @@ from pydantic import Field, StrictInt
 
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import Page, PageOut
-from fsbench_web.api.runs.schemas import RunSummary
+from fsbench_web.api.runs.schemas import RunSummary, StackLunOut
 
 
 class DocumentIn(Strict):
@@ -50,6 +50,7 @@ class PlannedRunOut(Schema):
     options: dict[str, str]
     scheduler: str
     journal: str | None
+    stack: list[StackLunOut]
     workload: str
     machine: dict[str, Any]
     kernel: str
@@ -94,7 +95,9 @@ class JobCounts(Schema):
 
 
 class JobSummary(Schema):
-    """``state`` is waiting, running, paused or ended; ``failed`` counts lost runs too."""
+    """``state`` is waiting, running, paused, held (a race that waits for a person) or ended;
+    ``failed`` counts lost runs too.
+    """
 
     id: int
     study: str
@@ -185,6 +188,7 @@ class JobOut(JobSummary):
 
     time_limit_s: int | None
     run_again: int
+    probe_s: int
     refusals: list[str]
     share_ended: float
     remaining_s: float | None

@@ -24,12 +24,13 @@ from fsbench_web.api.runs.schemas import (
     ScoreOut,
     Submitted,
 )
+from fsbench_web.catalog.configurations.stacks import members_in
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.lookup import existing_study, lun_named
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run, RunState, Score
+from fsbench_web.studies.models import Run, RunState, Score, Series, StackLun
 from fsbench_web.studies.runs import authority, control, logs
 from fsbench_web.studies.runs.control import ControlRefused
 
@@ -64,6 +65,7 @@ def list_runs(
             runs = runs.filter(**{lookup: value})
     if filters.lun:
         of_lun = Q(series__lun__name=filters.lun) | Q(series__journal_lun__name=filters.lun)
+        of_lun |= Q(series__in=StackLun.objects.filter(lun__name=filters.lun).values("series"))
         runs = runs.filter(of_lun)
     rows, about = page(request, response, runs.order_by("-id"), filters)
     return {**about, "runs": [run_summary(run) for run in rows]}
@@ -215,6 +217,11 @@ def run_or_404(run_id: int) -> Run:
     return run
 
 
+def stack_of(series: Series) -> list[dict[str, str]]:
+    """The other LUNs of a series' stack with their roles."""
+    return [{"role": role, "lun": name} for role, name in members_in(series.stack_luns)]
+
+
 def run_summary(run: Run) -> dict[str, Any]:
     """A run of ``listed_runs`` as ``RunSummary`` says it."""
     series = run.series
@@ -229,10 +236,12 @@ def run_summary(run: Run) -> dict[str, Any]:
             "options": configuration.options,
             "scheduler": configuration.scheduler,
             "external_journal": configuration.external_journal,
+            "stack": configuration.stack,
         },
         "workload": series.workload.slug if series.workload else None,
         "lun": lun.name if lun else None,
         "journal": series.journal_lun.name if series.journal_lun else None,
+        "stack": stack_of(series),
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
         "block": run.block,

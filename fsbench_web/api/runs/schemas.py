@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
+from fsbench_web.api.results.deltas import ShareOut
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
 from fsbench_web.studies.models import RunState
@@ -40,8 +41,8 @@ class JobIn(Strict, JobOptions):
     )
     confirm: str = Field(
         "",
-        description="the LUN's name once more, and behind it those of all journals, with a space "
-        "between them: all data on them will be lost",
+        description="the LUN's name once more, and behind it those of all journals and of all "
+        "other LUNs of its stacks, with a space between them: all data on them will be lost",
     )
 
 
@@ -51,6 +52,14 @@ class RunConfiguration(Schema):
     options: dict[str, str]
     scheduler: str
     external_journal: bool
+    stack: dict[str, int]
+
+
+class StackLunOut(Schema):
+    """``role`` is data, log, cache or special."""
+
+    role: str
+    lun: str
 
 
 class RunSummary(Schema):
@@ -70,6 +79,7 @@ class RunSummary(Schema):
     workload: str | None
     lun: str | None
     journal: str | None
+    stack: list[StackLunOut]
     worker: str | None
     repeat: int
     block: str
@@ -123,6 +133,7 @@ class ScoreOut(Schema):
     cells: int | None
     cells_expected: int | None
     flags: list[str]
+    share: ShareOut | None
 
 
 class StateChangeOut(Schema):
@@ -201,7 +212,7 @@ class RunFilters(Page):
     filesystem: str = Field("", description="ext4, xfs, ...")
     workload: str = Field("", description="slug of a workload")
     worker: str = Field("", description="name of a worker")
-    lun: str = Field("", description="name of a data or journal LUN")
+    lun: str = Field("", description="name of a LUN, whatever its role is")
     job: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of a job")
     sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="the same as `job`")
     series: int | None = Field(None, ge=1, le=LARGEST_ID)

@@ -11,7 +11,8 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.api.results.studies import study_or_404
-from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut
+from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut
+from fsbench_web.catalog.configurations.stacks import members_in
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import RunState, Score, Series
 
@@ -33,6 +34,7 @@ class SeriesOut(Schema):
     hardware: str | None
     lun: str | None
     journal: str | None
+    stack: list[StackLunOut]
     worker: str | None
     kernel: str
     distribution: str
@@ -131,6 +133,7 @@ def _series(row: Any) -> dict[str, Any]:
         "hardware": row.hardware.slug if row.hardware else None,
         "lun": row.lun.name if row.lun else None,
         "journal": row.journal_lun.name if row.journal_lun else None,
+        "stack": [{"role": role, "lun": name} for role, name in members_in(row.stack_luns)],
         "worker": row.lun.worker.name if row.lun else None,
         "kernel": row.kernel,
         "distribution": row.distribution,

@@ -4,7 +4,7 @@ Every part comes from the closed lists of ``catalog.configurations.filesystems``
 ``workloads``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.filesystems import (
@@ -12,6 +12,9 @@ from fsbench_web.catalog.configurations.filesystems import (
     journal_command,
     mkfs_command,
     mount_command,
+)
+from fsbench_web.catalog.configurations.filesystems import (
+    filesystem as find_filesystem,
 )
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import (
@@ -22,22 +25,32 @@ from fsbench_web.catalog.configurations.preparation import (
     Preparation,
     PreparationError,
 )
+from fsbench_web.catalog.configurations.stacks import DATA, Member, data_devices
 from fsbench_web.core.workloads import Place, Workload
 
 # The folder of the files that fill the file system, and the program that writes them: the agent
 # itself (runner/agent/agent.py --fill), because how much fits is known only there.
 FILL_FOLDER = "fsbench.fill"
 AGENT_PROGRAM = "fsbench-agent"
+# What measures the LUN itself (runner/agent/probe.py), and the raw output that is kept of it.
+PROBE_PROGRAM = "fsbench-probe"
+PROBE_OUTPUT = "probe.json"
+# How files and free space lie on the device, where the file system was aged (agent/layout.py).
+LAYOUT_PROGRAM = "fsbench-layout"
+LAYOUT_OUTPUTS = ("layout-before.txt", "layout-after.txt")
+LAYOUT_S = 1800.0
+AGING_SEED = 1
 
 
 @dataclass(frozen=True)
 class PlannedCommand:
     """One command as an argument list.
 
-    ``phase``: discard, precondition, journal, mkfs, mount, fill, benchmark or unmount. A benchmark
-    may be several commands, and have the file system mounted anew between them. ``stdin`` is what
-    the command reads, ``output`` the name of the raw output that is kept of it, ``timeout_s`` its
-    own limit where it has one.
+    ``phase``: discard, precondition, probe, journal, mkfs, mount, fill, layout, benchmark or
+    unmount. A
+    benchmark may be several commands, and have the file system mounted anew between them. ``stdin``
+    is what the command reads, ``output`` the name of the raw output that is kept of it,
+    ``timeout_s`` its own limit where it has one. Without what ``may_fail`` the run goes on.
     """
 
     phase: str
@@ -45,6 +58,7 @@ class PlannedCommand:
     stdin: str = ""
     output: str = ""
     timeout_s: float | None = None
+    may_fail: bool = False
 
 
 def run_commands(
@@ -58,38 +72,59 @@ def run_commands(
     preparation: Preparation = PLAIN,
     size_bytes: int | None = None,
     journal: JournalLun | None = None,
+    members: Sequence[Member] = (),
+    probe_s: int = 0,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
-    A ``journal`` is erased with it.
+    A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack.
 
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
     ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
-    size, which preconditioning needs. Raises OptionError (catalog.configurations.filesystems) for a
-    file system or option that is not allowed, and PreparationError for a preparation that cannot be
-    made there.
+    size, which preconditioning needs. ``probe_s`` are the seconds in which the device itself is
+    measured before it has a file system; 0: it is not. Raises OptionError
+    (catalog.configurations.filesystems) for a file system or option that is not allowed, and
+    PreparationError for a preparation that cannot be made there.
     """
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
-        if journal is not None:
+        if journal is not None or members:
             raise OptionError(
-                "A directory LUN has the file system it has: its journal stays where it is."
+                "A directory LUN has the file system it has: its journal stays where it is, and "
+                "no other LUN is added to it."
             )
         return _benchmark_commands(workload, mount_point, [])
     # mkfs would discard what preconditioning has just written.
-    mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
+    _, *further = data_devices(device, members)
+    mkfs = mkfs_command(
+        *(filesystem, options, device, journal),
+        keeps_blocks=preparation.precondition,
+        further=further,
+    )
     mount = PlannedCommand(
-        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal))
+        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal, further))
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     return [
         *_device_commands(preparation, device, size_bytes),
+        *(
+            command
+            for one in members
+            if one.role == DATA
+            for command in _device_commands(preparation, one.device, one.size_bytes)
+        ),
+        # What one LUN can do is no bound for several.
+        *_probe_commands(preparation, device, 0 if members else probe_s),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,
         *_fill_commands(preparation, mount_point),
+        *_layout_commands(preparation, filesystem, device, mount_point, LAYOUT_OUTPUTS[0]),
+        # Neither ageing nor looking leaves anything in the caches.
+        *([unmount, mount] if preparation.age_rounds else []),
         *_benchmark_commands(workload, mount_point, [unmount, mount]),
+        *_layout_commands(preparation, filesystem, device, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
     ]
 
@@ -148,10 +183,46 @@ def _device_commands(
     return found
 
 
+def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[PlannedCommand]:
+    """As it was prepared, and before anything else is on it. A LUN that could not be measured is
+    benchmarked all the same.
+    """
+    if not probe_s:
+        return []
+    whole = ("--whole",) if preparation.precondition else ()
+    argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *whole, device)
+    return [
+        PlannedCommand(
+            "probe", argv, output=PROBE_OUTPUT, timeout_s=2.0 * probe_s + 120, may_fail=True
+        )
+    ]
+
+
 def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCommand]:
     if not preparation.fill_percent:
         return []
     folder = f"{mount_point.rstrip('/')}/{FILL_FOLDER}"
+    if not preparation.age_rounds:
+        return [
+            PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
+        ]
+    extents = (f"--extents={preparation.age_extents}",) if preparation.age_extents else ()
     return [
-        PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
+        PlannedCommand(
+            "fill",
+            (
+                *("fsbench-aging", folder, f"--percent={preparation.fill_percent}"),
+                *(f"--rounds={preparation.age_rounds}", *extents, f"--seed={AGING_SEED}"),
+            ),
+        )
     ]
+
+
+def _layout_commands(
+    preparation: Preparation, filesystem: str, device: str, mount_point: str, output: str
+) -> list[PlannedCommand]:
+    """Where the file system was aged; what cannot be told ends no run."""
+    if not preparation.age_rounds:
+        return []
+    argv = (LAYOUT_PROGRAM, mount_point, device, find_filesystem(filesystem).kernel_name)
+    return [PlannedCommand("layout", argv, output=output, timeout_s=LAYOUT_S, may_fail=True)]

@@ -6,7 +6,7 @@ mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f
 mkfs.nilfs2(8), mount(8).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.journals import (
@@ -25,6 +25,8 @@ from fsbench_web.catalog.configurations.options import (
     BARRIER,
     BTRFS_COMPRESSION,
     BTRFS_COPY_ON_WRITE,
+    BTRFS_DATA_PROFILE,
+    BTRFS_METADATA_PROFILE,
     BTRFS_NODE_SIZE,
     DIR_INDEX,
     EXT_BLOCK_SIZE,
@@ -47,7 +49,7 @@ class Filesystem:
     ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.core.needs``.
     ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
     cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
-    which most do where they can.
+    which most do where they can. ``takes_several``: it is made over several devices by itself.
     """
 
     slug: str
@@ -58,6 +60,7 @@ class Filesystem:
     notes: str = ""
     journal: ExternalJournal | None = None
     without_discard: tuple[str, ...] = ()
+    takes_several: bool = False
 
     @property
     def kernel_name(self) -> str:
@@ -131,8 +134,12 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "Btrfs",
             ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL),
             128 * MIB,
-            (BTRFS_NODE_SIZE, BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
+            (
+                *(BTRFS_DATA_PROFILE, BTRFS_METADATA_PROFILE, BTRFS_NODE_SIZE),
+                *(BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
+            ),
             without_discard=("-K",),
+            takes_several=True,
         ),
         Filesystem(
             "jfs",
@@ -239,12 +246,15 @@ def mkfs_command(
     device: str,
     journal: JournalLun | None = None,
     keeps_blocks: bool = False,
+    further: Sequence[str] = (),
 ) -> list[str]:
     """The arguments that make the file system on ``device`` and erase what was there.
 
     With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
+    ``further`` are the other devices that it is made over, which are erased too.
     """
     spec = filesystem(slug)
+    devices = _all_devices(spec, device, further)
     arguments = [
         argument
         for option in spec.options
@@ -254,8 +264,14 @@ def mkfs_command(
     if journal is not None:
         arguments += external_journal(slug).mkfs_arguments(journal, options)
     if keeps_blocks:
-        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), device]
-    return [*spec.mkfs, *arguments, device]
+        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), *devices]
+    return [*spec.mkfs, *arguments, *devices]
+
+
+def _all_devices(spec: Filesystem, device: str, further: Sequence[str]) -> list[str]:
+    if further and not spec.takes_several:
+        raise OptionError(f"{spec.name} is made on one device: put a layer over several LUNs.")
+    return [device, *further]
 
 
 def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
@@ -272,8 +288,9 @@ def mount_command(
     device: str,
     mount_point: str,
     journal: JournalLun | None = None,
+    further: Sequence[str] = (),
 ) -> list[str]:
-    """The arguments that mount ``device``."""
+    """The arguments that mount ``device``, and with it ``further`` (see ``mkfs_command``)."""
     spec = filesystem(slug)
     words = [
         argument
@@ -283,5 +300,8 @@ def mount_command(
     ]
     if journal is not None:
         words += external_journal(slug).mount_words(journal)
+    if further:
+        # Named one by one (btrfs(5), device=): a scan would look at every disk of the host.
+        words += [f"device={one}" for one in _all_devices(spec, device, further)]
     flags = ["-o", ",".join(words)] if words else []
     return ["mount", "-t", spec.kernel_name, *flags, device, mount_point]

@@ -2,8 +2,9 @@
 
 Schedulers have today's names, as in ``ext4_wb_none``; what was printed or imported as ``noop`` or
 ``dl`` keeps its word, and such a label is still understood wherever one is given. The order is the
-paper's: file system, journal mode, access times, scheduler, external journal;
-what the paper does not have (allocation groups, block size) stands before the scheduler.
+paper's: file system, journal mode, access times, scheduler, external journal; what the paper does
+not have (allocation groups, block size, several LUNs) stands before the scheduler:
+btrfs_data-raid1_2luns_none.
 """
 
 import re
@@ -16,6 +17,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     Option,
     OptionError,
 )
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape, with_word
 
 _FIRST = ("journal_mode", "atime")
 EXTERNAL_JOURNAL_LABEL = "xj"
@@ -44,6 +46,7 @@ def todays_label(label: str) -> str:
         parts.options,
         canonical_scheduler(parts.scheduler),
         parts.external_journal,
+        parts.shape,
     )
 
 
@@ -52,6 +55,7 @@ def configuration_label(
     options: Mapping[str, str],
     scheduler: str = "",
     external_journal: bool = False,
+    shape: Shape = PLAIN_SHAPE,
 ) -> str:
     """The label of a configuration whose options have passed ``validated_options``."""
     spec = FILESYSTEMS[filesystem]
@@ -60,6 +64,7 @@ def configuration_label(
         option.key for option in spec.options if option.key in options and option.key not in _FIRST
     ]
     parts = [filesystem, *(spec.option(key).choice(options[key]).label for key in keys)]
+    parts += shape.label_words
     ends = [SCHEDULER_LABELS.get(scheduler, scheduler)] if scheduler else []
     if external_journal:
         place = 0 if filesystem in _JOURNAL_BEFORE_SCHEDULER else len(ends)
@@ -75,6 +80,7 @@ class LabelParts:
     options: dict[str, str] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
+    shape: Shape = PLAIN_SHAPE
 
 
 def parse_label(label: str) -> LabelParts | None:
@@ -98,6 +104,8 @@ def parse_label(label: str) -> LabelParts | None:
             if parts.scheduler:
                 return None
             parts.scheduler = _scheduler_of(word)
+        elif (shape := with_word(parts.shape, word)) is not None:
+            parts.shape = shape
         else:
             for option in spec.options:
                 value = _value_of(option, word)

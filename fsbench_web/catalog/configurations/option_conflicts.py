@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.numbers import size
 
@@ -11,7 +13,11 @@ XFS_SMALLEST_GROUP_BYTES = 16 * 1024 * 1024
 
 
 def option_conflicts(
-    slug: str, options: Mapping[str, str], lun: Lun | None, journal: Lun | None = None
+    slug: str,
+    options: Mapping[str, str],
+    lun: Lun | None,
+    journal: Lun | None = None,
+    shape: Shape = PLAIN_SHAPE,
 ) -> Iterator[str]:
     """Options that are allowed one by one, and that mkfs or mount would refuse or ignore.
 
@@ -23,6 +29,7 @@ def option_conflicts(
             "set. Leave all options at their defaults."
         )
         return
+    yield from _stack_conflicts(slug, options, shape)
     if "compression" in options and options.get("copy_on_write") == "off":
         # btrfs(5): nodatacow implies nodatasum, and disables compression.
         yield "Btrfs does not compress without copy on write: set only one of the two."
@@ -49,4 +56,22 @@ def option_conflicts(
             yield (
                 f"A journal of {megabytes} MiB is more than half of {lun.name} ({lun_size}): "
                 f"choose a smaller one for {FILESYSTEMS[slug].name}."
+            )
+
+
+def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Iterator[str]:
+    """Why this file system cannot stand on so many LUNs, or needs more."""
+    name = FILESYSTEMS[slug].name
+    if shape.data > 1 and not FILESYSTEMS[slug].takes_several:
+        several = ", ".join(one.name for one in FILESYSTEMS.values() if one.takes_several)
+        yield f"{name} is made on one device, not over {shape.data} LUNs; {several} is."
+    for role in ("log", "cache", "special"):
+        if getattr(shape, role):
+            yield f"Nothing in this stack of {name} uses a LUN for the {role}: leave it out."
+    for key in ("data_profile", "metadata_profile"):
+        least = PROFILE_LEAST_LUNS.get(options.get(key, ""), 1)
+        if shape.data < least:
+            yield (
+                f"{name} with {key} {options[key]} stands on {least} LUNs or more, and "
+                f"{shape.words} is asked for: name further LUNs in its stack."
             )

@@ -158,6 +158,43 @@ BTRFS_NODE_SIZE = Option(
     "Node size (bytes)",
     tuple(Choice(size, ("-n", size), f"n{size}") for size in ("4096", "16384", "65536")),
 )
+# mkfs.btrfs(8), PROFILES. Fewer LUNs than here would be another profile under this name.
+PROFILE_LEAST_LUNS = {
+    "single": 1,
+    "dup": 1,
+    "raid0": 2,
+    "raid1": 2,
+    "raid1c3": 3,
+    "raid1c4": 4,
+    "raid10": 4,
+    "raid5": 3,
+    "raid6": 4,
+}
+_PROFILES = (
+    ("single", "one copy"),
+    ("dup", "two copies on one LUN"),
+    ("raid0", "striped over all LUNs"),
+    ("raid1", "two copies, each on a LUN of its own"),
+    ("raid1c3", "three copies on three LUNs"),
+    ("raid1c4", "four copies on four LUNs"),
+    ("raid10", "two copies, striped"),
+    ("raid5", "one parity; not for production, says btrfs(5)"),
+    ("raid6", "two parities; not for production, says btrfs(5)"),
+)
+BTRFS_DATA_PROFILE = Option(
+    "data_profile",
+    "mkfs",
+    "Profile of data",
+    tuple(Choice(name, ("-d", name), f"data-{name}", help) for name, help in _PROFILES),
+    help="Default: single, on several LUNs too",
+)
+BTRFS_METADATA_PROFILE = Option(
+    "metadata_profile",
+    "mkfs",
+    "Profile of metadata",
+    tuple(Choice(name, ("-m", name), f"meta-{name}", help) for name, help in _PROFILES),
+    help="Default: dup on one LUN, raid1 on several",
+)
 BTRFS_COMPRESSION = Option(
     "compression",
     "mount",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsbench_web.catalog.configurations import filesystems, labels
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
 from fsbench_web.catalog.models import FilesystemConfiguration
 
 
@@ -14,15 +15,16 @@ def configuration_for(
     options: Mapping[str, object],
     scheduler: str = "",
     external_journal: bool = False,
+    shape: Shape = PLAIN_SHAPE,
     keeps_word: bool = False,
 ) -> FilesystemConfiguration:
     """Get or create the configuration with these options.
 
     ``options`` are keys and values of ``catalog.configurations.filesystems``; empty values mean the
     tool's default. ``scheduler`` is a name that sysfs knows or knew (``deadline`` is
-    ``mq-deadline`` today, and one configuration with it); empty means the host's default;
-    ``keeps_word`` has its label written with the name that is given. Raises OptionError for
-    what is not on the allow-list.
+    ``mq-deadline`` today, and one configuration with it); empty means the host's default. ``shape``
+    is how many LUNs it stands on; ``keeps_word`` has its label written with the scheduler's name
+    that is given. Raises OptionError for what is not on the allow-list.
     """
     validated = filesystems.validated_options(filesystem, options)
     if scheduler and scheduler not in filesystems.SCHEDULER_LABELS:
@@ -32,16 +34,19 @@ def configuration_for(
         )
     if external_journal:
         filesystems.external_journal(filesystem)
-    printed = labels.configuration_label(filesystem, validated, scheduler, external_journal)
+    printed = labels.configuration_label(filesystem, validated, scheduler, external_journal, shape)
     scheduler = labels.canonical_scheduler(scheduler)
-    label = labels.configuration_label(filesystem, validated, scheduler, external_journal)
-    identity = {
+    identity: dict[str, Any] = {
         "filesystem": filesystem,
         "options": validated,
         "scheduler": scheduler,
         "external_journal": external_journal,
         "is_known": True,
     }
+    if shape != PLAIN_SHAPE:
+        # Nothing of the LUN alone: configurations keep the digests that they had before.
+        identity["stack"] = shape.stored()
+    label = labels.configuration_label(filesystem, validated, scheduler, external_journal, shape)
     if keeps_word and printed != label:
         return _get_or_create({**identity, "label": printed}, printed)
     return _get_or_create(identity, label)
@@ -67,10 +72,8 @@ def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
     if parts is not None and filesystem in ("", parts.filesystem):
         try:
             return configuration_for(
-                parts.filesystem,
-                parts.options,
-                parts.scheduler,
-                parts.external_journal,
+                *(parts.filesystem, parts.options, parts.scheduler, parts.external_journal),
+                parts.shape,
                 keeps_word=True,
             )
         except filesystems.OptionError:

@@ -17,6 +17,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     external_journal,
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
+from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
@@ -123,6 +124,36 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
         yield (
             f"A journal of {FILESYSTEMS[slug].name} needs {size(external.minimum_bytes)} or more, "
             f"and {journal.name} has {size(journal.size_bytes)}: choose a larger LUN for it."
+        )
+
+
+def member_luns(lun: Lun) -> list[Lun]:
+    """The LUNs of this LUN's worker that a stack on it may have besides, by name."""
+    if lun.kind == Lun.Kind.DIRECTORY:
+        return []
+    others = lun.worker.luns.filter(is_listed=True).exclude(kind=Lun.Kind.DIRECTORY)
+    return [one for one in others.order_by("name") if one.pk != lun.pk]
+
+
+def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
+    """Why ``member`` cannot have this role in a stack on ``lun``."""
+    if member.pk == lun.pk:
+        yield f"{lun.name} is measured itself: name other LUNs in its stack."
+        return
+    if Lun.Kind.DIRECTORY in (lun.kind, member.kind):
+        yield (
+            "A stack is made of disks, and one of its LUNs is a directory: choose LUNs that are "
+            "devices or sparse files."
+        )
+        return
+    yield from _listing_problems(member)
+    is_set_aside = member.role == Lun.Role.JOURNAL
+    if is_set_aside == (role == DATA):
+        wanted = "data" if role == DATA else "journal"
+        yield (
+            f"{member.name} is listed with the role {member.role}, and a LUN for the {role} of a "
+            f'stack must have role = "{wanted}" in the LUN file of the worker {lun.worker.name} '
+            f"({_LISTING})."
         )
 
 

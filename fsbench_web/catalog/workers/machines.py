@@ -22,6 +22,8 @@ EXECUTORS = {
 KVM, EMULATED = "kvm", "emulated"
 # As the plan of a guest run names its LUNs: the first and the second virtio disk.
 GUEST_DEVICE, GUEST_JOURNAL_DEVICE = "/dev/vda", "/dev/vdb"
+# The letters of the disks in a guest: those of a stack come behind the LUN and its journal.
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Artefacts of a guest run: all that its kernel printed, and the lines of a crash alone.
 CONSOLE, OOPS = "console.log", "oops.txt"
 MIB = 1024**2
@@ -36,6 +38,17 @@ _TOO_OLD = (
 )
 USUAL_BOOT_S = {KVM: 5, EMULATED: 15}
 """What a boot takes where the worker has not measured its own yet, in seconds."""
+
+
+def guest_device(place: int) -> str:
+    """What the LUN in this place is called in a guest, of all that its run uses, from 0."""
+    return f"/dev/vd{_LETTERS[place]}"
+
+
+def guest_devices(count: int, has_journal: bool) -> list[str]:
+    """What the other LUNs of a stack are called in a guest, in their order."""
+    first = 2 if has_journal else 1
+    return [guest_device(first + place) for place in range(count)]
 
 
 @dataclass(frozen=True)

@@ -141,15 +141,17 @@ def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]
 def luns_with_use() -> QuerySet[Lun]:
     """All LUNs, also those no longer listed, with ``waiting`` (queued runs) and ``has_runs``.
 
-    Runs that keep their journal on a LUN are runs of it too.
+    Runs that keep their journal on a LUN, or have it in their stack, are runs of it too.
     """
+    ways = ("series", "journal_series", "stacks__series")
     used = Q(series__runs__isnull=False) | Q(journal_series__runs__isnull=False)
+    used |= Q(stacks__series__runs__isnull=False)
     queued = {
         name: Count(f"{name}__runs", filter=Q(**{f"{name}__runs__state": "queued"}), distinct=True)
-        for name in ("series", "journal_series")
+        for name in ways
     }
     return Lun.objects.annotate(
-        waiting=queued["series"] + queued["journal_series"],
+        waiting=queued["series"] + queued["journal_series"] + queued["stacks__series"],
         has_runs=Exists(Lun.objects.filter(used, pk=OuterRef("pk"))),
     )
 

@@ -1,5 +1,7 @@
 """The bar chart of a delta table as a drawing: for pages, paper and pictures without scripts."""
 
+from collections.abc import Iterable
+
 from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -28,12 +30,22 @@ def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
     return f"{unit}, {direction}"
 
 
-def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int = 24) -> Drawing:
-    """The rows of a table as bars, best first, with the intervals that are known."""
+def chart(
+    table: DeltaTable,
+    *,
+    title: str = "",
+    width: float = WIDTH,
+    most: int = 24,
+    among: Iterable[str] = (),
+) -> Drawing:
+    """The rows of a table as bars, best first, with the intervals that are known.
+
+    ``among`` are all contenders that are drawn beside it: each keeps its colour.
+    """
     rows = [table.rows[place] for place in nearest_first(table)]
     values = [table.bar_of(row) for row in rows]
     least = numbers.least_decimals(values)
-    series = palette.series_of([row.filesystem for row in rows])
+    series = [style.series for style in palette.styles([row.contender for row in rows], among)]
     return bars(
         [
             Bar(

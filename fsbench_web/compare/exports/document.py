@@ -118,6 +118,23 @@ def columns(table: DeltaTable) -> list[Column]:
                 ),
             ),
         ]
+    if table.has_shares:
+        found += [
+            Column(
+                "The LUN itself",
+                "number",
+                lambda row: row.share.ceiling if row.share else None,
+                lambda row, least: numbers.amount(
+                    row.share.ceiling if row.share else None, unit, least
+                ),
+            ),
+            Column(
+                "Of the LUN, %",
+                "number",
+                lambda row: row.share.percent if row.share else None,
+                lambda row, _: row.share.percent_words[:-1] if row.share else numbers.MISSING,
+            ),
+        ]
     found.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
     if table.has_published_values:
         found.append(
@@ -148,6 +165,12 @@ def remarks(table: DeltaTable) -> list[str]:
         said.append("Whether any difference is more than chance is not known.")
     if any(row.interval is not None for row in table.rows):
         said.append("± 95% is the half-width of the Student-t interval around the mean.")
+    kinds = dict.fromkeys(row.share.of for row in table.rows if row.share)
+    if kinds:
+        said.append(
+            f"The LUN itself: what it did without a file system, in the same blocks: "
+            f"{'; '.join(kinds)}. Of the LUN is the score in percent of that, of speed."
+        )
     return said
 
 

@@ -9,7 +9,7 @@ A line is of a team, or of a study that has none: what a label says anybody may 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -17,6 +17,7 @@ from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.db.models.functions import Coalesce, TruncDate
 from django.http import Http404
 
+from fsbench_web.compare.history.own import OwnLine, own_line
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
 from fsbench_web.core import numbers
@@ -33,11 +34,15 @@ from fsbench_web.studies.scores import measurements
 
 MOST_LINES = 100
 """Offered of one study."""
+OWN = "The LUN itself"
+MINUS = "\u2212"
 DEFAULT_CATEGORY = "total_average"
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
-LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "preparation")
+LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "stack_luns", "preparation")
+LINE_VALUES = ("stack_luns", "preparation")
+"""Those of ``LINE`` that are no rows."""
 """The columns that series of one line share; a watch has them too."""
 MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory_bytes", "cpus"))
 """What they share of the machine: of guests all but the kernel, which lines go along."""
@@ -59,11 +64,12 @@ class Point:
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change of level in words; ``is_slower`` says which way."""
+    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk."""
 
     change: Change
     sentence: str
     is_slower: bool
+    disk: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class History:
     ``left_out`` is how many older runs there are beyond MOST_RUNS; ``undated`` are those whose
     file does not say when they were measured: they have the date of their import. ``problem`` says
     in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
-    they were converted to ``unit``.
+    they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -84,6 +90,25 @@ class History:
     undated: frozenset[int] = frozenset()
     problem: str = ""
     printed_units: tuple[str, ...] = ()
+    own: OwnLine = field(default_factory=OwnLine)
+    margin_percent: float = 0.0
+
+    @property
+    def own_changes(self) -> list[str]:
+        """Where the LUN itself changed, in sentences."""
+        return [
+            f"From {self.points[place - 1].name} to {self.points[place].name}: "
+            f"{f'{percent:+.1f}%'.replace('-', MINUS)}"
+            for place, percent in self.own.changes(self.margin_percent)
+        ]
+
+    @property
+    def rows(self) -> list[tuple[Point, float | None, float | None]]:
+        """Each point with what the LUN itself did, and the score in percent of that."""
+        return [
+            (point, self.own.mean_at(place), self.own.share_at(place))
+            for place, point in enumerate(self.points)
+        ]
 
     @property
     def has_repeats(self) -> bool:
@@ -108,7 +133,7 @@ def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
     They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
     """
     # By key: a watch is looked at every minute, and its rows need not be fetched for that.
-    values = {name: getattr(line, name if name == "preparation" else f"{name}_id") for name in LINE}
+    values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}
     study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
     if studies and (line.hardware_id or line.lun_id):
         of_owner = Q(study__in=studies)
@@ -186,9 +211,9 @@ def history(
         .order_by("-when", "-pk")
     )
     count = runs.count()
-    columns = ("pk", "kernel", "day", "is_undated", "tool")
+    columns = ("pk", "kernel", "day", "is_undated", "tool", "probe")
     latest = list(runs.values_list(*columns)[:MOST_RUNS])
-    scores, printed = _scores({row[0]: row[-1] for row in latest}, test, category)
+    scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
     shown = shown_units(set(printed.values()), units)
     if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
         names = sorted({unit for unit, _ in shown})
@@ -200,7 +225,7 @@ def history(
             scores[pk] = converted(scores[pk], shown[one].times)
     groups: dict[Any, list[int]] = defaultdict(list)
     undated = set()
-    for pk, kernel, day, is_undated, _ in reversed(latest):
+    for pk, kernel, day, is_undated, *_ in reversed(latest):
         if pk in scores:
             groups[kernel if along == "kernel" else day].append(pk)
             undated |= {pk} if is_undated else set()
@@ -211,9 +236,18 @@ def history(
     unit = overall_unit(unit) if unit and category == "overall" else unit
     lower = _lower(unit)
     steps = changes([point.values for point in points], margin) if points else []
+    probes = {row[0]: row[5] for row in latest if row[0] in scores and row[5] is not None}
+    own = own_line(line, [point.runs for point in points], probes, scores, (test, category, unit))
     return History(
         points=points,
-        changes=[_said(change, points, unit, lower) for change in steps],
+        changes=[
+            replace(
+                _said(change, points, unit, lower), disk=own.said_of_change(change.place, margin)
+            )
+            for change in steps
+        ],
+        own=own,
+        margin_percent=margin,
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
@@ -238,8 +272,14 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
     """The line with its intervals, and a dashed upright where its level changes."""
     if not shown.points:
         return None
+    own = [
+        lines.Point(float(place), value, note="without a file system")
+        for place, (_, value, _) in enumerate(shown.rows)
+        if value is not None
+    ]
     figure = lines.curves(
         [
+            *([lines.Line(OWN, own)] if own else []),
             lines.Line(
                 "Score",
                 [
@@ -252,7 +292,7 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
                     )
                     for place, point in enumerate(shown.points)
                 ],
-            )
+            ),
         ],
         shown.unit,
         title,
@@ -262,8 +302,9 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
     )
     # There is one line, and an interval may be shorter than a marker is high: its ends stand out
     # sideways.
-    figure.update_layout(showlegend=False)
+    figure.update_layout(showlegend=bool(own))
     figure.update_traces(marker_size=6)
+    figure.update_traces(selector={"name": OWN}, line={"dash": "dash", "color": "#8a96a5"})
     if any(point.interval for point in shown.points):
         figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in shown.changes:
@@ -346,7 +387,7 @@ def _said(change: Change, points: Sequence[Point], unit: str, lower: bool) -> Sh
     beside = (points[change.place - 1], points[change.place])
     # Zero is also what vanishes: of very many points that scatter by very little.
     is_still = change.p_value == 0 and all(len(set(point.values)) == 1 for point in beside)
-    size = f"{change.change_percent:+.1f}%".replace("-", "\u2212")
+    size = f"{change.change_percent:+.1f}%".replace("-", MINUS)
     return ShownChange(
         change,
         f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
@@ -20,6 +21,7 @@ from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import environments_of
 
@@ -45,6 +47,11 @@ class Pinned:
     by: str = ""
     sort: str = ""
     differences: Differences | None = None
+
+    @property
+    def work(self) -> list[WorkAnswer]:
+        """What was measured of the work profiles that its tables are ranked by."""
+        return [table.work for table in self.tables if table.work is not None]
 
     @property
     def sorted_run_ids(self) -> list[int]:
@@ -83,7 +90,7 @@ def pin(
 
     Raises SpecError, and NothingToPin when no score matches.
     """
-    limited = answered(spec, limits.PINNED)
+    limited = answered(profiles.decided(spec), limits.PINNED)
     live = comparison(limited.spec)
     # What is shown now of emulated results stays so, whatever is measured later.
     spec = emulation.decided(limited.spec, live.tables, len(live.left_out))

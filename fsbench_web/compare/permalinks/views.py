@@ -22,9 +22,10 @@ from fsbench_web.compare.answers import charts_answer, in_folds, refused
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, picture, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
-from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.renderings import answers
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
@@ -140,13 +141,15 @@ pin.after_sign_in = _comparison  # type: ignore[attr-defined]
 @requires(Action.READ)
 def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The pinned numbers, unchanged, and whether there are newer ones."""
-    pinned = records.read(link)
+    pinned, view = records.read(link), TableView.from_query(request.GET)
+    shown = sections(pinned.tables, view.sort or pinned.sort)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     context = {
         "permalink": link,
         "pinned": pinned,
         "heading": records.title_of(link),
-        **in_folds(sections(pinned.tables, pinned.sort), QueryDict(link.query).getlist("test")),
+        **in_folds(shown, QueryDict(link.query).getlist("test")),
+        "table_view": view,
         "differences": pinned.differences,
         "compared": PROPERTIES.get(pinned.by),
         "tables": len(pinned.tables),
@@ -167,7 +170,8 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
 @requires(Action.READ)
 def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
     """The bar charts of one test, of the pinned numbers."""
-    return charts_answer(request, records.read(link).tables, test)
+    tables = records.read(link).tables
+    return charts_answer(request, tables, test, contenders_of(tables))
 
 
 @require_safe

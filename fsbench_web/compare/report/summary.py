@@ -62,7 +62,8 @@ def summary(
 
 
 def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
-    """Who is best in which test and category, and by how much faster than the next."""
+    """Who is best in which test and category, and by how much faster than the next; no costs."""
+    tables = [table for table in tables if not testnames.is_cost(table.test)]
     for is_mean in (False, True):
         kept = [table for table in tables if (table.category == categories.MEAN) == is_mean]
         slugs = sorted({table.category for table in kept}, key=categories.place)

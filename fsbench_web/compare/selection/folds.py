@@ -1,8 +1,10 @@
 """Which tests of many are shown at once, and which behind a fold. Pure.
 
 fio gives a latency with up to twenty percentiles, each a test with tables of its own. A page shows
-the main ones (``testnames.MAIN_PERCENTILES``); the others follow them behind one fold. Nothing is
-left out by it: a fold is open to search, to links into it and to whoever has no JavaScript.
+the main ones (``testnames.MAIN_PERCENTILES``); the others follow them behind one fold. Costs
+(``core.activity.costs``) are no speed: they come last, behind a fold of their own, unless nothing
+else is shown. Nothing is left out by it: a fold is open to search, to links into it and to whoever
+has no JavaScript.
 """
 
 from collections import defaultdict
@@ -13,6 +15,8 @@ from typing import Generic, TypeVar
 from fsbench_web.core.scoring import testnames
 
 Entry = TypeVar("Entry")
+COSTS = "what the work took of device, processors and memory"
+"""What the fold of costs is of, among the latencies that others are of."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class Fold:
 
     @property
     def title(self) -> str:
+        if self.of == COSTS:
+            return f"Costs ({self.size})"
         return f"More percentiles ({self.size})"
 
 
@@ -37,7 +43,7 @@ class Placed(Generic[Entry]):
 
 
 def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str]:
-    """Those of the tests that are folded, with the latency they are percentiles of.
+    """Those of the tests that are folded, with the latency they are percentiles of, or COSTS.
 
     What somebody chose by name is not folded; nor is a percentile of which no other test of the
     same latency would be left in sight.
@@ -45,11 +51,15 @@ def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str
     known = list(dict.fromkeys(tests))
     stems = {test: testnames.further_percentile_of(test) for test in known}
     in_sight = {testnames.latency_of(test) for test in known if not stems[test] or test in chosen}
-    return {
+    folded = {
         test: stem
         for test, stem in stems.items()
         if stem and stem in in_sight and test not in chosen
     }
+    costs = [test for test in known if testnames.is_cost(test) and test not in chosen]
+    if len(costs) < len(known):
+        folded |= dict.fromkeys(costs, COSTS)
+    return folded
 
 
 def apart(places: Iterable[Placed[Entry]]) -> tuple[list[Entry], list[Entry]]:
@@ -79,20 +89,21 @@ def placed(
         if test in folded:
             behind[folded[test]].append(entry)
         else:
-            last[testnames.latency_of(test)] = place
+            last[testnames.latency_of(test)] = last[COSTS] = place
     found: list[Placed[Entry]] = []
     for place, entry in enumerate(listed):
         test = test_of(entry)
         if test in folded:
             continue
         found.append(Placed(entry))
-        stem = testnames.latency_of(test)
-        if stem and last[stem] == place and stem in behind:
-            few = behind[stem]
-            tests = len({test_of(one) for one in few})
-            fold = Fold(testnames.label_of_latency(stem), tests)
-            found += [
-                Placed(one, fold if number == 0 else None, number == len(few) - 1)
-                for number, one in enumerate(few)
-            ]
+        for stem in (testnames.latency_of(test), COSTS):
+            if stem and last[stem] == place and stem in behind:
+                found += _fold(stem, behind[stem], test_of)
     return found
+
+
+def _fold(stem: str, few: list[Entry], test_of: Callable[[Entry], str]) -> Iterable[Placed[Entry]]:
+    of = COSTS if stem == COSTS else testnames.label_of_latency(stem)
+    fold = Fold(of, len({test_of(one) for one in few}))
+    for number, one in enumerate(few):
+        yield Placed(one, fold if number == 0 else None, number == len(few) - 1)

@@ -6,13 +6,14 @@ chosen like any other.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import todays_label
+from fsbench_web.catalog.configurations.stacks import Shape
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
 from fsbench_web.studies.scores.score_filter import Condition
@@ -71,6 +72,17 @@ def scheduler(name: str, is_known: bool) -> Value:
     if name:
         return named(name)
     return Value("default", "the host's own") if is_known else UNKNOWN
+
+
+def other_luns(names: str, lun: str | None) -> Value:
+    """Of a stack, beside the LUN itself; where that is not known, nothing is."""
+    return named(names) if names or lun is None else Value("none", "none")
+
+
+def stack(stored: Mapping[str, Any], is_known: bool) -> Value:
+    """On how many LUNs a configuration stands, and through what."""
+    shape = Shape.of(stored)
+    return Value(shape.slug, shape.words) if stored or is_known else UNKNOWN
 
 
 def journal(is_external: bool, is_known: bool) -> Value:
@@ -149,6 +161,18 @@ PROPERTIES: dict[str, Property] = {
         Property("lun", "LUN", "LUNs", lambda row: named(row.lun or "")),
         Property(
             "journal_lun", "journal LUN", "journal LUNs", lambda row: named(row.journal_lun or "")
+        ),
+        Property(
+            "stack_luns",
+            "other LUNs of the stack",
+            "other LUNs of the stack",
+            lambda row: other_luns(row.stack_luns, row.lun),
+        ),
+        _of_configuration(
+            "stack",
+            "stack",
+            "stacks",
+            lambda row: stack(row.stack, row.configuration_is_known),
         ),
         _of_configuration(
             "scheduler",

@@ -1,6 +1,7 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,7 +12,9 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection.ranges import canonical
 from fsbench_web.compare.selection.settings import (
+    ANSWERS,
     CELLS,
     CONTENDERS,
     EMULATED,
@@ -70,6 +73,10 @@ class ComparisonSpec:
     ``from_test`` and ``from_row`` say where a part begins that is too long to be named: at which
     of the tests in their order, and, of a single table, at which of its scores, best first; they
     count from 1, and 0 is no part. ``compare.tables.bounds`` makes tests of the former.
+
+    ``profile`` ranks by a work profile (``oltp``, or one version of it, ``oltp@1``) instead of by
+    tests and categories. So do ``operations``, ``block``, ``file``, ``cached`` and ``flushed``: a
+    range of sizes, which is a profile without a name (``compare.selection.profiles``).
     """
 
     studies: tuple[str, ...] = ()
@@ -103,6 +110,12 @@ class ComparisonSpec:
     part_categories: tuple[str, ...] = ()
     from_test: int = 0
     from_row: int = 0
+    profile: str = ""
+    operations: tuple[str, ...] = ()
+    block: str = ""
+    file: str = ""
+    cached: str = ""
+    flushed: str = ""
 
     def __post_init__(self) -> None:
         # Of before there was another rule: who says a margin asks for the rule that has one.
@@ -121,7 +134,7 @@ class ComparisonSpec:
         ``unknown_values``, because only the database knows.
         """
         given = QueryDict(query) if isinstance(query, str) else query
-        parameters = [*FILTERS, *_SINGLE, *PARTS]
+        parameters = [*FILTERS, *_SINGLE, *PARTS, *RANGES]
         others = [name for name in given if name not in parameters]
         problems = (
             [f"A comparison has no {_quoted(others)}; it has {', '.join(parameters)}."]
@@ -136,7 +149,7 @@ class ComparisonSpec:
         single, wrong = _single(given)
         problems += wrong
         values: dict[str, Any] = {}
-        for parameter, name in (FILTERS | PARTS).items():
+        for parameter, name in (FILTERS | PARTS | RANGES).items():
             texts = [text for text in given.getlist(parameter) if text]
             if len(texts) > MOST_VALUES:
                 problems.append(
@@ -149,7 +162,8 @@ class ComparisonSpec:
             else:
                 values[name] = tuple(texts)
         for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
-            problems += unknown(parameter, values.get(name, ()), categories.all_slugs())
+            named = [one for one in values.get(name, ()) if not categories.is_of_work(one)]
+            problems += unknown(parameter, named, categories.all_slugs())
         if problems:
             raise SpecError(problems)
         return cls(**single, **values)
@@ -167,7 +181,9 @@ class ComparisonSpec:
             if getattr(self, name) != getattr(EVERYTHING, name)
         ]
         pairs += [
-            (parameter, value) for parameter, name in PARTS.items() for value in getattr(self, name)
+            (parameter, value)
+            for parameter, name in (PARTS | RANGES).items()
+            for value in getattr(self, name)
         ]
         return urlencode(pairs)
 
@@ -175,6 +191,10 @@ class ComparisonSpec:
         """The same comparison with one filter or setting as it is when nothing is said."""
         nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
+
+    def with_profile(self, name: str) -> "ComparisonSpec":
+        """The same by this profile."""
+        return replace(self, profile=name)
 
     @property
     def for_programs(self) -> "ComparisonSpec":
@@ -195,6 +215,16 @@ class ComparisonSpec:
         if not (self.is_part or self.from_test or self.from_row):
             return self
         return replace(self, part_tests=(), part_categories=(), from_test=0, from_row=0)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether it ranks by a range of sizes."""
+        return bool(self.operations or self.block or self.file or self.cached or self.flushed)
+
+    @property
+    def is_of_work(self) -> bool:
+        """Whether it ranks by a work profile, or by a range, which is one without a name."""
+        return bool(self.profile) or self.has_range
 
     @property
     def score_filter(self) -> ScoreFilter:
@@ -238,7 +268,11 @@ class ComparisonSpec:
         return [
             *unknown("study", self.studies, [slug for slug, _ in choices.studies]),
             *unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
-            *unknown("part_test", self.part_tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *unknown(
+                "part_test",
+                self.part_tests,
+                [*testnames.IOZONE_TESTS, testnames.WORK, *self.operations, *choices.tests],
+            ),
             *unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
             *unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
             *unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
@@ -273,19 +307,25 @@ FILTERS = {
     "machine": "machines",
 }
 PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
+RANGES = {"operation": "operations"}
+WORK_PARAMETERS = ("profile", "operation", "block", "file", "cached", "flushed")
+"""Those that rank by a work profile or by a range of sizes."""
 _SINGLE = (
+    *("profile", "block", "file", "cached", "flushed"),
     *("by", "baseline", "cells", "matched", "emulated", "units", "sort"),
     *("rule", "margin", "equivalence", "min_runs", "from_test", "from_row"),
 )
 _CHOICES = {
     **{"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS},
     **{"sort": SORTS, "rule": RULES},
+    **{"cached": ANSWERS, "flushed": ANSWERS},
 }
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
     "part_tests": testnames.place,
     "part_categories": categories.place,
+    "operations": testnames.place,
 }
 EVERYTHING = ComparisonSpec()
 """The comparison of all there is, of which addresses only say how they differ."""
@@ -324,6 +364,12 @@ def _contender(text: str) -> str:
     return text
 
 
+def _profile(text: str) -> str:
+    if not _PROFILE.fullmatch(text):
+        raise ValueError("the name of a work profile, as oltp, or a version of it, as oltp@1")
+    return text
+
+
 def _yes(text: str) -> bool:
     if text != "1":
         raise ValueError("1, or left out")
@@ -352,7 +398,11 @@ def _place(text: str) -> int:
     return int(text)
 
 
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}(@[1-9][0-9]{0,5})?")
 _READ = {
+    "profile": _profile,
+    "block": canonical,
+    "file": canonical,
     "baseline": _contender,
     "matched": _yes,
     "margin": _percent,

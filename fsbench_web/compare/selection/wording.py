@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection import profiles, properties
+from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.settings import CELLS, CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
 from fsbench_web.core.scoring import categories, quality, testnames
+from fsbench_web.core.scoring.profiles.definition import circumstances
 from fsbench_web.studies.scores.choices import ScoreChoices
 
 FLAGS: dict[str, tuple[str, str]] = {
@@ -128,11 +130,14 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         ("workload", "workloads", spec.workloads, dict(choices.workloads)),
         ("hardware", "hardware", spec.hardware, dict(choices.hardware)),
     )
+    tested = [
+        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
+        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+    ]
     parts = [
         CONTENDERS[spec.by],
         _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
-        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
-        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+        *([_work(spec)] if spec.is_of_work else tested),
         *(
             _chosen(one, many, [names.get(slug, slug) for slug in chosen])
             for one, many, chosen, names in offered
@@ -146,6 +151,21 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         *_settings(spec),
     ]
     return "; ".join(parts) + "."
+
+
+def _work(spec: ComparisonSpec) -> str:
+    """What is ranked by instead of tests and categories."""
+    if spec.profile:
+        return f"the work profile {spec.profile}"
+    said = [
+        _chosen("operation", "operations", [testnames.label(one) for one in spec.operations])
+        if spec.operations
+        else "IOzone's six operations",
+        f"blocks of {sizes_of(spec.block).words}" if spec.block else "",
+        f"files of {sizes_of(spec.file).words}" if spec.file else "",
+        *circumstances(profiles.ANSWER[spec.cached], profiles.ANSWER[spec.flushed]),
+    ]
+    return ", ".join(filter(None, said))
 
 
 def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:

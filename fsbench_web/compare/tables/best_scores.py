@@ -16,6 +16,8 @@ from fsbench_web.compare.tables.contenders import (
 )
 from fsbench_web.compare.tables.field import Field, direction, field_of
 from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
+from fsbench_web.compare.tables.work.ranking import ranked
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import (
     CONFIGURATION,
@@ -27,6 +29,7 @@ from fsbench_web.studies.scores.best_score_query import (
     printed_in,
     rows_of,
 )
+from fsbench_web.studies.scores.kept_best_scores import kept_of
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, scores_for, series_facts
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
@@ -37,7 +40,8 @@ class Chosen:
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
     ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
-    and are not shown, because they were emulated (``compare.tables.emulation``).
+    and are not shown, because they were emulated (``compare.tables.emulation``). ``work`` is what
+    is known of each work profile that was asked for, whether or not it has a table.
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
@@ -45,10 +49,12 @@ class Chosen:
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     run_count: int | None = None
+    work: tuple[WorkAnswer, ...] = ()
 
 
 def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
-    """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything.
+    """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything;
+    two more where best scores are kept.
 
     ``counts_runs`` has the runs behind ``considered`` counted with them, which by configuration
     it does not: ``run_count`` stays None there.
@@ -59,6 +65,8 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     Of a part of a comparison by configuration only that part is read whole: three queries, five
     with printed scores. Of any other part everything is chosen, and the caller leaves the rest out.
     """
+    if spec.is_of_work:
+        return _of_work(spec)
     if spec.by != "configuration":
         return _best(spec, counts_runs)
     if spec.from_row:
@@ -66,6 +74,12 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     if spec.is_part and not spec.matched:
         return _part(spec)
     return _every_configuration(spec)
+
+
+def _of_work(spec: ComparisonSpec) -> Chosen:
+    found = ranked(spec)
+    left_out = emulation.announced(found.left_out, spec)
+    return Chosen(found.groups, {}, found.considered, left_out, work=found.answers)
 
 
 @dataclass(frozen=True)
@@ -164,10 +178,16 @@ def _checked(
     return published_values.check(rows[score_id] for score_id in sorted(rows))
 
 
-def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
-    """The best of each contender, chosen by the database."""
+def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Chosen:
+    """The best of each contender, chosen by the database.
+
+    ``is_again``: of all scores, because some that were chosen were gone before they were read.
+    """
     field = field_of(spec)
-    found, run_count = best_candidates(field.scores, field.names, field.by, counts_runs)
+    kept = kept_of(spec.studies) if field.has_kept_scores and not is_again else None
+    found, run_count = best_candidates(
+        *(field.scores, field.names, field.by, counts_runs and kept is None, kept)
+    )
     is_printed = any(score.is_printed for score in found)
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
@@ -180,7 +200,10 @@ def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
 
     asked = {table(series[one.series_id].study, one) for one in shown if one.is_printed}
     checked = {one.score_id for one in printed if table(one.study, one) in asked}
-    rows = rows_of(series, {score.score_id for score in shown} | checked)
+    wanted = {score.score_id for score in shown} | checked
+    rows = rows_of(series, wanted)
+    if not is_again and len(rows) < len(wanted):
+        return _best(spec, counts_runs, is_again=True)
     counts = _configurations(field, best)
     groups = [
         (

@@ -22,6 +22,8 @@ HEADER = (
 )
 PRINTED = ("printed_score", "printed_unit")
 """Further columns, where any score was converted."""
+SHARES = ("share_percent", "ceiling", "ceiling_of")
+"""Further columns, where any score is set against what its LUN does by itself."""
 MEDIA_TYPE = "text/csv; charset=utf-8"
 
 
@@ -29,17 +31,19 @@ def write(tables: Iterable[DeltaTable]) -> str:
     """The tables as CSV with ``HEADER``; ``best`` is true or false, flags are joined by ";".
 
     What is missing is an empty cell. Printed deltas keep the digits of the paper. What was
-    converted has its score and unit as its tool printed them, in ``PRINTED``.
+    converted has its score and unit as its tool printed them, in ``PRINTED``; ``SHARES`` are what
+    scores are of their LUNs, whose own is in the same unit.
     """
     some = list(tables)
     has_printed = any(table.has_printed_units for table in some)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(HEADER + PRINTED if has_printed else HEADER)
+    has_shares = any(table.has_shares for table in some)
+    writer.writerow(HEADER + PRINTED * has_printed + SHARES * has_shares)
     for table in some:
         for row in table.rows:
             printed = [_number(row.printed_score), as_text(row.printed_unit)]
-            writer.writerow(_cells(table, row) + (printed if has_printed else []))
+            writer.writerow(_cells(table, row) + printed * has_printed + _share(row) * has_shares)
     return out.getvalue()
 
 
@@ -59,6 +63,13 @@ def _cells(table: DeltaTable, row: DeltaRow) -> list[str]:
         _number(printed and printed.delta2_percent),
         as_text(";".join(row.flags)),
     ]
+
+
+def _share(row: DeltaRow) -> list[str]:
+    share = row.share
+    if share is None:
+        return [""] * len(SHARES)
+    return [_number(share.percent), _number(share.ceiling), as_text(share.of)]
 
 
 def as_text(value: str | None) -> str:

@@ -1,7 +1,7 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.db.models import QuerySet
@@ -22,8 +22,9 @@ from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
 from fsbench_web.compare.tables.significance import Rule, judged
-from fsbench_web.core.conversion import ONE, is_open
+from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
@@ -51,7 +52,7 @@ class Comparison:
     ``shown`` holds the contenders of each table, with the scores that they are shown by.
     ``considered`` are all scores that passed the filters, also those that were not the best of
     their contender. ``left_out`` are the series that pass the filters and are not considered,
-    because they were emulated.
+    because they were emulated. ``work`` is what is known of each work profile that was asked for.
     """
 
     spec: ComparisonSpec
@@ -61,6 +62,7 @@ class Comparison:
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     counted: int | None = None
+    work: tuple[WorkAnswer, ...] = ()
 
     @cached_property
     def emulated(self) -> emulation.Notice | None:
@@ -125,19 +127,24 @@ def comparison(spec: ComparisonSpec, counts_runs: bool = False) -> Comparison:
     chosen = choose(spec, counts_runs)
     tables, shown = _tables(spec, chosen)
     return Comparison(
-        *(spec, tables, choices, shown, chosen.considered, chosen.left_out, chosen.run_count)
+        *(spec, tables, choices, shown, chosen.considered, chosen.left_out, chosen.run_count),
+        work=chosen.work,
     )
 
 
 def _tables(
     spec: ComparisonSpec, chosen: Chosen
 ) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
-    groups = _matched(chosen.groups) if spec.matched else chosen.groups
+    # A work profile is of the same cells for all as it is.
+    is_matched = spec.matched and not spec.is_of_work
+    groups = _matched(chosen.groups) if is_matched else chosen.groups
     runs = runs_of_old((each.row for _, group in groups for each in group), spec.studies)
     tables = judged(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
         Rule(spec.rule, spec.margin, spec.equivalence),
     )
+    answers = {(one.test, one.category): one for one in chosen.work}
+    tables = [replace(one, work=answers.get((one.test, one.category))) for one in tables]
     kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
     return [tables[place] for place in kept], [groups[place][1] for place in kept]
 
@@ -244,6 +251,7 @@ def _table(
         unit=key.unit,
         summed_unit=key.summed,
         is_unexplained=key.is_unexplained,
+        unit_base=_unit_base(key.unit, shown),
         lower_is_better=bool(lower),
         rows=tuple(
             _row(
@@ -259,6 +267,19 @@ def _table(
             for place in order
         ),
     )
+
+
+def _unit_base(unit: str, shown: Sequence[Contender]) -> int | None:
+    """What KB, MB or GB are in all rows, where it is known and the same."""
+    if unit.removesuffix("/s") not in OPEN_UNITS:
+        return None
+    bases = set()
+    for printed, tool, times in {
+        (each.row.printed_unit, tool_of(each.row), each.times) for each in shown
+    }:
+        found = meaning(printed, tool)
+        bases.add(None if found is None else base_of(unit, found.factor / times))
+    return bases.pop() if len(bases) == 1 else None
 
 
 def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
@@ -298,9 +319,11 @@ def _row(
 ) -> DeltaRow:
     row, is_converted = contender.row, contender.times is not ONE
     interval, half_width, repeats = row.interval, row.half_width, row.repeat_scores
+    share = row.share
     if is_converted:
         scale = float(contender.times)
         interval = interval and interval.scaled(scale)
+        share = share and share.scaled(scale)
         repeats = repeats and tuple(
             (block, None if value is None else value * scale) for block, value in repeats
         )
@@ -341,6 +364,7 @@ def _row(
         cells_expected=row.cells_expected,
         left_out=row.left_out,
         repeat_scores=repeats,
+        share=share,
         change_percent=change_percent,
         is_baseline=is_baseline,
         printed_score=row.value if is_converted else None,

@@ -17,14 +17,19 @@ from fsbench_web.studies.scores.queries import ScoreRow
 Facts = Mapping[str, Mapping[str, frozenset[str]]]
 """What environments say: {section: {label: values}}; several where runs of a series differ."""
 
-_TUNING = frozenset({"scheduler", "journal", "journal_lun"}) | {f"option.{key}" for key in STAGES}
+_LUNS = frozenset({"lun", "journal_lun", "stack_luns"})
+_TUNING = frozenset({"scheduler", "journal", "journal_lun", "stack", "stack_luns"}) | {
+    f"option.{key}" for key in STAGES
+}
 # What belongs to a property: whoever compares it compares this too, and is not warned.
 _BELONGS = {
     "filesystem": _TUNING,
     "configuration": _TUNING | {"filesystem"},
     "journal": frozenset({"journal_lun"}),
     "journal_lun": frozenset({"journal"}),
-    "hardware": frozenset({"lun", "journal_lun"}),
+    "stack": frozenset({"stack_luns"}),
+    "stack_luns": frozenset({"stack"}),
+    "hardware": _LUNS,
     **{
         stage: frozenset(f"option.{key}" for key, of in STAGES.items() if of == stage)
         for stage in ("mkfs", "mount")

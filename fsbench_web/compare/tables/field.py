@@ -30,7 +30,8 @@ class Field:
 
     ``facts`` are of all of these there are. ``scores`` pass the filters that are columns of theirs;
     ``considered`` all filters. ``left_out`` are the series that pass and do not compete, because
-    they were emulated.
+    they were emulated. ``has_kept_scores``: it is enough to choose from the kept best scores of the
+    studies (``studies.scores.kept_best_scores``).
     """
 
     by: str
@@ -39,6 +40,7 @@ class Field:
     scores: QuerySet[Score]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
+    has_kept_scores: bool = False
 
     @property
     def names(self) -> dict[int, str]:
@@ -50,6 +52,7 @@ class Field:
             self,
             scores=self.scores.filter(**columns),
             considered=self.considered.filter(**columns),
+            has_kept_scores=False,
         )
 
 
@@ -104,7 +107,12 @@ def _passing(spec: ComparisonSpec, known: Facts) -> Field:
     scores = asked.scores
     is_whole = len(values) == len(facts)
     considered = scores if is_whole else scores.filter(**{f"{by}__in": list(values)})
-    return Field(by, facts, values, scores, considered)
+    has_kept_scores = (
+        of_configuration
+        and asked.takes_whole_configurations
+        and any(facts[key].has_kept_scores for key in values)
+    )
+    return Field(by, facts, values, scores, considered, has_kept_scores=has_kept_scores)
 
 
 def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:

@@ -85,8 +85,11 @@ def section_place(table: DeltaTable) -> str:
 
 
 def findings(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:
-    """A finding for each table, in their order. One of each test is a headline."""
-    listed = [table for table in tables if table.rows]
+    """A finding for each table, in their order. One of each test is a headline.
+
+    Costs are no speed, of which all these sentences speak.
+    """
+    listed = [table for table in tables if table.rows and not testnames.is_cost(table.test)]
     first: dict[str, DeltaTable] = {}
     for table in listed:
         if table.category in HEADLINES:
@@ -98,7 +101,11 @@ def findings(tables: Iterable[DeltaTable], places: Places = section_place) -> li
 
 def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:
     """How often each contender is first, and where first and last are the furthest apart."""
-    ranked = [table for table in tables if is_ranked(table) and len(table.rows) > 1]
+    ranked = [
+        table
+        for table in tables
+        if is_ranked(table) and len(table.rows) > 1 and not testnames.is_cost(table.test)
+    ]
     if len(ranked) < 2:
         return []
     counts: dict[str, Counter[str]] = defaultdict(Counter)

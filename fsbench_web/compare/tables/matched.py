@@ -127,6 +127,7 @@ def _rescored(
         cells_expected=row.cells,
         flags=(*flags, *score.flags),
         published=None,
+        share=None,  # it is of other cells
         interval=interval,
         half_width=interval.half_width if interval else None,
         half_width_percent=interval.relative_percent if interval else None,

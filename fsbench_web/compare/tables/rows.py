@@ -6,9 +6,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from fsbench_web.core import numbers, units
+from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
+from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
 from fsbench_web.core.scoring.scores import harmonic_mean, mean
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
@@ -76,6 +78,7 @@ class DeltaRow:
     ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (compare.tables.significance).
     ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
+    ``share`` is what the score is of what its LUN does by itself, its ceiling in the table's unit.
     """
 
     contender: str
@@ -114,6 +117,7 @@ class DeltaRow:
     repeat_scores: RepeatScores | None = None
     printed_score: float | None = None
     printed_unit: str | None = None
+    share: Share | None = None
 
     @property
     def printed_words(self) -> str:
@@ -197,8 +201,9 @@ class DeltaRow:
         )
 
 
-_NESTED: dict[str, type[Interval] | type[Verdict]] = {
+_NESTED: dict[str, type[Interval] | type[Verdict] | type[Share]] = {
     "interval": Interval,
+    "share": Share,
     "verdict": Verdict,
     "change_verdict": Verdict,
 }
@@ -209,7 +214,9 @@ class DeltaTable:
     """One test and category, all values in ``unit``, rows worst first.
 
     ``summed_unit`` is that of the rates that scores are sums of, where it has to be said.
-    ``is_unexplained``: nobody knows what its unit is in those of other tables.
+    ``is_unexplained``: nobody knows what its unit is in those of other tables. ``unit_base`` is
+    what is known of KB, MB and GB in its unit, 1000 or 1024; None of any other unit. ``work`` is of
+    a table by a work profile: what it is made of, and what was measured of it.
     """
 
     test: str
@@ -219,6 +226,8 @@ class DeltaTable:
     rows: tuple[DeltaRow, ...]
     summed_unit: str = ""
     is_unexplained: bool = False
+    unit_base: int | None = None
+    work: WorkAnswer | None = None
 
     @property
     def unit_remark(self) -> str:
@@ -233,6 +242,11 @@ class DeltaTable:
     def has_printed_units(self) -> bool:
         """Whether any score was converted from what its tool printed."""
         return any(row.printed_unit is not None for row in self.rows)
+
+    @cached_property
+    def has_shares(self) -> bool:
+        """Whether any score is set against what its LUN does by itself."""
+        return any(row.share is not None for row in self.rows)
 
     @cached_property
     def nearest_first(self) -> tuple[int, ...]:
@@ -252,7 +266,13 @@ class DeltaTable:
         return numbers.least_decimals(row.score for row in self.rows)
 
     @cached_property
-    def _has_published_rows(self) -> bool:
+    def scale(self) -> readable.Scale:
+        """The unit that its scores are read in; what a paper printed is left as it is."""
+        values = [] if self.has_published_rows else [row.score for row in self.rows]
+        return readable.scale_of(self.unit, values, self.unit_base)
+
+    @cached_property
+    def has_published_rows(self) -> bool:
         return any(row.origin == "published" for row in self.rows)
 
     def shows_mean(self, row: DeltaRow) -> bool:
@@ -260,7 +280,7 @@ class DeltaTable:
 
         A paper states scores: beside one, all bars of the table are scores.
         """
-        return bool(row.repeats) and not self._has_published_rows
+        return bool(row.repeats) and not self.has_published_rows
 
     def bar_of(self, row: DeltaRow) -> float:
         """What a bar of ``row`` shows, in the table's unit."""
@@ -335,6 +355,8 @@ class DeltaTable:
             "unit": self.unit,
             **({"summed_unit": self.summed_unit} if self.summed_unit else {}),
             **({"is_unexplained": True} if self.is_unexplained else {}),
+            **({"unit_base": self.unit_base} if self.unit_base else {}),
+            **({"work": self.work.as_dict()} if self.work else {}),
             "lower_is_better": self.lower_is_better,
         }
 
@@ -349,6 +371,8 @@ class DeltaTable:
             rows=tuple(map(DeltaRow.from_dict, data["rows"])),
             summed_unit=data.get("summed_unit", ""),
             is_unexplained=data.get("is_unexplained", False),
+            unit_base=data.get("unit_base"),
+            work=WorkAnswer.from_dict(data["work"]) if data.get("work") else None,
         )
 
 

@@ -3,16 +3,33 @@
 Tables are kept worst first, as in the paper; another order is only for the eye.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 
-_KEYS: dict[str, Callable[[DeltaRow], float | None]] = {
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """6.9 before 6.10, as the browser sorts them."""
+    parts = re.findall("[0-9]+|[^0-9]+", text.lower())
+    return [(int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in parts]
+
+
+_KEYS: dict[str, Callable[[DeltaRow], Any]] = {
     "score": lambda row: row.score,
     "change": lambda row: row.change_percent,
+    "share": lambda row: row.share and row.share.percent,
     "runs": lambda row: row.runs,
     "cells": lambda row: row.cells,
+    "interval": lambda row: row.interval and row.interval.relative_percent,
+    "configuration": lambda row: row.configuration,
+    "workload": lambda row: row.workload,
+    "hardware": lambda row: row.hardware,
+    "lun": lambda row: row.lun,
+    "kernel": lambda row: row.kernel and _natural(row.kernel),
+    "study": lambda row: row.study_title,
 }
 
 
@@ -30,7 +47,7 @@ def in_order(table: DeltaTable, sort: str) -> DeltaTable:
         rows = sorted(table.rows, key=lambda row: row.contender, reverse=is_reversed)
         return replace(table, rows=tuple(rows))
     value = _KEYS[name]
-    found: list[tuple[float, DeltaRow]] = []
+    found: list[tuple[Any, DeltaRow]] = []
     missing = []
     for row in table.rows:
         number = value(row)

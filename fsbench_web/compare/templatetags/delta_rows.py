@@ -6,6 +6,7 @@ left. So texts are put together as they are, and every one that is not written h
 ``escaped``.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from django import template
@@ -16,12 +17,20 @@ from django.utils.safestring import SafeString
 from fsbench_web.compare.selection import links, wording
 from fsbench_web.compare.selection.properties import slug_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.selection.wording import change_words
+from fsbench_web.compare.selection.table_view import (
+    DIFFERENT,
+    EQUIVALENT,
+    INCONCLUSIVE,
+    NOT_KNOWN,
+    USUAL,
+    TableView,
+)
 from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.important import REFERENCE, hidden, verdict_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.templatetags.delta_columns import columns_of, standing
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.significance import Verdict
 from fsbench_web.studies.runs.listing import address_of
 
 BADGES = {
@@ -30,85 +39,91 @@ BADGES = {
     "leading": ' <span class="badge">leading</span>',
 }
 """*Best* belongs to a verdict."""
-NOT_PRINTED = '<span class="sub">not printed</span>'
-NOT_STATED = '<span class="muted" title="Not stated">–</span>'
 
 register = template.Library()
 
 
 @register.simple_tag
-def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
+def delta_rows(
+    table: DeltaTable, spec: ComparisonSpec | str = "", view: TableView = USUAL
+) -> SafeString:
     """The rows of a comparison's table; ``spec`` is empty where it is not known."""
     common = table.common_flags
-    least = table.least_decimals
-    has_published_values, has_standing, base = (
-        table.has_published_values,
-        uncertainty.has_standing(table),
-        table.baseline,
-    )
-    has_sure_changes = uncertainty.has_change_standing(table)
     has_coverage, has_several_studies = table.has_coverage, table.has_several_studies
     has_runs = table.has_runs and not table.runs_of_each
-    lines = []
-    for row in table.rows:
-        cells = [
-            f"<tr{_class(row)}{_numbers(row)}>",
-            f'<th scope="row"><span>{_name(row, spec)}{BADGES[row.mark]}</span>',
-            _under(row, has_several_studies),
-            _folded(row, has_coverage, has_runs),
-            _flags(row, common),
-            f'<span class="sub">{escaped(row.left_out_words)}</span>' if row.left_out_words else "",
-            f'</th><td class="num">{_score(table, row, least)}</td>',
-            f'<td class="num">{numbers.percent(row.delta1_percent)}',
-            _printed(row, "delta1_percent") if has_published_values else "",
-            _standing(uncertainty.standing(row), row.verdict) if has_standing else "",
-            f'</td><td class="num">{numbers.percent(row.delta2_percent)}',
-            _printed(row, "delta2_percent") if has_published_values else "",
-            "</td>",
-        ]
-        if base:
-            word = change_words(row.change_percent, row.is_baseline)
-            sure = (
-                _standing(uncertainty.change_standing(row), row.change_verdict)
-                if has_sure_changes
-                else ""
-            )
-            cells.append(
-                f'<td class="num">{_signed_change(row)}<span class="sub">{word}</span>{sure}</td>'
-            )
-        if has_coverage:
-            cells.append(f'<td class="num folds">{escaped(row.coverage or numbers.MISSING)}</td>')
-        if has_runs:
-            runs = numbers.MISSING if row.runs is None else row.runs
-            cells.append(f'<td class="num folds">{runs}</td>')
-        lines.append("".join([*cells, "</tr>"]))
-    return SafeString("\n".join(lines))  # each part of it is escaped above
+
+    def name(row: DeltaRow) -> str:
+        left_out = row.left_out_words
+        return "".join(
+            [
+                f"<span>{_name(row, spec)}{BADGES[row.mark]}</span>",
+                _under(row, has_several_studies),
+                _folded(row, has_coverage, has_runs),
+                _flags(row, common),
+                f'<span class="sub">{escaped(left_out)}</span>' if left_out else "",
+            ]
+        )
+
+    return _rows(table, view, name)
 
 
 @register.simple_tag
-def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeString:
-    """The rows of a table on the page of a study; ``has_published_values``: of any of
-    its tables.
-    """
+def study_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeString:
+    """The rows of a table on the page of a study that was measured."""
     common = table.common_flags
-    least = table.least_decimals
+
+    def name(row: DeltaRow) -> str:
+        is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
+        return "".join(
+            [
+                f"{escaped(row.contender)}{BADGES[row.mark]}",
+                f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
+                _flags(row, common),
+            ]
+        )
+
+    return _rows(table, view, name)
+
+
+def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -> SafeString:
+    """All rows; those that the view does not show are there for paper and for the browser."""
+    columns = [(f"<td{one.attributes}>", one.cell) for one in columns_of(table, view)]
+    unseen, has_baseline = hidden(table, view), bool(table.baseline)
+    lines = []
+    for place, row in enumerate(table.rows):
+        cells = [
+            f"<tr{_class(row)}{_sortable(row)}{_known(row, has_baseline)}",
+            " hidden>" if place in unseen else ">",
+            f'<th scope="row">{name(row)}</th>',
+            *(f"{begin}{cell(row)}</td>" for begin, cell in columns),
+            "</tr>\n",
+        ]
+        lines.append("".join(cells))
+    return SafeString("".join(lines))  # each part of it is escaped where it is written
+
+
+@register.simple_tag
+def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeString:
+    """The rows of a table on the page of a study that printed something beside its scores."""
+    common = table.common_flags
+    unseen, least = hidden(table, view), table.least_decimals
     has_standing = uncertainty.has_standing(table)
     lines = []
-    for row in table.rows:
-        standing = _standing(uncertainty.standing(row), row.verdict) if has_standing else ""
+    for place, row in enumerate(table.rows):
+        said = standing(uncertainty.standing(row), row.verdict) if has_standing else ""
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
+        score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [
-            f'<tr{_class(row)}><th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
-            f" {standing}" if standing else "",
+            f"<tr{_class(row)}{' hidden' if place in unseen else ''}>",
+            f'<th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
+            f" {said}" if said else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
-            f'</th><td class="num">{_score(table, row, least)}</td>',
+            f'</th><td class="num">{score}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}</td>',
-            _print_of(row, "delta1_percent") if has_published_values else "",
+            _print_of(row, "delta1_percent"),
             f'<td class="num">{numbers.percent(row.delta2_percent)}</td>',
-            _print_of(row, "delta2_percent")
-            if has_published_values
-            else f'<td class="num">{NOT_STATED if row.runs is None else row.runs}</td>',
+            _print_of(row, "delta2_percent"),
             "</tr>\n",
         ]
     return SafeString("".join(lines))  # each part of it is escaped above
@@ -116,32 +131,6 @@ def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeSt
 
 def _class(row: DeltaRow) -> str:
     return ' class="is-best"' if row.mark == "best" else ""
-
-
-def _score(table: DeltaTable, row: DeltaRow, least: int) -> str:
-    """A score without its unit, and under it its interval: around what and of what on demand."""
-    unit = table.unit
-    score = numbers.amount(row.score, unit, least)
-    if row.printed_unit is not None:
-        score = f'<span title="Printed: {escaped(row.printed_words)}">{score}</span>'
-    if row.interval is None:
-        return score
-    short = uncertainty.half_width(row.interval, unit)
-    of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
-    sentence = uncertainty.interval_sentence(row.interval, unit, table.harmonic_mean_of(row))
-    return score + _details(f"{short}{of}", sentence)
-
-
-def _standing(words: str, verdict: Verdict | None) -> str:
-    """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
-    return _details(words, uncertainty.why(verdict) if verdict else "") if words else ""
-
-
-def _details(summary: str, text: str) -> str:
-    return (
-        f'<details class="why"><summary>{escaped(summary)}</summary>'
-        f"<span>{escaped(text)}</span></details>"
-    )
 
 
 @lru_cache(maxsize=256)
@@ -177,32 +166,19 @@ def _configurations(contender: str, spec: ComparisonSpec) -> str:
     return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
 
 
-def _printed(row: DeltaRow, name: str) -> str:
-    """Under a delta what was printed for it, marked in words where it does not follow."""
-    published = row.published
-    value = None if published is None else getattr(published, name)
-    if published is None or value is None:
-        return NOT_PRINTED
-    said = '<span class="sub"><span class="said">printed </span>'
-    if name not in published.differs:
-        return f"{said}{escaped(str(value))}</span>"
-    expected = published.expected1 if name == "delta1_percent" else published.expected2
-    why = f"The paper printed {value}; its own table gives {numbers.percent(expected)}."
-    return (
-        f'{said}<span class="differs" title="{escaped(why)}">{escaped(str(value))}</span> '
-        "<span>differs</span></span>"
-    )
+_LETTERS = {REFERENCE: "r", DIFFERENT: "d", EQUIVALENT: "e", INCONCLUSIVE: "i", NOT_KNOWN: ""}
 
 
-def _numbers(row: DeltaRow) -> str:
+def _known(row: DeltaRow, has_baseline: bool) -> str:
+    """What is known of it against the row that the table is read by; nothing of most."""
+    letter = _LETTERS[verdict_of(row, has_baseline)]
+    return f' data-v="{letter}"' if letter else ""
+
+
+def _sortable(row: DeltaRow) -> str:
     """Attributes by which the browser sorts rows; what is missing has none."""
-    numbers_of = (
-        ("score", row.score),
-        ("change", row.change_percent),
-        ("cells", row.cells),
-        ("runs", row.runs),
-    )
-    return "".join([f' data-{name}="{value!r}"' for name, value in numbers_of if value is not None])
+    change = "" if row.change_percent is None else f' data-change="{row.change_percent!r}"'
+    return f' data-score="{row.score!r}"{change}'
 
 
 def _name(row: DeltaRow, spec: ComparisonSpec | str) -> str:
@@ -259,9 +235,3 @@ def _origin(row: DeltaRow) -> tuple[str, str]:
     if row.run_ids:
         return address_of(row.run_ids), "Its runs"
     return reverse("studies:study", args=[row.study]), f"From {row.study_title}"
-
-
-def _signed_change(row: DeltaRow) -> str:
-    """A change in percent with its sign, also where it is positive."""
-    text = numbers.percent(row.change_percent)
-    return f"+{text}" if (row.change_percent or 0) > 0 else text

@@ -8,20 +8,37 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from django import template
+from django.http import QueryDict
 from django.template import Context
 from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
 
+from fsbench_web.compare.explanations.address import why_address
+from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import wording
+from fsbench_web.compare.selection.settings import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.table_view import (
+    COLUMNS,
+    DELTAS,
+    NUMBERS,
+    USUAL,
+    VERDICTS,
+    TableView,
+    without_view,
+)
+from fsbench_web.compare.tables.important import hidden, worth_percent
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.compare.templatetags.compare import unit_words
-from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
+from fsbench_web.compare.templatetags.delta_columns import columns_of
+from fsbench_web.compare.templatetags.delta_rows import delta_rows, paper_rows, study_rows
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.compare.views.study_page import ShownTable, TestGroup, Winner
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.units import SUM
 
 DIFFERENT_CELLS = (
@@ -30,55 +47,75 @@ DIFFERENT_CELLS = (
     "different data points</span>"
 )
 _CONTENDER = '<th scope="col" data-sort="contender">Contender</th>'
-_SCORE = '<th scope="col" class="num" data-sort="score">Score</th>'
-_DELTAS = (
-    '<th scope="col" class="num" data-sort="delta" title="(best − x) / best: how much slower than '
-    'the best">Delta 1, %</th><th scope="col" class="num" title="(x − best) / x: how much faster '
-    'the best is, as a negative number">Delta 2, %</th>'
-)
-_CELLS = (
-    '<th scope="col" class="num folds" data-sort="cells" title="Cells that the score is made of, '
-    'of those that its workload has">Cells</th>'
-)
-_RUNS = '<th scope="col" class="num folds" data-sort="runs">Runs</th>'
 
 register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
 def delta_table(context: Context, table: DeltaTable) -> SafeString:
-    """A table of a comparison, of the ``section`` that the page is writing, for its ``spec``."""
-    section, spec = context.get("section"), context.get("spec")
+    """A table of a comparison, of the ``section`` that the page is writing, for its ``spec``.
+
+    ``table_view`` of the page says which rows and columns are shown.
+    """
+    section, spec, view = context.get("section"), context.get("spec"), _view(context)
     label = escaped(section.label) if section else ""
-    category, base = escaped(categories.label(table.category)), table.baseline
+    category = escaped(categories.label(table.category))
     export = export_address(context, table)
     parts = [
-        f'<div class="table-wrap is-tall"><table class="table is-dense deltas'
-        f'{" has-change" if base else ""}" data-lower="{"1" if table.lower_is_better else ""}">\n',
-        f'<caption>{label} · {category} <span class="unit">{_unit(table)}</span>',
+        f'<div class="table-wrap is-tall"{_hidden(table, view)}><table class="table is-dense deltas'
+        f'{" has-change" if table.baseline else ""}"{_facts(table)}>\n',
+        f'<caption>{label} · {category} <span class="unit">{_unit(table, view)}</span>',
         DIFFERENT_CELLS if table.has_different_cells else "",
         *map(_flag, table.common_flags),
         f' <a class="small no-print" href="{escaped(export)}" '
         f'aria-label="Export {label}, {category}">Export</a>'
         if export
         else "",
-        f"</caption>\n<thead><tr>{_CONTENDER}{_SCORE}{_DELTAS}",
-        _against(escaped(base)) if base else "",
-        _CELLS if table.has_coverage else "",
-        _RUNS if table.has_runs and not table.runs_of_each else "",
+        _why(table, label, category),
+        f"</caption>\n<thead><tr>{_CONTENDER}",
+        *(column.head for column in columns_of(table, view)),
         "</tr></thead>\n<tbody>",
-        delta_rows(table, spec if isinstance(spec, ComparisonSpec) else ""),
-        "\n</tbody></table></div>\n",
+        delta_rows(table, spec if isinstance(spec, ComparisonSpec) else "", view),
+        "</tbody></table></div>\n",
     ]
     return SafeString("".join(parts))  # what is not written here is escaped above
 
 
-def _unit(table: DeltaTable) -> str:
+def _why(table: DeltaTable, label: str, category: str) -> str:
+    """The way to what differs between its rows; the two texts are HTML already."""
+    address = why_address(table)
+    if not address:
+        return ""
+    return (
+        f' <a class="small no-print" href="{escaped(address)}" '
+        f'aria-label="Why: {label}, {category}">Why?</a>'
+    )
+
+
+def _view(context: Context) -> TableView:
+    view = context.get("table_view")
+    return view if isinstance(view, TableView) else USUAL
+
+
+def _facts(table: DeltaTable) -> str:
+    """What the browser must know to sort and to filter."""
+    rows = (row for row in table.rows if row.verdict or row.change_verdict)
+    worth = next((worth_percent(row, bool(table.baseline)) for row in rows), None)
+    return (' data-lower="1"' if table.lower_is_better else "") + (
+        f' data-worth="{worth:g}"' if worth not in (None, EQUIVALENCE_PERCENT) else ""
+    )
+
+
+def _hidden(table: DeltaTable, view: TableView) -> str:
+    return " hidden" if table.rows and len(hidden(table, view)) == len(table.rows) else ""
+
+
+def _unit(table: DeltaTable, view: TableView) -> str:
     """What all scores of the table have in common."""
     runs = table.runs_of_each
     return "".join(
         [
-            escaped(unit_words(table.unit) + table.unit_remark),
+            escaped(_read_unit(table, view) + table.unit_remark),
             ", less is better" if table.lower_is_better else "",
             f", {runs} run{pluralize(runs)} each" if runs else "",
             f", {table.coverage_of_each} each" if table.coverage_of_each else "",
@@ -87,11 +124,11 @@ def _unit(table: DeltaTable) -> str:
     )
 
 
-def _against(base: str) -> str:
-    return (
-        '<th scope="col" class="num" data-sort="change" title="By how much faster than '
-        f'{base}, negative: slower">Against {base}, %</th>'
-    )
+def _read_unit(table: DeltaTable, view: TableView) -> str:
+    """The unit that its scores are written in."""
+    if view.is_exact:
+        return unit_words(table.unit) if table.unit == SUM else table.unit
+    return unit_words(table.unit) if table.unit == SUM else table.scale.unit
 
 
 @lru_cache(maxsize=256)
@@ -102,35 +139,97 @@ def _flag(flag: str) -> str:
     )
 
 
-@register.simple_tag
+@register.simple_tag(takes_context=True)
 def study_table(
-    group: TestGroup, shown: ShownTable, by: str, has_published_values: bool
+    context: Context, group: TestGroup, shown: ShownTable, by: str, has_published_values: bool
 ) -> SafeString:
     """A table of the page of a study; ``has_published_values``: of any of its tables."""
-    table = shown.table
-    unit = escaped(numbers.unit_name(table.unit))
-    printed = '<th scope="col" class="num">printed</th>'
-    tight = " is-tight" if has_published_values else ""
+    view = _view(context)
+    table = in_order(shown.table, view.sort)
+    unit = escaped(_read_unit(table, view) if table.unit != SUM else numbers.unit_name(SUM))
+    runs = table.runs_of_each
+    contender = "File system" if by == "filesystem" else "Configuration"
     parts = [
-        f'<div class="table-wrap" id="{escaped(shown.anchor)}">\n'
-        f'      <table class="table is-dense deltas{tight}">\n'
-        f"        <caption>{escaped(group.label)}",
+        f'<div class="table-wrap" id="{escaped(shown.anchor)}"{_hidden(table, view)}>\n'
+        f'<table class="table is-dense deltas{" is-tight" if has_published_values else ""}"'
+        f"{_facts(table)}>\n<caption>{escaped(group.label)}",
         f" · {escaped(shown.category)}" if table.category != categories.MEAN else "",
         f' <span class="unit">{unit}{escaped(table.unit_remark)}'
-        f"{', less is better' if table.lower_is_better else ''}</span>",
+        f"{', less is better' if table.lower_is_better else ''}",
+        f", {runs} run{pluralize(runs)} each" if runs and not has_published_values else "",
+        "</span>",
         *(_flag(flag) for flag in shown.flags if flag != "published_differs"),
-        '</caption>\n        <thead><tr><th scope="col">',
-        "File system" if by == "filesystem" else "Configuration",
-        f'</th><th scope="col" class="num">{"Score" if table.unit == SUM else unit}',
-        '</th><th scope="col" class="num">Delta 1, %</th>',
-        printed if has_published_values else "",
-        '<th scope="col" class="num">Delta 2, %</th>',
-        printed if has_published_values else '<th scope="col" class="num">Runs</th>',
-        "</tr></thead>\n        <tbody>",
-        study_rows(table, by, has_published_values),
-        "\n        </tbody>\n      </table>\n    </div>",
+        _why(table, escaped(group.label), escaped(shown.category)),
+        f'</caption>\n<thead><tr><th scope="col" data-sort="contender">{contender}</th>',
+        *(
+            _paper_head("Score" if table.unit == SUM else unit)
+            if has_published_values
+            else (column.head for column in columns_of(table, view))
+        ),
+        "</tr></thead>\n<tbody>",
+        paper_rows(table, by, view) if has_published_values else study_rows(table, by, view),
+        "</tbody></table></div>",
     ]
     return SafeString("".join(parts))  # what is not written here is escaped above
+
+
+def _paper_head(unit: str) -> tuple[str, ...]:
+    """The headings of a table of the paper: what follows from its scores, and what it printed."""
+    printed = '<th scope="col" class="num">printed</th>'
+    return (
+        f'<th scope="col" class="num" data-sort="score">{unit}</th>',
+        f'<th scope="col" class="num" data-sort="delta">Delta 1, %</th>{printed}',
+        f'<th scope="col" class="num">Delta 2, %</th>{printed}',
+    )
+
+
+@register.inclusion_tag("compare/table_tools.html", takes_context=True)
+def table_tools(
+    context: Context, tables: Iterable[DeltaTable] = (), form: str = ""
+) -> dict[str, object]:
+    """What chooses rows, columns and digits of the tables of a page.
+
+    ``form`` is the id of a form of the page whose fields these are as well; without one they are
+    a form, which keeps whatever else the address says.
+    """
+    view, request = _view(context), context.get("request")
+    rest = without_view(request.GET) if request else QueryDict(mutable=True)
+    rest.pop("sort", None)
+    tables = list(tables)
+    return {
+        "view": view,
+        "form": form or "table-view",
+        "is_own": not form,
+        "rest": [(name, value) for name, values in rest.lists() for value in values],
+        "verdicts": [(slug, label, slug in view.verdicts) for slug, label in VERDICTS.items()],
+        "columns": [
+            (slug, label, slug in view.columns, slug in view.pinned)
+            for slug, label in COLUMNS.items()
+        ],
+        "selects": [
+            (name, words, [(slug, label, slug == chosen) for slug, label in choices.items()])
+            for name, words, choices, chosen in (
+                *([] if form else [("sort", "Order of rows", SORTS, view.sort)]),
+                ("deltas", "Deltas", DELTAS, view.deltas),
+                ("numbers", "Numbers", NUMBERS, view.numbers),
+            )
+        ],
+        "everything": f"?{rest.urlencode()}",
+        "row_count": sum(len(table.rows) for table in tables),
+        "hidden_count": sum(len(hidden(table, view)) for table in tables),
+    }
+
+
+@register.filter
+def of_groups(groups: Iterable[TestGroup]) -> list[DeltaTable]:
+    """All tables of the page of a study."""
+    return [shown.table for group in groups for shown in group.tables]
+
+
+@register.filter
+def of_sections(sections: Iterable[Section]) -> list[DeltaTable]:
+    """All tables of a comparison."""
+    return [table for section in sections for table in section.tables]
 
 
 @register.simple_tag

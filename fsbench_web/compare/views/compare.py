@@ -17,16 +17,18 @@ from fsbench_web.compare.answers import (
     plain_refusal,
     refused,
 )
-from fsbench_web.compare.choices import form
+from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.differences import differences
+from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.matched import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -41,14 +43,18 @@ from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
+    view = TableView.from_query(request.GET)
     try:
-        limited = bounded(ComparisonSpec.from_query(request.GET))
+        limited = bounded(ComparisonSpec.from_query(without_view(request.GET)))
+        if view.problems:
+            raise SpecError(view.problems)
         spec = limited.spec
         shown = comparison(spec, counts_runs=True)
     except SpecError as error:
         return refused(request, error)
     context = {
         "spec": limited.address,
+        "table_view": view,
         "all_studies": limited.studies,
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,
@@ -66,14 +72,17 @@ def page(request: HttpRequest) -> HttpResponse:
         "in_turn": in_turn(shown.tables, spans_of(shown.shown_series)),
         "compared": PROPERTIES[spec.by],
         "emulated": shown.emulated,
+        "work": shown.work,
+        "work_choice": work_choice(spec),
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
-        "relaxed_filters": [] if shown.tables else _relaxed_filters(spec),
+        "relaxed_filters": [] if shown.tables or shown.work else _relaxed_filters(spec),
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
-    response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
+    query = joined(str(context["query"]), view.to_query())
+    response["HX-Push-Url"] = request.path + (f"?{query}" if query else "")
     return response
 
 
@@ -108,10 +117,12 @@ def csv_file(request: HttpRequest) -> HttpResponse:
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
-        tables = delta_tables(_of_test(ComparisonSpec.from_query(request.GET), test))
+        spec = ComparisonSpec.from_query(request.GET)
+        tables = delta_tables(_of_test(spec, test))
+        among = {value.slug for value in field_of(spec).values.values()}
     except SpecError as error:
         return plain_refusal(error)
-    return charts_answer(request, tables, test)
+    return charts_answer(request, tables, test, among)
 
 
 def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:

@@ -14,13 +14,21 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.selection.spec import (
+    WORK_PARAMETERS,
+    ComparisonSpec,
+    SpecError,
+    units_of,
+)
+from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.confounding import in_turn
+from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -132,6 +140,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "by": by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": emulated,
+        "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "placed": folds.placed(groups, lambda group: group.test),
         "overviews": _overviews(groups),
@@ -140,13 +149,39 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "disagreements": disagreements(groups),
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
-    context |= _sections(found, tables)
+    context |= _sections(found, tables) | of_work(limited.spec, request.GET)
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
         rows = [row for table in tables for row in table.rows]
         series = {row.series_id for row in rows if row.series_id is not None}
         context["in_turn"] = in_turn(tables, spans_of(series))
     return render(request, "studies/study.html", context)
+
+
+def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
+    """The answer to ``?profile=`` or a range of sizes: what ``compare/study_work.html`` shows.
+
+    A comparison of the study by that alone; what is wrong with it is said in its place.
+    """
+    asked, problems = spec.whole, []
+    try:
+        words = (*WORK_PARAMETERS, "baseline", "cells")
+        given = QueryDict(mutable=True)
+        for name in words:
+            given.setlist(name, query.getlist(name))
+        own = ComparisonSpec.from_query(given)
+        asked = replace(own, studies=spec.studies, by=spec.by, units=spec.units)
+        shown = comparison_of(asked) if asked.is_of_work else None
+    except SpecError as error:
+        shown, problems = None, error.problems
+    return {
+        "work": shown.work if shown else (),
+        "work_tables": shown.tables if shown else (),
+        "work_spec": asked,
+        "work_query": asked.to_query() if asked.is_of_work else "",
+        "work_choice": work_choice(asked),
+        "work_problems": problems,
+    }
 
 
 def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.Bounded:
@@ -203,6 +238,7 @@ def _part(query: QueryDict) -> dict[str, Any]:
 def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list[TestGroup]:
     """The tables by test, in the order of ``labels`` where it has the test, else as they come."""
     places = {test: place for place, test in enumerate(labels)}
+    looks = palette.assigned(row.contender for table in tables for row in table.rows)
     groups: dict[str, TestGroup] = {}
     for table in tables:
         label = labels.get(table.test) or testnames.label(table.test)
@@ -219,7 +255,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
                 f"{category}, {numbers.unit_name(table.unit)}",
             )
         group.tables.append(ShownTable(anchor, category, table, table.common_flags))
-        group.winners[table.category] = _winner(anchor, table)
+        group.winners[table.category] = _winner(anchor, table, looks)
         rows = table.rows[::-1]
         group.charts[category] = bars.best_case_plain(
             [_shown_name(row) for row in rows],
@@ -228,6 +264,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             else f"{label}: {categories.in_sentence(category)}",
             # With several categories the chart stands beside two tables, and is as high as both.
             row_px=bars.ROW_PX if table.category == categories.MEAN else 42,
+            among=looks,
             **bars_of(table) | {"links": [address_of(row.run_ids) for row in rows]},
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
@@ -262,7 +299,7 @@ def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
     ]
 
 
-def _winner(anchor: str, table: DeltaTable) -> Winner:
+def _winner(anchor: str, table: DeltaTable, looks: Mapping[str, palette.Style]) -> Winner:
     names = tuple(row.contender for row in table.rows if row.best)
     # Worst first: the last row that is not best is the runner-up.
     second = next((row for row in reversed(table.rows) if not row.best), None)
@@ -270,7 +307,7 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
     # A difference that may be chance is none to be told.
     is_open = second is None or len(names) > 1 or is_leading
     margin = None if second is None or is_open else second.delta2_percent
-    series = palette.series_of(names)[0] if len(names) == 1 else None
+    series = looks[names[0]].series if len(names) == 1 else None
     standing = next((uncertainty.standing(row) for row in table.rows if row.best), "")
     return Winner(
         anchor,
@@ -297,8 +334,12 @@ class Overview:
 
 
 def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
-    """One of the tests with a matrix, one of those with a single value; none that is empty."""
+    """One of the tests with a matrix, one of those with a single value; none that is empty.
+
+    Nobody is the best at what work costs.
+    """
     found = []
+    groups = [group for group in groups if not testnames.is_cost(group.test)]
     folded = folds.further(group.test for group in groups)
     for is_single in (False, True):
         kept = [group for group in groups if group.is_single == is_single]

@@ -24,7 +24,14 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.rights import as_user
-from fsbench_web.compare.history.lines import LINE, History, history, owner_of, same_line
+from fsbench_web.compare.history.lines import (
+    LINE,
+    LINE_VALUES,
+    History,
+    history,
+    owner_of,
+    same_line,
+)
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import deliveries, retry
 from fsbench_web.compare.watches.rights import is_there
@@ -71,10 +78,12 @@ def watch(
 
     Raises AlreadyWatched and TooManyWatches.
     """
-    line = {f"{name}_id": getattr(series, f"{name}_id") for name in LINE if name != "preparation"}
+    line = {f"{name}_id": getattr(series, f"{name}_id") for name in LINE if name not in LINE_VALUES}
     identity = [*line.values(), series.preparation, test, category, along]
     if series.machine:  # behind the rest: keys of watches without one stay what they are
         identity.append({k: v for k, v in series.machine.items() if k != "kernel"})
+    if series.stack_luns:
+        identity.append({"stack": series.stack_luns})
     study, team = owner_of(series)
     of_line = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     owner = f"study {study}" if team is None else f"team {team}"
@@ -85,6 +94,7 @@ def watch(
         study_id=study,
         team_id=team,
         **line,
+        stack_luns=series.stack_luns,
         preparation=series.preparation,
         machine=series.machine,
         test=test,

@@ -79,6 +79,12 @@ SUMMED = tuple(slug for slug in CATEGORIES if slug != "overall")
 MEAN_CATEGORY = Category(
     MEAN, "Mean", "The mean of the repeats, for tests that give one value and no matrix."
 )
+_PROFILES = {
+    "oltp": "OLTP database",
+    "mail": "Mail server",
+    "build": "Build farm",
+    "backup": "Backup target",
+}
 _ALL = {**CATEGORIES, MEAN: MEAN_CATEGORY}
 _ORDER = {slug: place for place, slug in enumerate(_ALL)}
 
@@ -93,9 +99,29 @@ def all_slugs() -> tuple[str, ...]:
     return tuple(_ALL)
 
 
+PROFILE = "profile:"
+"""Before the name of a work profile, where it stands in the place of a category."""
+RANGE = "range"
+"""In that place for a range of sizes, which is a profile without a name."""
+
+
 def label(slug: str) -> str:
-    """What people read; a category this version does not know keeps its own name."""
+    """What people read; a category this version does not know keeps its own name.
+
+    ``profile:mail-server@2`` is "Mail server, version 2".
+    """
+    if slug == RANGE:
+        return "Range of sizes"
+    name, _, version = slug.removeprefix(PROFILE).partition("@")
+    if slug.startswith(PROFILE) and name and version:
+        words = _PROFILES.get(name) or f"{name[:1].upper()}{name[1:]}".replace("-", " ")
+        return f"{words}, version {version}"
     return _ALL[slug].label if slug in _ALL else slug
+
+
+def is_of_work(slug: str) -> bool:
+    """Whether it stands for a work profile, or a range of sizes: no score is stored of it."""
+    return slug == RANGE or slug.startswith(PROFILE)
 
 
 def in_sentence(label: str) -> str:

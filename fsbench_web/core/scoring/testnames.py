@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.scoring import loads
 
 PAPER_TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
@@ -16,7 +17,10 @@ IOZONE_TESTS = (
 CREATION_TESTS = ("mkfs", "mount")
 """How long making and mounting a file system takes, in seconds."""
 
+WORK = "work"
+"""In the place of a test: all parts of a work profile together."""
 _LABELS = {
+    WORK: "Work profile",
     "sequential_read": "Sequential read",
     "sequential_write": "Sequential write",
     "web_server": "Web Server",
@@ -28,10 +32,27 @@ _LABELS = {
     "postmark_transactions": "PostMark, transactions per second",
     "postmark_transactions_time": "PostMark, time of the transactions",
     "postmark_total_time": "PostMark, time of everything",
+    "pgbench_tpc-b_sort_of_tps": "PostgreSQL, transactions like TPC-B per second",
+    "pgbench_select_only_tps": "PostgreSQL, reading transactions per second",
+    "pgbench_tpc-b_sort_of": "PostgreSQL, transactions like TPC-B",
+    "pgbench_select_only": "PostgreSQL, reading transactions",
+    "sysbench_oltp_read_write_transactions": "MariaDB, transactions per second",
+    "sysbench_oltp_read_only_transactions": "MariaDB, reading transactions per second",
+    "sysbench_oltp_write_only_transactions": "MariaDB, writing transactions per second",
+    "sqlite_delete": "SQLite with rollback journal, transactions per second",
+    "sqlite_wal": "SQLite with WAL, transactions per second",
+    "maildir_operations": "Mail spool, operations per second",
+    "maildir_deliver": "Mail spool, deliveries",
+    "maildir_read": "Mail spool, reads",
+    "maildir_delete": "Mail spool, deletions",
+    "maildir_flag": "Mail spool, changes of flags",
+    "image_unpack": "Container image, files unpacked per second",
+    "image_unpack_real": "Container image, time to unpack",
     "mkfs": "File system creation",
     "mount": "Mounting",
     "kernel_source_space_df": "Space of the source tree (df)",
     "kernel_source_space_du": "Space of the source tree (du)",
+    **{cost.test: cost.label for cost in COSTS.values()},
 }
 # How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
 _WORDS = {"io": "I/O", "bzimage": "bzImage"}
@@ -50,6 +71,7 @@ _PROPER = re.compile("[A-Z][a-z]+ [A-Z]|[A-Z]+/")
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
+_LAST = {test: len(_ORDER) + 1 + place for place, test in enumerate(COSTS)}
 
 
 def at_load(test: str, load: str) -> str:
@@ -79,14 +101,20 @@ def in_sentence(test: str) -> str:
 
 
 def place(test: str) -> tuple[int, str]:
-    """Sort key: IOzone's order, mkfs and mount, then all others by name.
+    """Sort key: IOzone's order, mkfs and mount, then all others by name, and costs last.
 
     Numbers in names and loads sort as numbers: p1 before p10, p99.5 before p99.95, and that
     before p100.
     """
     name, load = parts(test)
     text = f"{name}@{load}" if load else name
-    return (_ORDER.get(name, len(_ORDER)), _NUMBER.sub(_padded, text))
+    where = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))
+    return (where, _NUMBER.sub(_padded, text))
+
+
+def is_cost(test: str) -> bool:
+    """Whether a test, at whatever load, says what work cost, and not how fast it was."""
+    return parts(test)[0] in COSTS
 
 
 def _padded(number: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from fsbench_web.core import formats
 from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.scoring.ceilings import Request
 from fsbench_web.core.workloads.parameters import (
     KB,
     Kind,
@@ -255,6 +256,12 @@ class Workload(ABC):
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """What the kept outputs say, by their names. Raises formats.UnreadableFile."""
         return {name: formats.parse(name, data) for name, data in outputs.items()}
+
+    def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
+        """What a test asks of the LUN (core.scoring.ceilings), ``test`` with its load; None where
+        nothing of one kind does: a mix, a compiler's seconds.
+        """
+        return None
 
     def progress(self) -> Progress:
         """A new observer of what the benchmark prints."""

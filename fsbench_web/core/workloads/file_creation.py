@@ -11,6 +11,7 @@ from fsbench_web.core import needs
 from fsbench_web.core.formats import fs_mark, own_lines
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import lines_of
+from fsbench_web.core.scoring.ceilings import FLUSH_BYTES, RANDOM, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
     BenchmarkCommand,
@@ -115,6 +116,12 @@ class FileCreation(Workload):
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for test in ("file_creation", "file_creation_real", "file_creation_cpu_load"):
             yield test, "", None, None
+
+    def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
+        """Files that are synced one by one are flushes of the device; others wait for no disk."""
+        if test != "file_creation" or not self.fsync or self.file_bytes > FLUSH_BYTES:
+            return None
+        return Request(RANDOM, WRITE, FLUSH_BYTES, 1, is_flushed=True)
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """fs_mark's own rate, and the times of its process."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.core import needs
+from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
     TIME_LIMIT,
@@ -25,6 +26,13 @@ from fsbench_web.core.workloads.base import (
 )
 
 TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
+# Backwards, in strides and one record again and again are no request of a kind that is measured.
+_REQUESTS = {
+    **dict.fromkeys(("write", "rewrite", "fwrite", "refwrite"), (SEQUENTIAL, WRITE)),
+    **dict.fromkeys(("read", "reread", "fread", "refread"), (SEQUENTIAL, READ)),
+    "random_write": (RANDOM, WRITE),
+    "random_read": (RANDOM, READ),
+}
 FILE_NAME = "fsbench.work.iozone"
 OUTPUT = "iozone.txt"
 
@@ -175,6 +183,16 @@ class Iozone(Workload):
                 output=OUTPUT,
             )
         ]
+
+    def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
+        """One process that waits for each record; past the cache as it asks, else as the kernel
+        does.
+        """
+        kind = _REQUESTS.get(test)
+        if kind is None or record_kb is None:
+            return None
+        request = Request(*kind, record_kb * KB, 1)
+        return request if self.direct_io and test in TESTS else request.by_the_kernel()
 
     def progress(self) -> Progress:
         return IozoneProgress(self.cells())

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 
 from fsbench_web.core import formats, needs
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.values import test_name
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.ceilings import Request
 from fsbench_web.core.workloads.base import (
     BenchmarkCommand,
     Kind,
@@ -20,6 +23,7 @@ from fsbench_web.core.workloads.base import (
     time_limit,
 )
 from fsbench_web.core.workloads.fio_jobs import MOST_BYTES, checked_job
+from fsbench_web.core.workloads.fio_requests import requests
 
 MIB = 1024 * 1024
 ALLOWED_PREFIX = "own:"
@@ -85,6 +89,14 @@ class OwnFio(_Own):
                 ("fio", "--output-format=json", "--eta=never", "-"), output="fio.json", stdin=job
             ),
         ]
+
+    def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
+        """That of its job, whose name the test begins with."""
+        name, _ = testnames.parts(test)
+        for (job, way), request in requests(self.job).items():
+            if name.startswith(f"{test_name(job, way)}_"):
+                return request
+        return None
 
 
 class OwnCommand(_Own):

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from fsbench_web.core import formats, needs
 from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.core.scoring.ceilings import READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
     BenchmarkCommand,
@@ -338,6 +340,19 @@ class Pgmeter(Workload):
             ]
             found[name] = parsed
         return found
+
+    def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
+        """Of the two sequential tests: the others mix sizes, or reads and writes. Several files are
+        several streams, which a disk does not read one after the other.
+        """
+        name, load = testnames.parts(test)
+        found = next((one for one in TESTS if name.startswith(f"{one.key}_")), None)
+        if found is None or found.random_percent or self.files > 1:
+            return None
+        outstanding, _ = loads.split(load, "iodepth")
+        way = READ if found.read_percent else WRITE
+        request = Request(SEQUENTIAL, way, self.sequential_kb * KB, outstanding or 1)
+        return request if self.access == "direct" else request.by_the_kernel()
 
     def _load(self, outstanding: int) -> str:
         return load_text(iodepth=outstanding, jobs=self.files)

@@ -5,6 +5,15 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
+from fsbench_web.core.workloads.applications.archives import Archives
+from fsbench_web.core.workloads.applications.container_image import ContainerImage
+from fsbench_web.core.workloads.applications.git import GitTree
+from fsbench_web.core.workloads.applications.mail_spool import MailSpool
+from fsbench_web.core.workloads.applications.mariadb import MariadbOltp
+from fsbench_web.core.workloads.applications.postgres import Pgbench
+from fsbench_web.core.workloads.applications.rocksdb import RocksDb
+from fsbench_web.core.workloads.applications.sqlite import SqliteTransactions
+from fsbench_web.core.workloads.applications.sysbench_files import SysbenchFiles
 from fsbench_web.core.workloads.base import ParameterError, Preset, Workload
 from fsbench_web.core.workloads.file_creation import FileCreation
 from fsbench_web.core.workloads.filemark import Filemark
@@ -31,6 +40,15 @@ BUILTIN: tuple[type[Workload], ...] = (
     KernelBuild,
     SourceCopy,
     FileCreation,
+    Pgbench,
+    MariadbOltp,
+    SqliteTransactions,
+    RocksDb,
+    SysbenchFiles,
+    MailSpool,
+    GitTree,
+    Archives,
+    ContainerImage,
 )
 
 

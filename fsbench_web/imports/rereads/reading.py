@@ -27,7 +27,7 @@ from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.scores.measurements import Measurement
-from fsbench_web.studies.series import lock_all, next_repeat, series_for
+from fsbench_web.studies.series import lock_all, members_of, next_repeat, series_for
 
 MAX_VALUES = 50_000
 Cell = tuple[str, str, int | None, int | None]
@@ -328,6 +328,7 @@ def _move(runs: Iterable[Run], found: Difference) -> dict[int, Series]:
             hardware=old.hardware,
             lun=old.lun,
             journal_lun=old.journal_lun,
+            members=members_of(old),
             kernel=old.kernel,
             distribution=old.distribution,
             preparation=old.preparation,

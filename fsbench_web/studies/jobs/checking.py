@@ -11,10 +11,11 @@ from django.conf import settings
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
-from fsbench_web.catalog.configurations.labels import canonical_scheduler, configuration_label
+from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
@@ -35,9 +36,12 @@ from fsbench_web.studies.jobs.checks import (
     race as race_checks,
 )
 from fsbench_web.studies.jobs.checks import (
+    stack as stack_checks,
+)
+from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.jobs.checks.guest import THIS_HOST, LeftOut
+from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host, LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -49,7 +53,7 @@ from fsbench_web.studies.jobs.spec import (
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
-from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, sequence
+from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, sequence
 
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = MOST_RUNS
@@ -62,13 +66,14 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     lun = _checked_lun(spec, problems)
     neighbours = journal_checks.neighbours(lun)
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
-    workloads = _checked_workloads(spec, lun, problems)
+    workloads = _checked_workloads(spec, lun, neighbours, problems)
     configurations = _checked_configurations(spec, lun, neighbours, problems)
     reference = _checked_reference(spec, lun, neighbours, problems)
     study = _checked_study(spec, problems)
-    _check_grants(lun, neighbours, spec.journals, problems)
+    _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
+    method.check_probe(spec, lun, problems)
     if spec.race is not None:
         race_checks.check(spec, workloads, problems)
     elif spec.until is not None:
@@ -99,6 +104,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
+    probed = _first_of_blocks(slots, [host for _, host, _ in things])
     runs = [
         planned_run(
             slot,
@@ -106,8 +112,9 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             lun,
             spec.preparation,
             neighbours,
+            probe_s=spec.probe_s if place in probed else 0,
         )
-        for slot in slots
+        for place, slot in enumerate(slots)
     ]
     return Plan(
         lun=lun,
@@ -119,6 +126,18 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     )
 
 
+def _first_of_blocks(slots: Sequence[Slot], hosts: Sequence[Host]) -> set[int]:
+    """The places of the runs that come first in their block on their machine.
+
+    ``hosts``: of each thing that the slots name. A reference is in no block.
+    """
+    found: dict[tuple[int, Machine], int] = {}
+    for place, slot in enumerate(slots):
+        if slot.index is not None:
+            found.setdefault((slot.repeat, hosts[slot.index].machine), place)
+    return set(found.values())
+
+
 def _most_runs(spec: JobSpec, things: int, runs: int) -> int:
     """How many runs there will be at most."""
     if spec.race is not None:
@@ -127,7 +146,7 @@ def _most_runs(spec: JobSpec, things: int, runs: int) -> int:
 
 
 def _checked_workloads(
-    spec: JobSpec, lun: Lun | None, problems: Problems
+    spec: JobSpec, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> list[tuple[str, Workload]]:
     """(preset, workload) of each; two that come to the same parameters are one too many."""
     found: list[tuple[str, Workload]] = []
@@ -136,7 +155,9 @@ def _checked_workloads(
     for index, wanted in enumerate(spec.workloads):
         configurations = [*spec.configurations, *(reference if index == 0 else ())]
         place = spec.workload_place(index)
-        workload = _checked_workload(wanted, place, lun, configurations, spec.guest, problems)
+        workload = _checked_workload(
+            *(wanted, place, lun, neighbours, configurations, spec.guest, problems)
+        )
         if workload is None:
             continue
         if workload in [other for _, other in found]:
@@ -210,6 +231,7 @@ def _checked_workload(
     wanted: WorkloadSpec,
     place: str,
     lun: Lun | None,
+    neighbours: Mapping[str, Lun],
     configurations: Sequence[ConfigurationSpec],
     guest: GuestSpec | None,
     problems: Problems,
@@ -233,7 +255,7 @@ def _checked_workload(
         return None
     if lun is None:
         return workload
-    for sentence in workload_checks.problems(workload, lun, configurations, guest):
+    for sentence in workload_checks.problems(workload, lun, configurations, guest, neighbours):
         problems.add(place, sentence)
     return workload
 
@@ -253,21 +275,21 @@ def _checked_configurations(
         )
         return []
     checked: list[ConfigurationSpec] = []
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for wanted in spec.configurations:
         clean = _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
         if clean is None:
             continue
-        options = {key: str(value) for key, value in clean.options.items()}
-        label = configuration_label(clean.filesystem, options, clean.scheduler, bool(clean.journal))
-        if (label, clean.journal) in seen:
+        label = guest_checks.label_of(clean)
+        known_by = (label, clean.journal, clean.stack.words)
+        if known_by in seen:
             problems.add(
                 clean.place(),
                 f"{label} is in the job twice: remove one of them, or change its options. To "
                 "run it more often, raise the repeats.",
             )
             continue
-        seen.add((label, clean.journal))
+        seen.add(known_by)
         checked.append(clean)
     return checked
 
@@ -307,7 +329,7 @@ def _checked_configuration(
         # Old kernels call one and the same scheduler by another name: it is one configuration.
         clean = replace(clean, scheduler=canonical_scheduler(clean.scheduler))
     journal = neighbours.get(clean.journal) if clean.journal else None
-    for sentence in option_conflicts(clean.filesystem, options, lun, journal):
+    for sentence in option_conflicts(*(clean.filesystem, options, lun, journal), clean.stack.shape):
         problems.add(clean.place(), sentence)
     if lun is not None:
         if is_own:  # with guests it depends on the kernel: guest_checks.pairs
@@ -318,14 +340,16 @@ def _checked_configuration(
                 problems.add(clean.place("scheduler"), sentence)
         for sentence in journal_checks.journal_problems(clean, lun, neighbours, is_own):
             problems.add(clean.place("journal"), sentence)
+        for sentence in stack_checks.stack_problems(clean, lun, neighbours, is_own):
+            problems.add(clean.place("stack"), sentence)
     return clean
 
 
 def _check_grants(
-    lun: Lun | None, neighbours: Mapping[str, Lun], journals: Sequence[str], problems: Problems
+    lun: Lun | None, neighbours: Mapping[str, Lun], others: Sequence[str], problems: Problems
 ) -> None:
     """Whoever asks must have been granted every LUN that the job erases."""
-    used = [("lun", lun), *(("lun", neighbours.get(name)) for name in journals)]
+    used = [("lun", lun), *(("lun", neighbours.get(name)) for name in others)]
     for place, one in used:
         if one is not None and (why := rights.decide_here(rights.Action.RUN, one).why):
             problems.forbid(place, why)

@@ -11,6 +11,7 @@ from fsbench_web.catalog.configurations.commands import PlannedCommand, run_comm
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
+from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import (
@@ -18,6 +19,7 @@ from fsbench_web.catalog.workers.machines import (
     GUEST_JOURNAL_DEVICE,
     OWN_MACHINE,
     Machine,
+    guest_devices,
 )
 from fsbench_web.catalog.workloads.stored import workload_title
 from fsbench_web.core.workloads import MOUNT_POINT, Workload
@@ -38,7 +40,7 @@ class PlannedRun:
 
     ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
     worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
-    and whether its worker measured that.
+    and whether its worker measured that. ``members`` are the other LUNs of its stack: (role, LUN).
     """
 
     repeat: int
@@ -51,6 +53,7 @@ class PlannedRun:
     workload: tuple[str, Workload]
     is_reference: bool = False
     journal: Lun | None = None
+    members: tuple[tuple[str, Lun], ...] = ()
     preparation: Preparation = PLAIN
     machine: Machine = OWN_MACHINE
     kernel: str = ""
@@ -76,7 +79,8 @@ class PlannedRun:
         """The LUNs whose data the run destroys."""
         if not self.erases:
             return []
-        return [self.lun, *([self.journal] if self.journal else [])]
+        journal = [self.journal] if self.journal else []
+        return [self.lun, *journal, *(one for _, one in self.members)]
 
 
 @dataclass(frozen=True)
@@ -96,17 +100,29 @@ class Plan:
 
     @property
     def lun_names(self) -> list[str]:
-        """All LUNs that are erased, the data LUN first."""
+        """All LUNs that are erased, the data LUN first, then journals, then those of stacks."""
         journals = (run.journal.name for run in self.runs if run.journal is not None)
-        return list(dict.fromkeys([self.lun.name, *journals]))
+        members = (one.name for run in self.runs for _, one in run.members)
+        return list(dict.fromkeys([self.lun.name, *journals, *members]))
 
     @property
     def seen(self) -> str:
         """One word for the devices behind these names, as the worker said them last."""
         luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
+        luns |= {one.pk: one for run in self.runs for _, one in run.members}
         luns.pop(self.lun.pk, None)
-        journals = [luns[key] for key in sorted(luns)]
-        return lun_identity.digest(lun.fingerprint for lun in (self.lun, *journals))
+        others = [luns[key] for key in sorted(luns)]
+        return lun_identity.digest(lun.fingerprint for lun in (self.lun, *others))
+
+
+def members_of(luns: Sequence[tuple[str, Lun]], has_journal_in_guest: bool | None) -> list[Member]:
+    """The other LUNs of a stack as the commands name them; None: by the worker's own executor."""
+    if has_journal_in_guest is None:
+        return [Member(role, one.device, one.size_bytes) for role, one in luns]
+    names = guest_devices(len(luns), has_journal_in_guest)
+    return [
+        Member(role, name, one.size_bytes) for (role, one), name in zip(luns, names, strict=True)
+    ]
 
 
 def time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:
@@ -115,6 +131,7 @@ def time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:
         return spec.time_limit_s
     longest = max(run.workload[1].time_limit_s for run in runs) + AROUND_BENCHMARK_S
     longest += math.ceil(max(run.boot_s[0] if run.boot_s else 0 for run in runs))
+    longest += 2 * spec.probe_s
     return longest + method.preparation_time_limit_s(spec.preparation, runs[0].lun)
 
 
@@ -126,8 +143,12 @@ def planned_run(
     lun: Lun,
     preparation: Preparation,
     neighbours: Mapping[str, Lun],
+    probe_s: int = 0,
 ) -> PlannedRun:
-    """The run in this place of the sequence, with the commands that will be run."""
+    """The run in this place of the sequence, with the commands that will be run.
+
+    ``probe_s``: it is the first of its block, before which the LUN itself is measured so long.
+    """
     assert wanted is not None  # a slot of a reference is there only with a reference
     journal = neighbours[wanted.journal] if wanted.journal else None
     makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
@@ -136,13 +157,16 @@ def planned_run(
     ability = availability.guest(lun.worker)
     if host.kernel is not None:
         device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+    luns = tuple((role, neighbours[name]) for role, name in wanted.stack.members)
+    members = members_of(luns, journal is not None if host.kernel is not None else None)
     return PlannedRun(
         repeat=slot.repeat,
         filesystem=wanted.filesystem,
         options=options,
         scheduler=wanted.scheduler,
         configuration=configuration_label(
-            wanted.filesystem, options, wanted.scheduler, journal is not None
+            *(wanted.filesystem, options, wanted.scheduler, journal is not None),
+            wanted.stack.shape,
         ),
         commands=tuple(
             run_commands(
@@ -155,10 +179,13 @@ def planned_run(
                 preparation=preparation,
                 size_bytes=lun.size_bytes,
                 journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
+                members=members,
+                probe_s=probe_s,
             )
         ),
         lun=lun,
         journal=journal,
+        members=luns,
         workload=workload,
         is_reference=slot.is_reference,
         preparation=preparation,

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
+from fsbench_web.catalog.configurations.stacks import PLAIN_STACK, Stack
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
@@ -26,6 +27,7 @@ from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 FORM_REPEATS = 5  # blocks enough for an answer (scoring.paired)
 DEFAULT_REFERENCE_EVERY = 10
+LEAST_PROBE_S, MOST_PROBE_S = 5, 600
 ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictInt]]
 
 
@@ -52,6 +54,10 @@ class Configuration:
             "Empty: the journal is kept on the data LUN"
         ),
     ] = ""
+    stack: Annotated[
+        Stack,
+        Field(description="the other LUNs of the worker that it stands on; empty: none"),
+    ] = PLAIN_STACK
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,9 @@ class ConfigurationSpec(Configuration):
 
     def place(self, part: str = "") -> str:
         """Where problems of this part are told."""
-        usual = {"scheduler": "schedulers", "journal": "journals"}.get(part, "configurations")
+        usual = {"scheduler": "schedulers", "journal": "journals", "stack": "stacks"}.get(
+            part, "configurations"
+        )
         return self.places.get(part) or self.places.get("") or usual
 
 
@@ -180,6 +188,11 @@ class JobOptions(BaseModel):
         ),
     ] = PLAIN
     guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")
+    probe_s: StrictInt = Field(
+        default=0,
+        description="seconds, at most, in which the LUN itself is measured by fio before the first "
+        f"run of each block, {LEAST_PROBE_S} to {MOST_PROBE_S}; 0: it is not",
+    )
 
     def options(self) -> dict[str, Any]:
         """These alone, by name."""
@@ -229,8 +242,17 @@ class JobSpec(JobOptions):
     @property
     def journals(self) -> tuple[str, ...]:
         """The names of all LUNs that keep a journal, each once."""
-        wanted = [*self.configurations, *([self.reference.configuration] if self.reference else [])]
-        return tuple(dict.fromkeys(one.journal for one in wanted if one.journal))
+        return tuple(dict.fromkeys(one.journal for one in self._wanted if one.journal))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of all other LUNs of its stacks, each once."""
+        names = (name for one in self._wanted for _, name in one.stack.members)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def _wanted(self) -> list[ConfigurationSpec]:
+        return [*self.configurations, *([self.reference.configuration] if self.reference else [])]
 
     @property
     def run_count(self) -> int:
@@ -248,8 +270,8 @@ class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
     lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, configurations, schedulers,
-    journals, workload, repeats, race, preparation, study, order, seed, reference, priority,
-    time_limit_s, run_again, confirmation; or the place in a document,
+    journals, workload, repeats, race, preparation, probe_s, study, order, seed, reference,
+    priority, time_limit_s, run_again, confirmation; or the place in a document,
     ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """

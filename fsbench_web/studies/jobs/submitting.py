@@ -10,6 +10,7 @@ from django.db import transaction
 
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.configurations.stacks import Shape, in_words
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workloads.stored import stored_workload
@@ -87,7 +88,7 @@ def submit(
         plan = checked(spec, problems)
         wanted = confirmation_text(spec)
         if wanted is not None and confirmation != wanted:
-            names = "names of the LUNs" if spec.journals else "name of the LUN"
+            names = "names of the LUNs" if len(wanted.split()) > 1 else "name of the LUN"
             problems.add(
                 "confirmation",
                 f'The confirmation does not match: type the {names}, "{wanted}", '
@@ -124,7 +125,7 @@ def confirmation_text(spec: JobSpec) -> str | None:
     if spec.lun_id is None:
         return None
     name = Lun.objects.filter(pk=spec.lun_id).values_list("name", flat=True).first()
-    return " ".join([name, *spec.journals]) if name else None
+    return " ".join([name, *spec.journals, *spec.members]) if name else None
 
 
 def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
@@ -138,6 +139,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         priority=spec.priority,
         time_limit_s=plan.time_limit_s,
         run_again=spec.run_again,
+        probe_s=spec.probe_s,
     )
     workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
     worker = plan.lun.worker
@@ -154,6 +156,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
                 planned.options,
                 planned.scheduler,
                 external_journal=planned.journal is not None,
+                shape=Shape.of_roles(role for role, _ in planned.members),
             ),
             workload=workloads[planned.workload],
             hardware=worker.hardware,
@@ -163,6 +166,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
             distribution=availability.distribution(worker),
             preparation=spec.preparation.stored(),
             machine=planned.machine.stored(),
+            members=planned.members,
         )
         if spec.until is not None:
             rules[key] = _rule(spec.until)
@@ -171,7 +175,9 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
     wanted = []
     for planned in plan.runs:
         key = _key(planned)
-        confirmed = new_runs.confirmed_of(plan.lun, planned.journal)
+        confirmed = new_runs.confirmed_of(
+            plan.lun, planned.journal, [one for _, one in planned.members]
+        )
         # A reference shows how blocks differ, and is in none.
         block = "" if planned.is_reference else new_runs.block_of(job, planned.repeat)
         wanted.append(
@@ -200,14 +206,15 @@ def _write_race(spec: JobSpec, plan: Plan, job: Job, contenders: list[str]) -> N
     )
 
 
-_Key = tuple[str, str, str, str]
+_Key = tuple[str, str, str, str, str]
 
 
 def _key(planned: PlannedRun) -> _Key:
-    """(configuration, where its journal is, workload, kernel): the same are repeats."""
+    """(configuration, where its journal is, other LUNs, workload, kernel): the same are repeats."""
     journal = planned.journal.name if planned.journal else ""
     preset, workload = planned.workload
-    return planned.configuration, journal, f"{preset} {workload!r}", planned.machine.kernel
+    members = in_words((role, one.name) for role, one in planned.members)
+    return planned.configuration, journal, members, f"{preset} {workload!r}", planned.machine.kernel
 
 
 def _rule(target: RepeatTarget) -> RepeatRule:

@@ -1,6 +1,7 @@
 """Studies, the jobs and runs in them, what the runs measured, and the scores made of it."""
 
 from fsbench_web.studies.models.jobs import Job, Race, RepeatRule
+from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.runs import (
     ACTIVE_STATES,
     END_STATES,
@@ -9,11 +10,19 @@ from fsbench_web.studies.models.runs import (
     LogLine,
     MeasurementBlock,
     Run,
+    RunActivity,
     RunState,
     StateChange,
 )
-from fsbench_web.studies.models.scores import COMPUTED, Score, Selection, WholeScores
-from fsbench_web.studies.models.studies import Series, Study
+from fsbench_web.studies.models.scores import (
+    COMPUTED,
+    KeptBestScore,
+    KeptBestScores,
+    Score,
+    Selection,
+    WholeScores,
+)
+from fsbench_web.studies.models.studies import Series, StackLun, Study, new_stamp
 
 __all__ = [
     "ACTIVE_STATES",
@@ -21,17 +30,23 @@ __all__ = [
     "END_STATES",
     "Artefact",
     "Job",
+    "KeptBestScore",
+    "KeptBestScores",
     "Lease",
     "LogLine",
+    "LunProbe",
     "MeasurementBlock",
     "Race",
     "RepeatRule",
     "Run",
+    "RunActivity",
     "RunState",
     "Score",
     "Selection",
     "Series",
+    "StackLun",
     "StateChange",
     "Study",
     "WholeScores",
+    "new_stamp",
 ]

@@ -38,6 +38,11 @@ class Job(models.Model):
         help_text="How often in a row a run that was interrupted (studies.causes) is run again by "
         "itself",
     )
+    probe_s = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Seconds, at most, in which the LUN itself is measured before each block; 0: not",
+    )
     paused_at = models.DateTimeField(null=True)
     # Null: a command on the host submitted it, and may. So no account with jobs is deleted, which
     # would make them the host's (studies.runs.authority).

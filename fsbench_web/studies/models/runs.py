@@ -9,6 +9,7 @@ from django.db.models import Q
 from fsbench_web.catalog.models import Environment, Lun, Worker
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models.jobs import Job, RepeatRule
+from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.studies import Series
 from fsbench_web.studies.visibility import Visible
 
@@ -96,6 +97,13 @@ class Run(models.Model):
     drift_percent = models.FloatField(
         null=True,
         help_text="How far the reference of its job had moved around it; null: not known",
+    )
+    probe = models.ForeignKey(
+        LunProbe,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+        help_text="What its LUN did by itself in the same block; null: nobody measured that",
     )
     cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
@@ -287,3 +295,27 @@ class MeasurementBlock(models.Model):
 
     class Meta:
         ordering = ["id"]
+
+
+class RunActivity(models.Model):
+    """What devices, processors and memory did during a run, read and written by
+    studies.runs.activity alone.
+
+    ``content`` is a block of core.activity.series; the others are what can be told of it without
+    reading it.
+    """
+
+    run = models.OneToOneField(
+        Run, primary_key=True, on_delete=models.CASCADE, related_name="activity"
+    )
+    content = models.BinaryField()
+    samples = models.PositiveIntegerField(help_text="Kept")
+    seconds = models.FloatField(help_text="From the first to the last")
+    is_whole = models.BooleanField(help_text="False: the run broke off, and they with it")
+    costs = models.JSONField(
+        default=dict,
+        help_text="{test: value} of core.activity.costs, those that are known",
+    )
+
+    study_path = "run__series__study"
+    objects = Visible()

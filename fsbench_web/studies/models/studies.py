@@ -1,5 +1,8 @@
 """Studies, and the series of their runs."""
 
+import random
+from functools import cached_property
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -63,6 +66,11 @@ class Study(models.Model):
         return self.title
 
 
+def new_stamp() -> int:
+    """A number that no other state of any scores has, but for a chance of one in 2**40."""
+    return random.getrandbits(40)
+
+
 class Series(models.Model):
     """The repeats of one configuration under the same circumstances in one study.
 
@@ -84,6 +92,12 @@ class Series(models.Model):
         related_name="journal_series",
         help_text="Where the journal is kept; null: on the LUN itself",
     )
+    stack_luns = models.CharField(
+        max_length=2000,
+        blank=True,
+        db_default="",
+        help_text="The names of the other LUNs of its stack by role, as ``members`` has them",
+    )
     kernel = models.CharField(max_length=200, blank=True)
     distribution = models.CharField(max_length=200, blank=True)
     preparation = models.JSONField(
@@ -96,12 +110,18 @@ class Series(models.Model):
         null=True,
         help_text="What its cells were judged by, studies.quality; null: they never were",
     )
+    scores_stamp = models.BigIntegerField(
+        default=new_stamp,
+        db_default=0,
+        help_text="Another one whenever its scores are written (studies.scores.kept_best_scores)",
+    )
 
     study_path = "study"
     objects = Visible()
 
     class Meta:
         verbose_name_plural = "series"
+        indexes = [models.Index(fields=["study", "configuration"])]
 
     def __str__(self) -> str:
         return f"{self.configuration} in {self.study}"
@@ -110,3 +130,37 @@ class Series(models.Model):
     def runs_on(self) -> Machine:
         """The guest that its runs are run in, or the worker's own executor."""
         return Machine.of(self.machine)
+
+    @cached_property
+    def members(self) -> list["StackLun"]:
+        """The other LUNs of its stack, in their order. No query where there is none."""
+        return list(self.stack.select_related("lun")) if self.stack_luns else []
+
+    @property
+    def luns(self) -> list[Lun]:
+        """All that a run of it uses: its own first, then the journal's, then those of its stack."""
+        found = [self.lun, self.journal_lun, *(one.lun for one in self.members)]
+        return [lun for lun in found if lun is not None]
+
+
+class StackLun(models.Model):
+    """A LUN of a series' stack beside its own, in its role; ``studies.series`` writes them."""
+
+    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="stack")
+    lun = models.ForeignKey(
+        Lun, null=True, on_delete=models.SET_NULL, related_name="stacks", help_text="null: gone"
+    )
+    role = models.CharField(max_length=10, help_text="catalog.configurations.stacks.ROLES")
+    place = models.PositiveSmallIntegerField()
+
+    study_path = "series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["series", "place"]
+        constraints = [
+            models.UniqueConstraint(fields=["series", "place"], name="stack_lun_place_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lun} for {self.role} of {self.series}"

@@ -22,15 +22,17 @@ def refusals(runs: QuerySet[Run]) -> list[str]:
     A run without an author was submitted by a command on the host, which may. Nothing else is: no
     page or call submits for nobody, and an account that submitted runs cannot be deleted (PROTECT).
     """
-    fields = ("created_by", "series__lun", "series__journal_lun", "series__study")
+    # A row for each LUN of a stack; None where there is none.
+    of_series = ("lun", "journal_lun", "stack__lun", "study")
+    fields = ("created_by", *(f"series__{name}" for name in of_series))
     jobs = list(runs.exclude(created_by=None).order_by(*fields).values_list(*fields).distinct())
     # Read now, whoever asks: a user object keeps its role from when that was first asked.
     authors = User.objects.select_related("person").in_bulk({row[0] for row in jobs})
-    luns = Lun.objects.in_bulk({pk for row in jobs for pk in row[1:3] if pk is not None})
-    studies = Study._base_manager.select_related("team").in_bulk({row[3] for row in jobs})
+    luns = Lun.objects.in_bulk({pk for row in jobs for pk in row[1:4] if pk is not None})
+    studies = Study._base_manager.select_related("team").in_bulk({row[4] for row in jobs})
     found = []
-    for author, lun, journal, study in jobs:
-        used = [luns[pk] for pk in (lun, journal) if pk in luns]
+    for author, lun, journal, member, study in jobs:
+        used = [luns[pk] for pk in (lun, journal, member) if pk in luns]
         found.append(rights.why_not_any_more(authors[author], used, studies[study]))
     return [sentence for sentence in dict.fromkeys(found) if sentence]
 

@@ -81,7 +81,9 @@ def resume(job_id: int) -> bool:
     if job.paused_at is None:
         return False
     waiting = job.runs.filter(state=RunState.QUEUED)
-    pairs = waiting.values_list("series__lun", "series__journal_lun").distinct()
+    pairs = waiting.values_list(
+        "series__lun", "series__journal_lun", "series__stack__lun"
+    ).distinct()
     luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
     for lun in luns.order_by("pk"):
         rights.require_here(rights.Action.RUN, lun)
@@ -196,7 +198,9 @@ def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -
 
 def job_confirmation(job: Job) -> str:
     """What has to be typed to submit its runs again: all LUNs of the job, data LUNs first."""
-    rows = job.runs.order_by("id").values_list("series__lun__name", "series__journal_lun__name")
+    rows = job.runs.order_by("id", "series__stack__place").values_list(
+        "series__lun__name", "series__journal_lun__name", "series__stack__lun__name"
+    )
     return " ".join(
         dict.fromkeys(name for names in zip(*rows, strict=True) for name in names if name)
     )
@@ -204,22 +208,18 @@ def job_confirmation(job: Job) -> str:
 
 def run_confirmation(run: Run) -> str:
     """What has to be typed to submit one run again: the LUNs that it erases."""
-    return " ".join(lun.name for lun in _luns_of(run.series))
-
-
-def _luns_of(series: Series) -> list[Lun]:
-    return [lun for lun in (series.lun, series.journal_lun) if lun is not None]
+    return " ".join(lun.name for lun in run.series.luns)
 
 
 def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
     """What whoever types these names confirms: each LUN, and what it is now in words."""
-    luns = {lun.pk: lun for run in runs for lun in _luns_of(run.series)}
+    luns = {lun.pk: lun for run in runs for lun in run.series.luns}
     return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
 
 
 def seen_of(runs: Iterable[Run]) -> str:
     """One word for the devices that ``confirmed_by`` shows, for the form they are confirmed on."""
-    luns = {lun.pk: lun for run in runs for lun in _luns_of(run.series)}
+    luns = {lun.pk: lun for run in runs for lun in run.series.luns}
     return lun_identity.digest(luns[key].fingerprint for key in sorted(luns))
 
 
@@ -283,8 +283,8 @@ def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
 
 def _forbidden(run: Run) -> Iterator[str]:
     """Which of the LUNs that this run erased whoever asks may not erase."""
-    for used in (run.series.lun, run.series.journal_lun):
-        if used is not None and (why := rights.decide_here(rights.Action.RUN, used).why):
+    for used in run.series.luns:
+        if why := rights.decide_here(rights.Action.RUN, used).why:
             yield why
 
 
@@ -295,6 +295,12 @@ def _problems(run: Run) -> Iterator[str]:
         yield f"The LUN of run {run.pk} is not known any more: submit its configuration anew."
         return
     yield from availability.lun_problems(lun)
+    members = run.series.members
+    if any(one.lun is None for one in members):
+        yield f"A LUN of run {run.pk}'s stack is not known any more: submit its configuration anew."
+    for one in members:
+        if one.lun is not None:
+            yield from availability.member_problems(lun, one.lun, one.role)
     if journal is not None:
         slug = run.series.configuration.filesystem
         yield from availability.journal_problems(lun, journal, slug)

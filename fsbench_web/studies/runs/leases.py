@@ -1,9 +1,9 @@
 """Leases: what a run alone may use while it runs, and the tokens that prove it.
 
-A run needs its data LUN, its journal LUN if it has one, and every controller that the host's file
-names for these (``Lun.controller``): a controller serves one run at a time on a host. All are
-taken in one transaction or none is. Rows are locked in the order of their keys everywhere, and
-leases before runs, so that no two transactions wait for each other.
+A run needs its data LUN, its journal LUN if it has one, the other LUNs of its stack, and every
+controller that the host's file names for these (``Lun.controller``): a controller serves one run at
+a time on a host. All are taken in one transaction or none is. Rows are locked in the order of their
+keys everywhere, and leases before runs, so that no two transactions wait for each other.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,8 @@ class LeaseLost(Exception):
 class LeaseHandle:
     """What a worker shows with every write: the token of each lease of its run.
 
-    ``token`` is that of the data LUN; ``others`` are (lease, token) of journal and controllers.
+    ``token`` is that of the data LUN; ``others`` are (lease, token) of all other LUNs and
+    controllers.
     """
 
     run_id: int
@@ -52,7 +53,7 @@ def lease_duration() -> timedelta:
 
 def resources(series: Series) -> list[Resource]:
     """What a run of the series alone may use, in a fixed order."""
-    luns = [lun for lun in (series.lun, series.journal_lun) if lun is not None]
+    luns = series.luns
     return sorted(_of_lun(lun) for lun in luns) + sorted(
         {_of_controller(lun) for lun in luns if lun.controller}
     )
@@ -79,18 +80,20 @@ def in_use() -> set[Resource]:
 
 
 def shared_in_use(series: Series) -> list[tuple[str, int]]:
-    """(journal LUN or controller in words, the run that uses it), where a run of this series would
+    """(other LUN or controller in words, the run that uses it), where a run of this series would
     have to wait for another LUN's run. One query.
     """
-    journal = series.journal_lun
-    wanted = Q(controller__in=[lun.controller for lun in (series.lun, journal) if lun], lun=None)
+    others = {lun.pk: lun for lun in series.luns if lun.pk != series.lun_id}
+    wanted = Q(controller__in=[lun.controller for lun in series.luns], lun=None)
     wanted &= Q(host=series.lun.worker_id if series.lun else None)
-    if journal is not None:
-        wanted |= Q(lun=journal)
+    if others:
+        wanted |= Q(lun__in=others)
     rows = Lease.objects.filter(wanted).exclude(run=None).exclude(run__series__lun=series.lun_id)
     return [
         (
-            f"the controller {lease.controller}" if lease.lun_id is None else f"{journal}",
+            f"the controller {lease.controller}"
+            if lease.lun_id is None
+            else f"{others[lease.lun_id]}",
             lease.run_id or 0,
         )
         for lease in rows.order_by("pk")

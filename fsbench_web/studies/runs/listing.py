@@ -12,9 +12,10 @@ from django.urls import get_script_prefix, reverse
 from django.utils.timezone import localtime
 
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun
-from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Study
+from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, StackLun, Study
 
 MOST_NAMED = 200
+_IN_STACK = "series__stack__lun"
 _NUMBER = re.compile("[0-9]{1,18}")
 UNFINISHED_STATES = [RunState.QUEUED, *ACTIVE_STATES]
 STATES = [
@@ -70,17 +71,23 @@ class RunFilter:
         if self.filesystem:
             runs = runs.filter(series__configuration__filesystem=self.filesystem)
         for value, lookups in (
-            (self.lun, ("series__lun", "series__journal_lun")),
+            (self.lun, ("series__lun", "series__journal_lun", _IN_STACK)),
             (self.job, ("job",)),
         ):
             if value:
                 is_number = value.isascii() and value.isdigit() and len(value) < 19
-                wanted = [Q(**{lookup: int(value)}) for lookup in lookups] if is_number else []
+                wanted = [_is(lookup, int(value)) for lookup in lookups] if is_number else []
                 runs = runs.filter(reduce(or_, wanted)) if wanted else runs.none()
         if self.runs:
             ids = [int(text) for text in self.runs.split(",") if _NUMBER.fullmatch(text)]
             runs = runs.filter(pk__in=ids[:MOST_NAMED])
         return runs
+
+
+def _is(lookup: str, number: int) -> Q:
+    if lookup == _IN_STACK:  # no join: a run is listed once, however many LUNs its stack has
+        return Q(series__in=StackLun.objects.filter(lun=number).values("series"))
+    return Q(**{lookup: number})
 
 
 def address_of(run_ids: Sequence[int]) -> str:

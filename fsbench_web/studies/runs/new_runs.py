@@ -54,7 +54,9 @@ def create_queued(
         rerun=rerun,
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
         block=block,
-        confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
+        confirmed=follows.confirmed
+        if follows
+        else confirmed_of(series.lun, series.journal_lun, [one.lun for one in series.members]),
     )
     submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
     again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
@@ -82,10 +84,21 @@ def _place_of(run: Run) -> int:
     return run.pk if run.place is None else run.place
 
 
-def confirmed_of(lun: Lun | None, journal: Lun | None) -> dict[str, Any]:
-    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``."""
+def confirmed_of(
+    lun: Lun | None, journal: Lun | None, members: Iterable[Lun | None] = ()
+) -> dict[str, Any]:
+    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``.
+
+    By role; the other LUNs of a stack by name (``confirmed_as``).
+    """
     luns = {"data": lun, "journal": journal}
+    luns |= {confirmed_as(one.name): one for one in members if one is not None}
     return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
+
+
+def confirmed_as(name: str) -> str:
+    """Under what ``Run.confirmed`` has another LUN of a stack: no role is called so."""
+    return f"lun {name}"
 
 
 @dataclass(frozen=True)

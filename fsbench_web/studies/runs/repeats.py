@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from fsbench_web.core.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
 from fsbench_web.core.scoring.scores import score_repeats
-from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load
+from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load, is_cost
 from fsbench_web.studies.models import END_STATES, RepeatRule, Run, RunState
 from fsbench_web.studies.scores import measurements
 
@@ -20,13 +20,14 @@ def overall_scores(series_id: int) -> dict[str, list[float]]:
     """The overall score of each finished repeat of a series, by test; the oldest first.
 
     Of a workload without a matrix it is the value of each test at each load; the times of mkfs and
-    mount never count. Each repeat is scored by itself, so that the values are independent. One
-    query.
+    mount never count, and costs do not. Each repeat is scored by itself, so that the values are
+    independent. One query.
     """
     cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
     single: dict[str, list[float]] = defaultdict(list)
     for numbers in measurements.read(
-        measurements.of_finished([series_id]), lambda test: test[0] not in CREATION_TESTS
+        measurements.of_finished([series_id]),
+        lambda test: test[0] not in CREATION_TESTS and not is_cost(test[0]),
     ):
         for name, record_kb, file_kb, value, _ in numbers.columns.rows():
             test = at_load(name.test, name.load)

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
+from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
@@ -18,15 +19,21 @@ class SureScore:
     """A score with the half-width of its 95% interval in percent of its mean.
 
     The interval is that of the repeats, and of a single run that of its interval samples
-    (``is_of_samples``); None where there is neither.
+    (``is_of_samples``); None where there is neither. ``share`` is what it is of the LUN's own.
     """
 
     score: Score
     half_width_percent: float | None = None
     is_of_samples: bool = False
+    share: Share | None = None
 
     @classmethod
     def of(cls, score: Score) -> "SureScore":
+        sure = cls._of(score)
+        return replace(sure, share=Share.from_dict(score.share)) if score.share else sure
+
+    @classmethod
+    def _of(cls, score: Score) -> "SureScore":
         if score.half_width_percent is None and score.interval:
             found = Interval.from_dict(score.interval)
             if found.of == SAMPLES and found.relative_percent is not None:
@@ -71,11 +78,20 @@ class ScoreTable:
     has_more: bool = False
 
     @property
-    def has_samples(self) -> bool:
-        """Whether any half-width is that of a single run's interval samples."""
+    def _shown(self) -> list[SureScore]:
         tables = [self.lines, *(table.lines for table in self.by_load)]
         shown = [one for lines in tables for line in lines for one in line.scores]
-        return any(one is not None and one.is_of_samples for one in [*shown, *self.single])
+        return [one for one in [*shown, *self.single] if one is not None]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether any half-width is that of a single run's interval samples."""
+        return any(one.is_of_samples for one in self._shown)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether any score is set against what the LUN does by itself."""
+        return any(one.share is not None for one in self._shown)
 
 
 def score_table(run: Run) -> ScoreTable:

@@ -6,17 +6,24 @@ where they are stored: what is read grows with what is shown and not with what t
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q, QuerySet, Value
 
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
-from fsbench_web.studies.models import Run, RunState, Score, Series
+from fsbench_web.studies.models import (
+    KeptBestScores,
+    Run,
+    RunState,
+    Score,
+    Series,
+)
+from fsbench_web.studies.scores.kept_best_scores import Kept
 from fsbench_web.studies.scores.queries import (
     ROW,
     ConfigurationFacts,
@@ -24,13 +31,12 @@ from fsbench_web.studies.scores.queries import (
     SeriesFacts,
     row_of,
 )
+from fsbench_web.studies.scores.score_filter import PRINTED_UNIT
 from fsbench_web.studies.scores.source_runs import MOST_LISTED
 
 _IS_EMULATED = {"machine__accelerator": EMULATED}
 CONFIGURATION = "series__configuration_id"
 SERIES = "series_id"
-PRINTED_UNIT = Coalesce("summed_unit", "unit")
-"""The unit that its tool printed: sums of unlike units are no more alike than what they sum."""
 
 
 class Candidate(NamedTuple):
@@ -49,10 +55,14 @@ class Candidate(NamedTuple):
     configurations: int
 
 
+_OTHERS = ("external_journal", "stack", "is_emulated", "has_kept_scores")
+
+
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
     """Every configuration of these studies, or of all where none is named. One query.
 
-    ``is_emulated`` says whether any of its series was.
+    ``is_emulated`` says whether any of its series was, ``has_kept_scores`` whether its best scores
+    are kept (studies.scores.kept_best_scores) in any of these studies.
     """
     # Not asked of each configuration: with thousands of them in one study that is a long question.
     series = Series.objects.order_by()
@@ -61,7 +71,11 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
         series = series.filter(study__slug__in=list(study_slugs))
         found = found.filter(pk__in=series.values("configuration"))
     emulated = series.filter(**_IS_EMULATED).values("configuration")
-    found = found.annotate(is_emulated=Q(pk__in=emulated))
+    kept = KeptBestScores.objects.filter(study__slug__in=list(study_slugs))
+    found = found.annotate(
+        is_emulated=Q(pk__in=emulated),
+        has_kept_scores=Q(pk__in=kept.values("configuration")) if study_slugs else Value(False),
+    )
     return {
         pk: ConfigurationFacts(
             configuration=label,
@@ -70,14 +84,10 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
             filesystem=filesystem,
             options=options,
             scheduler=scheduler,
-            external_journal=external_journal,
-            is_emulated=is_emulated,
+            **dict(zip(_OTHERS, others, strict=True)),
         )
-        for pk, label, is_known, filesystem, options, scheduler, external_journal, is_emulated in (
-            found.values_list(
-                *("pk", "label", "is_known", "filesystem"),
-                *("options", "scheduler", "external_journal", "is_emulated"),
-            )
+        for pk, label, is_known, filesystem, options, scheduler, *others in found.values_list(
+            *("pk", "label", "is_known", "filesystem", "options", "scheduler", *_OTHERS)
         )
     }
 
@@ -145,13 +155,18 @@ class BestCandidates(NamedTuple):
 
 
 def best_candidates(
-    scores: QuerySet[Score], contenders: Mapping[int, str], by: str, counts_runs: bool = False
+    scores: QuerySet[Score],
+    contenders: Mapping[int, str],
+    by: str,
+    counts_runs: bool = False,
+    kept: Kept | None = None,
 ) -> BestCandidates:
     """The highest and the lowest scores of each contender in each table, all that are equal.
 
     A table is a test, category and unit. ``contenders`` are the names of the contenders by
     configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
-    not compete. One query; none where nobody competes.
+    not compete. With ``kept`` best scores (by CONFIGURATION, without ``counts_runs``) the others of
+    their configurations are not looked at. One query; none where nobody competes.
     """
     none = BestCandidates([], 0 if counts_runs else None)
     if not contenders:
@@ -161,6 +176,8 @@ def best_candidates(
         f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
         for member, name in contenders.items()
     )
+    if kept is not None:
+        scores = scores.filter(series__configuration__in=kept.outdated)
     chosen = (
         scores.order_by()
         .annotate(
@@ -174,9 +191,8 @@ def best_candidates(
             *("is_printed", "configuration", "member"),
         )
     )
-    try:
-        inner, parameters = chosen.query.sql_with_params()
-    except EmptyResultSet:  # a filter that nothing can pass is never asked
+    inner, parameters = _union([chosen] if kept is None else [chosen, kept.rows])
+    if not inner:
         return none
     statement = _LEADERS.format(
         scores=inner,
@@ -200,6 +216,16 @@ def best_candidates(
     if not counts_runs:
         return BestCandidates(found, None)
     return BestCandidates(found, rows[0][width] if rows else 0)
+
+
+def _union(queries: Iterable[QuerySet[Any, Any]]) -> tuple[str, tuple[Any, ...]]:
+    """All of their rows; "" where their filters can let none pass."""
+    found = []
+    for one in queries:
+        with suppress(EmptyResultSet):  # is never asked
+            found.append(one.query.sql_with_params())
+    every = tuple(value for _, parameters in found for value in parameters)
+    return " UNION ALL ".join(text for text, _ in found), every
 
 
 def configurations_of_each(

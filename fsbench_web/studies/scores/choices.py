@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, Max, Min, OuterRef, QuerySet, TextField
+from django.db.models import (
+    Case,
+    Exists,
+    Max,
+    Min,
+    OuterRef,
+    QuerySet,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
@@ -149,6 +159,17 @@ _CIRCUMSTANCES = (
     *("lun__name", "lun__worker__name", "kernel", "distribution", "prepared", "machine_text"),
 )
 
+_KEYS = ("workload", "hardware", "lun")
+
+
+def _text(column: str) -> Case:
+    """As text: a database compares no JSON. Nearly all are empty, and need not be written out."""
+    empty = When(**{column: {}}, then=Value("{}"))
+    return Case(empty, default=Cast(column, TextField()), output_field=TextField())
+
+
+_AS_TEXT = {"prepared": _text("preparation"), "machine_text": _text("machine")}
+
 
 def _circumstances(scored: QuerySet[Series]) -> _Columns:
     """What series are measured with, of those that have scores (``scored``). Two queries.
@@ -156,27 +177,23 @@ def _circumstances(scored: QuerySet[Series]) -> _Columns:
     Whether each of thousands of series has scores is a long question. Of each group of alike
     series the oldest and the newest are asked, and all only where neither has any.
     """
-    # As text: nearly all are empty, and a database compares no JSON.
-    as_text = {
-        "prepared": Cast("preparation", TextField()),
-        "machine_text": Cast("machine", TextField()),
-    }
+    every = Series.objects.order_by().annotate(**_AS_TEXT)
+    # Thousands are put into groups by keys, and only those that are asked are given names.
     groups = list(
-        Series.objects.order_by()
-        .annotate(**as_text)
-        .values_list(*_CIRCUMSTANCES)
-        .annotate(Min("pk"), Max("pk"))
+        every.values_list("kernel", *_KEYS, *_CIRCUMSTANCES[7:]).annotate(Min("pk"), Max("pk"))
     )
     ends = {pk for group in groups for pk in group[-2:]}
-    has_scores: set[int] = set()
+    asked = scored.order_by().annotate(**_AS_TEXT)
+    known: dict[int, tuple[Any, ...]] = {}
     if len(ends) <= MOST_LISTED:
-        has_scores = set(scored.filter(pk__in=ends).order_by().values_list("pk", flat=True))
-    found = [group for group in groups if has_scores.intersection(group[-2:])]
-    if len(found) < len(groups):
+        rows = asked.filter(pk__in=ends).values_list("pk", *_CIRCUMSTANCES)
+        known = {row[0]: row[1:] for row in rows}
+    found = [known.get(oldest) or known.get(newest) for *_, oldest, newest in groups]
+    if None in found:
         # Jobs that wait, or failed: a kernel of which nothing was measured is no choice.
-        rest = scored.order_by().annotate(**as_text).values_list(*_CIRCUMSTANCES)
+        rest = asked.values_list(*_CIRCUMSTANCES)
         if len(ends) <= MOST_LISTED:
-            unsure = {group[6] for group in groups if group not in found}
+            unsure = {group[0] for group, row in zip(groups, found, strict=True) if row is None}
             rest = rest.filter(kernel__in=unsure)
-        return _Columns(_CIRCUMSTANCES, [*(group[:-2] for group in found), *rest.distinct()])
-    return _Columns(_CIRCUMSTANCES, [group[:-2] for group in found])
+        found += rest.distinct()
+    return _Columns(_CIRCUMSTANCES, [row for row in found if row is not None])

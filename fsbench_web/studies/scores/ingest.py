@@ -26,13 +26,14 @@ from fsbench_web.studies.models import (
     Score,
     Selection,
     Series,
+    new_stamp,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Found
 from fsbench_web.studies.scores.quality import Basis
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 from fsbench_web.studies.scores.selections import SelectedScores
-from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
+from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
 
 _WRITTEN_SCORES = (
     *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
@@ -45,6 +46,7 @@ _WRITTEN_SCORES = (
         "cells",
         "cells_expected",
         "left_out",
+        "share",
         "flags",
         "origin",
     ),
@@ -110,6 +112,7 @@ def move_to_kernel(
         hardware=old.hardware,
         lun=old.lun,
         journal_lun=old.journal_lun,
+        members=members_of(old),
         kernel=kernel[:200],
         distribution=distribution[:200],
         preparation=old.preparation,
@@ -156,7 +159,8 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     expected = _expected_cells(series)
     of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
     Score.selections.filter(series=series, origin=COMPUTED).delete()
-    printed = set(series.scores.values_list("test", "category"))
+    is_published = series.study.is_published
+    printed = set(series.scores.values_list("test", "category")) if is_published else ()
     insert_rows(
         Score,
         _WRITTEN_SCORES,
@@ -178,6 +182,7 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
                 score.cells,
                 expected.get(category),
                 as_json(selected.left_out.get(category)),
+                as_json(_share(basis, score.value, unit, test, category, selection)),
                 as_json(
                     [
                         *score.flags,
@@ -200,10 +205,19 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     boundaries = {
         test: one.boundary for test, one in found.tests.items() if one.boundary is not None
     }
-    judged_by = basis.as_dict(boundaries)
-    if series.quality != judged_by:
-        Series.objects.filter(pk=series.pk).update(quality=judged_by)
-        series.quality = judged_by
+    series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
+    written = {"quality": series.quality, "scores_stamp": series.scores_stamp}
+    Series.objects.filter(pk=series.pk).update(**written)
+
+
+def _share(
+    basis: Basis, value: float, unit: str, test: str, category: str, selection: str
+) -> dict[str, object] | None:
+    """As ``Score.share`` keeps it. Selections are of other cells than the ceiling would be."""
+    if basis.ceilings is None or selection != Selection.ALL:
+        return None
+    found = basis.ceilings.share(value, unit, test, category)
+    return None if found is None else found.as_dict()
 
 
 def _repeat_scores(

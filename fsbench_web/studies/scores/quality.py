@@ -5,7 +5,7 @@ the series, because a number may only look odd beside the others. What it was ju
 ``Series.quality``:
 
     {"rules": 2, "tool": "iozone", "direct_io": false, "memory_kb": 16384000 or null,
-     "limit_kb_s": 200000.0 or null, "limit_from": "stated" or "direct I/O" or "",
+     "limit_kb_s": 200000.0 or null, "limit_from": "stated" or "direct I/O" or "probe" or "",
      "boundaries": {test: {"fall": 8.1, "edges": [[record KB, last cached KB, first beyond KB,
                                                    whether the record size shows it itself]]}}}
 """
@@ -41,12 +41,14 @@ from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.score_filter import ScoreFilter
+from fsbench_web.studies.scores.shares import SeriesCeilings, ceilings_of
 
 CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
 """Flags of a number, in the order of their bits."""
 STATED = "stated"
 DIRECT = "direct I/O"
-READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block")
+PROBE = "probe"
+READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block", "probe_id")
 """What is read of each finished run beside its key."""
 _POSTMARK_TIMES = ("postmark_total_time", "postmark_transactions_time")
 _POSTMARK_TRANSACTIONS = ("postmark_transactions", "postmark_transactions_time")
@@ -63,7 +65,8 @@ class Basis:
     ``tool`` is empty where nobody said it. ``limit_kb_s`` is above what the device can deliver,
     ``memory_kb`` the machine's memory; None where they are not known. ``unsound`` are the flags of
     whole runs by run, ``blocks`` the blocks of those that are in one.
-    ``elapsed_s`` are PostMark's own times by run: (all, transactions).
+    ``elapsed_s`` are PostMark's own times by run: (all, transactions). ``ceilings`` are what its
+    LUN did by itself; None where nobody measured that.
     """
 
     tool: str = ""
@@ -74,6 +77,7 @@ class Basis:
     unsound: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     elapsed_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     blocks: Mapping[int, str] = field(default_factory=dict)
+    ceilings: SeriesCeilings | None = None
 
     def as_dict(self, boundaries: Mapping[str, Boundary]) -> dict[str, Any]:
         """For ``Series.quality``."""
@@ -130,7 +134,10 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
     else:
         rows = map(attrgetter("id", *READ_OF_RUNS), finished)
     blocks: dict[int, str] = {}
-    for run_id, is_contended, drift, conditions, block in rows:
+    probe_ids: set[int] = set()
+    for run_id, is_contended, drift, conditions, block, probe_id in rows:
+        if probe_id is not None:
+            probe_ids.add(probe_id)
         if block:
             blocks[run_id] = block
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
@@ -147,7 +154,10 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
     if series.runs_on.is_guest:  # what the host has is no cache of a guest's: its disks bypass it
         memory_bytes = [float(series.runs_on.memory_bytes)]
     limit, limit_from = None, ""
-    if hardware is not None and hardware.deliverable_kb_s:
+    own = ceilings_of(series, probe_ids)
+    if own is not None:
+        limit_from = PROBE
+    elif hardware is not None and hardware.deliverable_kb_s:
         limit, limit_from = hardware.deliverable_kb_s, STATED
     elif not is_direct and (best := best_direct_kb_s(series)) is not None:
         limit, limit_from = cells.HEADROOM * best, DIRECT
@@ -160,6 +170,7 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         unsound,
         _postmark_times(series) if tool == "postmark" else {},
         blocks,
+        own,
     )
 
 
@@ -234,7 +245,9 @@ def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
     }
     if len(np.unique(columns.runs)) >= repeats.LEAST_REPEATS:
         masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values)
-    if basis.limit_kb_s is not None:
+    if basis.ceilings is not None:
+        masks[ABOVE_DEVICE] = basis.ceilings.above(test, unit, columns)
+    elif basis.limit_kb_s is not None:
         rates = cells.rates_kb_s(unit, columns.records.astype(np.float64), values)
         masks[ABOVE_DEVICE] = cells.above_device(rates, basis.limit_kb_s)
     if cells.is_buffered(test, basis.is_direct):

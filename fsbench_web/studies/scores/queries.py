@@ -6,6 +6,7 @@ from typing import Any
 
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.studies.models import COMPUTED, Selection, Series
 from fsbench_web.studies.scores.score_filter import ScoreFilter
@@ -26,7 +27,8 @@ class ConfigurationFacts:
     """What is said of a configuration.
 
     ``options`` are mkfs and mount options by key (catalog.configurations.filesystems), empty where
-    the configuration is not known. ``is_emulated``: of any series of it, or of this one.
+    the configuration is not known. ``is_emulated``: of any series of it, or of this one;
+    ``has_kept_scores``: its best ones, in any study (studies.scores.kept_best_scores).
     """
 
     configuration: str
@@ -36,7 +38,9 @@ class ConfigurationFacts:
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
+    stack: Mapping[str, Any] = field(default_factory=dict)
     is_emulated: bool = False
+    has_kept_scores: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,7 @@ class SeriesFacts(ConfigurationFacts):
     machine: str = ""
     guest_kernel: str = ""
     journal_lun: str | None = None
+    stack_luns: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +81,7 @@ class ScoreRow(SeriesFacts):
     of, oldest first: as many as ``repeats``; a published score has none. ``left_out`` is how many
     cells a selection is without, and why (see Score); None where nothing was left out.
     ``repeat_scores`` are those of each of the runs by itself, None where there are fewer than two
-    or nobody kept them.
+    or nobody kept them. ``share`` is what it is of what its LUN does by itself.
     """
 
     test: str
@@ -96,6 +101,7 @@ class ScoreRow(SeriesFacts):
     left_out: Mapping[str, Any] | None = None
     summed_unit: str | None = None
     repeat_scores: RepeatScores | None = None
+    share: Share | None = None
 
     @property
     def printed_unit(self) -> str:
@@ -118,6 +124,8 @@ _OF_SERIES = {
     "options": "configuration__options",
     "scheduler": "configuration__scheduler",
     "external_journal": "configuration__external_journal",
+    "stack": "configuration__stack",
+    "stack_luns": "stack_luns",
     "filesystem": "configuration__filesystem",
     "workload": "workload__slug",
     "workload_title": "workload__title",
@@ -131,7 +139,10 @@ _OF_SCORE = (
     *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
     *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
 )
-ROW = ("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", *_OF_SCORE)
+ROW = (
+    *("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", "share"),
+    *_OF_SCORE,
+)
 _LUN = ("lun__name", "lun__worker__name")
 _JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
@@ -190,7 +201,7 @@ def series_facts(
 
 def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
     """``values`` are the columns of ``ROW``."""
-    _, flags, selection, interval, run_ids, repeat_scores, *rest = values
+    _, flags, selection, interval, run_ids, repeat_scores, share, *rest = values
     score = dict(zip(_OF_SCORE, rest, strict=True))
     cells, expected = score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
@@ -205,6 +216,7 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         flags=tuple(flags),
         run_ids=tuple(run_ids or ()),
         repeat_scores=repeat_scores and tuple((block, value) for block, value in repeat_scores),
+        share=Share.from_dict(share) if share else None,
         **score,
     )
 

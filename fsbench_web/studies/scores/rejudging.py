@@ -4,6 +4,8 @@ Results are judged once, when they come in. What is learned later - a rule, what
 deliver, how far the reference of a job drifted - reaches them here.
 """
 
+import logging
+import time
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -13,6 +15,8 @@ from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import COMPUTED, Job, Run, RunState, Score, Series
 from fsbench_web.studies.scores import busy, drift, ingest
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
+
+logger = logging.getLogger("fsbench.scores")
 
 
 def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
@@ -39,12 +43,33 @@ def judge(found: QuerySet[Series]) -> Iterator[Series]:
     MixedMeasurements.
     """
     for pk in list(found.values_list("pk", flat=True)):
-        series = Series.objects.select_related("workload", "hardware", "lun").filter(pk=pk).first()
-        # Another may have deleted it meanwhile.
-        if series is not None:
-            busy.note(pk)
-            ingest.rescore(series)
+        if (series := _judge(pk)) is not None:
             yield series
+
+
+def judge_waiting(at_most_s: float) -> tuple[int, bool]:
+    """Judge what is ``waiting`` for so long; of how many series, and whether that was all.
+
+    A series whose measurements cannot be scored together stays as it is.
+    """
+    end, done = time.monotonic() + at_most_s, 0
+    for pk in list(waiting().values_list("pk", flat=True)):
+        if time.monotonic() >= end:
+            return done, False
+        try:
+            done += _judge(pk) is not None
+        except ingest.MixedMeasurements as error:
+            logger.warning("series %d is not judged by the present rules: %s", pk, error)
+    return done, True
+
+
+def _judge(pk: int) -> Series | None:
+    series = Series.objects.select_related("workload", "hardware", "lun").filter(pk=pk).first()
+    # Another may have deleted it meanwhile.
+    if series is not None:
+        busy.note(pk)
+        ingest.rescore(series)
+    return series
 
 
 def note_drift(job_id: int) -> list[int]:

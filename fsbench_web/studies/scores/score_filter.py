@@ -5,10 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from fsbench_web.studies.models import Score, Selection
 
 Row = TypeVar("Row")
+
+PRINTED_UNIT = Coalesce("summed_unit", "unit")
+"""The unit that its tool printed: sums of unlike units are no more alike than what they sum."""
 
 _COLUMNS = {
     "studies": ("series__study__slug", "study"),
@@ -80,6 +84,15 @@ class ScoreFilter:
     def of_configuration(self) -> bool:
         """Whether the facts of a configuration are enough for ``takes``."""
         return all(one.is_of_configuration for one in self.conditions)
+
+    @property
+    def takes_whole_configurations(self) -> bool:
+        """Whether all scores over all cells that a configuration has in its studies pass, or none.
+
+        What is best of a configuration among all scores is then best among those that pass.
+        """
+        is_plain = self.selection == Selection.ALL and self.min_runs <= 1
+        return is_plain and self.of_configuration and set(self._lists) <= {"studies"}
 
     @property
     def tables(self) -> "ScoreFilter":

@@ -1,9 +1,11 @@
 """What a job would do, for the page on which it is confirmed: submitted by form or by document."""
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
@@ -71,23 +73,36 @@ def review_context(
 def _planned(runs: list[PlannedRun]) -> dict[str, Any]:
     """What is run, each once with its commands, the reference too; and how much of it."""
     planned = [run for run in runs if not run.is_reference]
-    each = {(run.configuration, run.journal, run.workload, run.machine): run for run in runs[::-1]}
+    each = {(_what(run), run.workload, run.machine): run for run in runs[::-1]}
     return {
         "configurations": list(each.values())[::-1],
-        "configuration_count": len({(run.configuration, run.journal) for run in planned}),
+        "configuration_count": len({_what(run) for run in planned}),
         "workloads": list(dict.fromkeys(run.workload_title for run in planned)),
         "references": len(runs) - len(planned),
     }
 
 
+def _what(run: PlannedRun) -> tuple[Hashable, ...]:
+    """The configuration, and the LUNs beside the one that is measured."""
+    return run.configuration, run.journal, run.members
+
+
 def _erased(plan: Plan) -> dict[str, Any]:
-    """What is erased how often, and the devices that are confirmed with it."""
+    """What is erased how often, and the devices that are confirmed with it.
+
+    ``others`` are (LUN, what for, how often) of all but the LUN that is measured.
+    """
     erasures = sum(run.erases for run in plan.runs)
     times = Counter(lun for run in plan.runs for lun in run.erased)
+    uses = {run.journal: "Journal LUN" for run in plan.runs if run.journal}
+    for role, lun in (member for run in plan.runs for member in run.members):
+        uses.setdefault(lun, "LUN of the stack" if role == DATA else f"LUN for the {role}")
     return {
         "erasures": erasures,
         "most_erasures": plan.most_runs if erasures else 0,
-        "journals": [(lun, count) for lun, count in times.items() if lun != plan.runs[0].lun],
+        "others": [
+            (lun, uses[lun], count) for lun, count in times.items() if lun != plan.runs[0].lun
+        ],
         "confirmed": [(lun, lun_identity.in_words(lun.fingerprint)) for lun in times],
     }
 

@@ -35,7 +35,7 @@ from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_paper
 from fsbench_web.studies.jobs.planned_runs import Plan
-from fsbench_web.studies.jobs.spec import JobRefused
+from fsbench_web.studies.jobs.spec import MOST_PROBE_S, JobRefused
 from fsbench_web.studies.models import Series, Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views import run_details
@@ -174,6 +174,7 @@ _LIMITS = {
     "maximum_fill": MAXIMUM_FILL_PERCENT,
     "maximum_seed": MAXIMUM_SEED,
     "most_run_again": MOST_RUN_AGAIN,
+    "most_probe_s": MOST_PROBE_S,
 }
 
 
@@ -240,6 +241,11 @@ def _choices(
     return {
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
+        "stack_luns": [
+            one
+            for one in (availability.member_luns(lun) if lun else [])
+            if one.role == Lun.Role.DATA
+        ],
         "journal_names": [journal.name for journal in journals],
         "papers": by_paper(presets),
         "race_tests": race_checks.tests_of(form.workloads[:1]),

@@ -11,6 +11,7 @@ from fsbench_web.catalog.configurations.commands import PlannedCommand, run_comm
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
+from fsbench_web.catalog.configurations.stacks import Shape, members_in, stack_of
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, MIB
 from fsbench_web.catalog.workloads.own_workloads import preset_of
@@ -20,13 +21,21 @@ from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, wor
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.frame import Plain
 from fsbench_web.platform import limits
+from fsbench_web.studies.jobs import planned_runs
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
+from fsbench_web.studies.jobs.spec import (
+    FORM_REPEATS,
+    ConfigurationSpec,
+    GuestSpec,
+    JobSpec,
+    WorkloadSpec,
+)
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Measurement
+from fsbench_web.studies.series import members_of
 
 STEPS = [
     RunState.QUEUED,
@@ -161,6 +170,9 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
         device, log_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
     if series.configuration.external_journal and log is None:
         return []  # It is not known any more; the worker will say so and fail the run.
+    luns = members_of(series)
+    if len(luns) < len(series.members):
+        return []
     try:
         return run_commands(
             series.configuration.filesystem,
@@ -172,6 +184,9 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
             preparation=Preparation.of(series.preparation),
             size_bytes=series.lun.size_bytes,
             journal=JournalLun(log_device, log.size_bytes) if log else None,
+            members=planned_runs.members_of(
+                luns, log is not None if series.runs_on.is_guest else None
+            ),
         )
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
@@ -186,6 +201,11 @@ def named_options(run: Run) -> list[tuple[str, str]]:
         {option.key: f"{option.name} ({option.stage})" for option in spec.options} if spec else {}
     )
     return [(names.get(key, key), str(value)) for key, value in configuration.options.items()]
+
+
+def stack_words(run: Run) -> str:
+    """On how many LUNs it stands, and through what."""
+    return Shape.of(run.series.configuration.stack).words
 
 
 def named_parameters(run: Run) -> list[tuple[str, str]]:
@@ -242,13 +262,34 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
     return job_form.prefilled(spec).to_query()
 
 
+def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpec]) -> str:
+    """Query string of the form that runs these workloads on the configurations of the series, on
+    their LUN where they have one. What cannot be made again is left to be chosen.
+    """
+    first, *more = workloads
+    series = serieses[0] if serieses else None
+    spec = JobSpec(
+        lun_id=series.lun_id if series else None,
+        configurations=tuple(found for one in serieses for found in _configuration(one)),
+        workload=first.name,
+        parameters=first.parameters,
+        more_workloads=tuple(more),
+        repeats=FORM_REPEATS,
+        study=series.study.slug if series and not series.study.is_published else "",
+    )
+    return job_form.prefilled(spec).to_query()
+
+
 def _configuration(series: Series) -> Iterator[ConfigurationSpec]:
     """Nothing where what was measured cannot be made again."""
     configuration, journal = series.configuration, series.journal_lun
-    if configuration.is_known and not (configuration.external_journal and journal is None):
+    is_whole = all(one.lun is not None for one in series.members)
+    is_whole &= journal is not None or not configuration.external_journal
+    if configuration.is_known and is_whole:
         yield ConfigurationSpec(
             configuration.filesystem,
             configuration.options,
             configuration.scheduler,
             journal.name if journal else "",
+            stack_of(members_in(series.stack_luns)),
         )

@@ -17,6 +17,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
 from fsbench_web.platform import limits
+from fsbench_web.studies.activity import shown as activity
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import (
     authority,
@@ -30,6 +31,7 @@ from fsbench_web.studies.runs import (
     queue,
     repeats,
     scores,
+    shown_probe,
 )
 from fsbench_web.studies.runs.steadiness import steadiness
 from fsbench_web.studies.scores import measurements
@@ -90,12 +92,14 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "preparation": preparation.in_words(series.preparation),
         "repeat_rule": repeats.in_words(shown.repeat_rule) if shown.repeat_rule else "",
         "options": run_details.named_options(shown),
+        "stack_words": run_details.stack_words(shown),
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.submit_again(shown),
         "confirmed": control.confirmed_by([shown]),
         "seen": control.seen_of([shown]),
         "time_zone": timezone.get_current_timezone_name(),
+        "activity": activity.shown(shown.pk),
     }
     context |= _log(shown) | _measured(shown) | _retried(shown)
     if shown.state == RunState.QUEUED:
@@ -129,8 +133,17 @@ def _measured(shown: Run) -> dict[str, Any]:
     if shown.state == RunState.DONE:
         count = too_many or len(numbers or ())
         found["scores"] = scores.score_table(shown)
+        found["probe"] = _probe(shown)
         found["quality"] = quality.run_quality(shown, count, numbers)
     return found
+
+
+def _probe(run: Run) -> shown_probe.ShownProbe | None:
+    """What its LUN did by itself, and the run before which that was measured, if it may be seen."""
+    if run.probe is None:
+        return None
+    made_by = Run.objects.filter(made_probe=run.probe).values_list("pk", flat=True).first()
+    return shown_probe.shown(run.probe, made_by)
 
 
 def _retried(shown: Run) -> dict[str, Any]:
@@ -193,7 +206,9 @@ def _not_there(run_id: int) -> Http404:
 def _get(run_id: int) -> Run:
     # Two queries: to plan one join of all these tables takes PostgreSQL three times as long.
     found = (
-        Run.objects.select_related("environment", "repeat_rule", "created_by", "job", "retried_as")
+        Run.objects.select_related(
+            "environment", "repeat_rule", "created_by", "job", "retried_as", "probe"
+        )
         .filter(pk=run_id)
         .first()
     )

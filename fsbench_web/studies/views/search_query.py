@@ -5,6 +5,7 @@ tables are never searched for text, only studies, configurations, workloads, har
 which are few; the series of those are then found by key. Counts stop at MOST.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
@@ -38,15 +39,36 @@ class Query:
         return cls(kept, tuple(dict.fromkeys(kept.lower().split()))[:MOST_WORDS])
 
 
-def find(query: Query, kind: str) -> QuerySet[Any]:
-    """What matches, best known order first, at most MOST rows. ``kind`` is one of KINDS."""
-    return {"studies": _studies, "configurations": _configurations, "runs": _runs}[kind](query)
+class Found(Sequence[Any]):
+    """What matches, in its order, at most MOST. Its keys are read at once, of its rows a part."""
+
+    def __init__(self, matching: QuerySet[Any], rows: QuerySet[Any]):
+        self._keys, self._rows = list(matching.values_list("pk", flat=True)[:MOST]), rows
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getitem__(self, part: Any) -> list[Any]:
+        """Those of the slice ``part``."""
+        rows = self._rows.in_bulk(self._keys[part])
+        # Some may be gone by now.
+        return [rows[key] for key in self._keys[part] if key in rows]
+
+
+def find(query: Query, kind: str) -> Found:
+    """What matches. ``kind`` is one of KINDS. One query, and one for each part that is read."""
+    if kind == "studies":
+        return Found(_studies(query), Study.objects.all())
+    if kind == "configurations":
+        return Found(_configurations(query), FilesystemConfiguration.objects.all())
+    related = ("series__study", "series__configuration", "series__workload", "series__lun__worker")
+    return Found(_runs(query), Run.objects.select_related(*related))
 
 
 def _studies(query: Query) -> QuerySet[Study]:
     fields = ("title", "summary", "slug", "authors", "organisation")
     found = Study.objects.filter(_every_word(query, lambda word: _contains(fields, word)))
-    return found.order_by("-created_at", "title", "pk")[:MOST]
+    return found.order_by("-created_at", "title", "pk")
 
 
 def _configurations(query: Query) -> QuerySet[FilesystemConfiguration]:
@@ -54,25 +76,26 @@ def _configurations(query: Query) -> QuerySet[FilesystemConfiguration]:
     if hidden_studies():
         # A name that only a hidden study has is a part of that study.
         found = found.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
-    return found.order_by("filesystem", "label", "pk")[:MOST]
+    return found.order_by("filesystem", "label", "pk")
 
 
 def _runs(query: Query) -> QuerySet[Run]:
-    """Newest first; a number is the run's own as well."""
-
-    def of_run(word: str) -> Q:
-        wanted = Q(series__in=Series.objects.filter(_of_series(word)))
+    """Newest first; a number is the run's own as well, a state's name that of all in it."""
+    found, of_series = Run.objects.order_by("-pk"), Series.objects.all()
+    is_narrowed = False
+    for word in query.words:
         number = word.removeprefix("#")
+        own = Q(state=word) if word in RunState.values else None
         if number.isascii() and number.isdigit() and len(number) < 19:
-            wanted |= Q(pk=int(number))
-        if word in RunState.values:
-            wanted |= Q(state=word)
-        return wanted
-
-    found = Run.objects.filter(_every_word(query, of_run)).select_related(
-        "series__study", "series__configuration", "series__workload", "series__lun__worker"
-    )
-    return found.order_by("-pk")[:MOST]
+            own = Q(pk=int(number))
+        if own is None:
+            # Series are asked for all words at once: they are few beside their runs.
+            of_series, is_narrowed = of_series.filter(_of_series(word)), True
+        else:
+            found = found.filter(own | Q(series__in=Series.objects.filter(_of_series(word))))
+    if not query.words:
+        return found.none()
+    return found.filter(series__in=of_series) if is_narrowed else found
 
 
 def _of_series(word: str) -> Q:

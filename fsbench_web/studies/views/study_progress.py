@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest
 
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import END_STATES, Run, RunState, Study
+from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Study
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> S
     One query, and one more for a page that asks.
     """
     runs = Run.objects.filter(series__study=study)
-    counted = runs.exclude(state__in=END_STATES).aggregate(
+    counted = runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).aggregate(
         queued=Count("pk", filter=Q(state=RunState.QUEUED)), all=Count("pk")
     )
     since = _time(request.GET.get("seen", ""))

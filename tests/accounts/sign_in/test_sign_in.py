@@ -148,7 +148,7 @@ def test_it_refuses_forms_from_other_sites(alice: User) -> None:
 
 def test_it_says_whom_to_ask_for_an_account(client: Client, db: None) -> None:
     page = client.get(SIGN_IN).content.decode()
-    assert "Its administrators make accounts under <strong>Admin</strong>" in page
+    assert "Its administrators make accounts under <strong>Administration</strong>" in page
     assert "an administrator sets a new one" in page
     assert page.index("administrators make accounts") < page.index("createsuperuser")
     assert "Sign in with" not in page

@@ -21,6 +21,7 @@ SUMMARY = [
     "workload",
     "lun",
     "journal",
+    "stack",
     "worker",
     "repeat",
     "block",
@@ -103,6 +104,25 @@ def test_a_journal_on_another_lun_is_confirmed_with_it(
     ]
     assert (first["lun"], first["journal"]) == ("lun0", "log0")
     assert first["configuration"]["external_journal"] is True
+
+
+def test_a_stack_names_the_other_luns_and_is_answered_with_them(
+    writer: Client, job: JobBody
+) -> None:
+    second = LunAnnouncement("lun1", "data", "sparse-file", "/dev/loop8", 8 * 1024 * MIB)
+    worker = announced("bench-1", "lun0", second).worker
+    worker.capabilities["filesystems"]["btrfs"] = {"usable": True, "reason": ""}
+    worker.save()
+    stacked = {"filesystem": "btrfs", "scheduler": "none", "stack": {"luns": ["lun1"]}}
+    wanted = job | {"configurations": [stacked], "confirm": "lun0 lun1", "repeats": 1}
+    (run,) = send(writer, wanted).json()["runs"]
+    assert run["stack"] == [{"role": "data", "lun": "lun1"}]
+    assert run["configuration"]["stack"] == {"data": 2}
+    assert run["configuration"]["label"] == "btrfs_2luns_none"
+    (found,) = writer.get("/api/v1/runs?lun=lun1").json()["runs"]
+    assert found["id"] == run["id"]
+    refused = send(writer, wanted | {"configurations": [stacked | {"stack": {"disks": ["lun1"]}}]})
+    assert refused.status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_number_out_of_bounds_or_form_is_refused(value: object) -> None:
 def test_what_is_unknown_is_refused_with_what_there_is() -> None:
     with pytest.raises(OptionError, match="it can make ext2, ext3, ext4, xfs, btrfs"):
         filesystem("ntfs")
-    with pytest.raises(OptionError, match="it has node_size"):
+    with pytest.raises(OptionError, match="it has data_profile"):
         validated_options("btrfs", {"agcount": 4})
 
 

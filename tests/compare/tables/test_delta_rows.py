@@ -63,7 +63,7 @@ TABLE = DeltaTable(
 
 @pytest.mark.parametrize(
     "html",
-    [delta_rows(TABLE, ""), study_rows(TABLE, "filesystem", False)],
+    [delta_rows(TABLE, ""), study_rows(TABLE, "filesystem")],
     ids=["compare", "study"],
 )
 def test_no_name_is_taken_for_markup(html) -> None:
@@ -74,7 +74,7 @@ def test_no_name_is_taken_for_markup(html) -> None:
 
 def test_what_is_missing_is_not_zero() -> None:
     assert '<td class="num folds">–</td>' in delta_rows(TABLE, "")
-    assert 'title="Not stated">–' in study_rows(TABLE, "filesystem", False)
+    assert '<td class="num folds">–</td>' in study_rows(TABLE, "filesystem")
 
 
 def test_no_name_around_the_rows_is_taken_for_markup() -> None:
@@ -89,7 +89,11 @@ def test_no_name_around_the_rows_is_taken_for_markup() -> None:
     )
     group = TestGroup(HOSTILE, "slug", HOSTILE)
     shown = ShownTable("anchor", HOSTILE, table, (HOSTILE,))
-    for html in (delta_table(context, table), study_table(group, shown, "filesystem", False)):
+    for html in (
+        delta_table(context, table),
+        study_table(context, group, shown, "filesystem", False),
+        study_table(context, group, shown, "filesystem", True),
+    ):
         assert "<b>" not in html
         assert html.count("&lt;b&gt;&quot;&#x27;&amp;") > 4
 

@@ -87,9 +87,7 @@ def test_the_harmonic_mean_stands_beside_the_arithmetic_one_of_rates_alone(
     [told] = table_of(made)["rows"]
     assert told["harmonic_mean"] == made.harmonic_mean_of(measured)
     assert (told["score"], told["interval"]["mean"]) == (125.0, 125.0)
-    assert ("the harmonic mean, 120.00 KB/s" in study_rows(made, "filesystem", False)) is bool(
-        harmonic
-    )
+    assert ("the harmonic mean, 120.00 KB/s" in study_rows(made, "filesystem")) is bool(harmonic)
 
 
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:

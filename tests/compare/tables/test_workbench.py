@@ -65,9 +65,9 @@ def test_a_change_has_its_sign_and_a_word(client):
     make_score("jfs", 120)
     text = client.get("/compare/?baseline=xfs").content.decode()
     assert "Against xfs, %" in text
-    assert re.search(r'\+20\.00<span class="sub">faster</span>', text)
-    assert re.search(r'-20\.00<span class="sub">slower</span>', text)
-    assert re.search(r'0\.00<span class="sub">baseline</span>', text)
+    assert re.search(r'>\+20\.0</span><span class="sub">faster</span>', text)
+    assert re.search(r'>\u221220\.0</span><span class="sub">slower</span>', text)
+    assert re.search(r'>0<span class="sub">baseline</span>', text)
     assert '<option value="xfs" selected>xfs</option>' in text
     assert "changes against xfs." in text
 

@@ -17,9 +17,13 @@ def test_it_shows_the_table_with_the_best_in_words(client):
     make_score("xfs", 2_000_000)
     text = client.get("/compare/").content.decode()
     assert "Write · Maximum" in text
-    assert "1,234,567.89" in text
-    assert "38.27" in text
-    assert "-62.00" in text
+    # Readable, and the exact value on demand.
+    assert '<span title="1234567.891 KB/s">1,234,568</span>' in text
+    assert ">\u221238.3<" in text
+    assert "-62.00" not in text
+    pair = client.get("/compare/?deltas=pair&numbers=exact").content.decode()
+    assert ">1234567.891<" in pair
+    assert ">-61.99999" in pair or ">-62.0" in pair
     # With one run each nobody knows: it leads.
     assert re.search(r'<tr data[^>]*><th scope="row"><span><a[^>]*>xfs</a> .*>leading<', text)
     freenix = client.get("/compare/?rule=freenix").content.decode()

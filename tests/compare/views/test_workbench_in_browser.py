@@ -57,7 +57,7 @@ def test_the_keyboard_sorts_too(page, scores):
 
 def test_the_order_of_the_form_and_of_the_headings_is_one(page, scores):
     page.goto("/compare/")
-    page.get_by_role("columnheader", name="Delta 1").first.get_by_role("button").click()
+    page.get_by_role("columnheader", name="Against the best").first.get_by_role("button").click()
     rows_are(page, "xfs", "jfs", "ext4")
     expect(page.get_by_label("Order of rows")).to_have_value("best")
     page.get_by_label("Order of rows").select_option("")
@@ -126,5 +126,32 @@ def test_the_cells_come_when_they_are_asked_for(page, site):
     make_run(make_score("ext4", 80, cells=3, cells_expected=4).series)
     make_score("xfs", 90, cells=4, cells_expected=4)
     page.goto("/compare/")
-    page.get_by_text("Which cells were compared").click()
+    page.get_by_text("Which data points were compared").click()
     expect(page.get_by_text("Cells that it lacks and another has")).to_be_visible()
+
+
+def test_rows_are_hidden_at_once_and_a_table_is_copied_as_text(page, site):
+    for name, value in (("ext4", 80.0), ("jfs", 99.5), ("xfs", 100.0)):
+        score = make_score(name, value * 1e6, repeats=5)
+        score.repeat_scores = [[str(at), value * 1e6 + at] for at in range(5)]
+        score.save()
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: "
+        "text => { window.copied = text; return Promise.resolve(); }}})"
+    )
+    page.goto("/compare/")
+    page.get_by_label("Only important").check()
+    shown = page.locator("table.deltas tbody tr:visible th")
+    expect(shown).to_have_text([re.compile("ext4"), re.compile("xfs")])
+    expect(page).to_have_url(re.compile(r"important=1"))
+    expect(page.get_by_text("1 of 3 rows are not shown")).to_be_visible()
+    page.get_by_role("button", name="Copy Write").click()
+    title, head, *rows = page.evaluate("window.copied").splitlines()
+    assert title.startswith("Write · Maximum")
+    assert head.split("\t")[:2] == ["Contender", "Score"]
+    assert [row.split("\t")[:2] for row in rows] == [["ext4", "80000000"], ["xfs", "100000000"]]
+    page.reload()  # the server hides the same
+    expect(shown).to_have_count(2)
+    page.emulate_media(media="print")
+    expect(shown).to_have_count(3)
+    expect(page.locator(".table-tools")).to_be_hidden()

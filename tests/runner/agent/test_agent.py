@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -234,6 +235,8 @@ def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:
     source = AGENT.read_text().replace("64 * 1024 * 1024", "200_000")
     agent = tmp_path / "agent.py"
     agent.write_text(source)
+    for name in ("sampler.py", "counters.py"):
+        shutil.copy(AGENT.with_name(name), tmp_path)
     content = tmp_path / "plan.json"
     content.write_text(json.dumps(plan(tmp_path, shell("yes"))))
     done = subprocess.run(

@@ -21,6 +21,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.journals import MIB, JournalLun
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
+from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from runner.execution import execute, places
 from runner.executors import fake
@@ -428,7 +429,10 @@ def test_every_mkfs_is_accepted_and_recognised_as_own(
 def test_every_mkfs_option_is_accepted(
     loops: Callable[[int], str], slug: str, options: dict[str, str]
 ) -> None:
-    tool(*mkfs_command(slug, options, loops(400 * MIB)))
+    profiles = [value for key, value in options.items() if key.endswith("_profile")]
+    least = max([PROFILE_LEAST_LUNS[value] for value in profiles], default=1)
+    device, *further = [loops(400 * MIB) for _ in range(least)]
+    tool(*mkfs_command(slug, options, device, further=further))
 
 
 @pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2"])

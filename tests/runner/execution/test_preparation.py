@@ -81,7 +81,7 @@ def test_discard_empties_the_device_before_mkfs(
     assert allocated(tmp_path) > 55 * MIB
     run = carry_out(prepared(discard=True), host)
     assert run.state == RunState.DONE, run.reason
-    assert phases(run) == ["discard", "mkfs", "mount", "benchmark", "unmount"]
+    assert phases(run) == ["discard", "mkfs", "mount", "benchmark", "sync", "unmount"]
     assert allocated(tmp_path) < 30 * MIB
     assert run.series.preparation == {"discard": True}
 
@@ -109,7 +109,7 @@ def test_the_whole_device_is_written_once_and_told_on_the_way(
     assert allocated(tmp_path) == 0
     run = carry_out(prepared(precondition=True), host)
     assert run.state == RunState.DONE, run.reason
-    assert phases(run) == ["precondition", "mkfs", "mount", "benchmark", "unmount"]
+    assert phases(run) == ["precondition", "mkfs", "mount", "benchmark", "sync", "unmount"]
     assert allocated(tmp_path) >= 63 * MIB
     (dd,) = [line for line in kept(run) if line["phase"] == "precondition"]
     assert f"{63 * MIB} bytes" in dd["stderr"]
@@ -121,7 +121,7 @@ def test_the_file_system_is_filled_with_files(
 ) -> None:
     run = carry_out(prepared(fill_percent=50), host)
     assert run.state == RunState.DONE, run.reason
-    assert phases(run) == ["mkfs", "mount", "fill", "benchmark", "unmount"]
+    assert phases(run) == ["mkfs", "mount", "fill", "benchmark", "sync", "unmount"]
     (fill,) = [line for line in kept(run) if line["phase"] == "fill"]
     assert fill["argv"] == ["fsbench-agent", "--fill", "50", "/mnt/fsbench/fsbench.fill"]
     words = fill["stdout"].split()
@@ -291,3 +291,23 @@ def test_two_luns_of_a_host_at_once_contend(
     # The one that ended first was scored when it was known already that it was not alone.
     for run in runs:
         assert all("contended" in score.flags for score in run.series.scores.all())
+
+
+def test_it_is_aged_and_what_that_did_is_kept(
+    host: Host, prepared: Callable[..., Run], carry_out: CarryOut, client: Client
+) -> None:
+    run = carry_out(prepared(fill_percent=40, age_rounds=2), host)
+    assert run.state == RunState.DONE, run.reason
+    assert phases(run) == [
+        *("mkfs", "mount", "fill", "layout", "unmount", "mount", "benchmark", "sync", "layout"),
+        "unmount",
+    ]
+    (fill,) = [line for line in kept(run) if line["phase"] == "fill"]
+    assert "% of the file system in use" in fill["stdout"]
+    before, after = run.conditions["layout"]["before"], run.conditions["layout"]["after"]
+    assert before["files"] > 10
+    assert before["extents"] >= before["files"]
+    assert after["files"] == before["files"]  # IOzone removes its own
+    looked_at = run.artefacts.get(name="layout-before.txt")
+    assert b"HISTOGRAM OF FREE EXTENT SIZES" in ingest.artefact_bytes(looked_at)
+    assert "extents a file" in client.get(f"/runs/{run.pk}/").content.decode()

@@ -24,6 +24,7 @@ OPTIONS = {
     "priority": -4,
     "time_limit_s": 900,
     "run_again": 0,
+    "probe_s": 45,
 }
 PARTS = {
     "until": RepeatTarget(2.5, 3, 8),

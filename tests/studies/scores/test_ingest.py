@@ -115,6 +115,7 @@ def test_scores_that_lost_their_basis_go(series: Series) -> None:
 
 
 def test_printed_scores_stay_untouched(series: Series) -> None:
+    series.study.is_published = True
     printed = Score.objects.create(
         series=series,
         test="write",

@@ -13,7 +13,7 @@ from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.runs import new_runs
-from fsbench_web.studies.scores import ingest, judging, quality
+from fsbench_web.studies.scores import ingest, judging, quality, rejudging
 from fsbench_web.studies.scores.queries import scores_for
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
@@ -271,6 +271,34 @@ def test_reflag_takes_up_what_older_rules_judged(study: Study) -> None:
     call_command("reflag", stdout=StringIO())
     series.refresh_from_db()
     assert facts(series)["rules"] == RULES
+
+
+def test_what_an_update_left_is_judged_bit_by_bit(study: Study, monkeypatch) -> None:
+    for _ in range(3):
+        measured(series_of(study), flat())
+    judged_by = list(Series.objects.order_by("pk").values_list("quality", flat=True))
+    Series.objects.update(quality={"rules": RULES - 1})
+    moments = iter(range(1000))
+    monkeypatch.setattr(rejudging.time, "monotonic", lambda: next(moments))
+    assert [rejudging.judge_waiting(3.0) for _ in range(3)] == [(2, False), (1, True), (0, True)]
+    assert list(Series.objects.order_by("pk").values_list("quality", flat=True)) == judged_by
+
+
+def test_a_series_that_cannot_be_scored_holds_up_no_other(study: Study, monkeypatch) -> None:
+    mixed, fine = series_of(study), series_of(study)
+    for one in (mixed, fine):
+        measured(one, flat())
+    Series.objects.update(quality=None)
+    rescore = ingest.rescore
+
+    def refusing(series: Series) -> None:
+        if series == mixed:
+            raise ingest.MixedMeasurements("in KB/s and in ops/s")
+        rescore(series)
+
+    monkeypatch.setattr(ingest, "rescore", refusing)
+    assert rejudging.judge_waiting(60.0) == (1, True)
+    assert Series.objects.get(quality__isnull=True) == mixed
 
 
 def test_commands_refuse_what_is_not_there(study: Study) -> None:

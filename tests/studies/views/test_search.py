@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def found(kind: str, text: str) -> list[str]:
-    return [str(row) for row in search_query.find(search_query.Query.of(text), kind)]
+    return [str(row) for row in search_query.find(search_query.Query.of(text), kind)[:]]
 
 
 def test_every_word_must_be_found(runs):

@@ -148,4 +148,7 @@ def _why_not(wanted: ConfigurationSpec, host: Host, lun: Lun) -> tuple[str, str]
 def label_of(wanted: ConfigurationSpec) -> str:
     """The configuration's label, as tables show it."""
     options = {key: str(value) for key, value in wanted.options.items()}
-    return configuration_label(wanted.filesystem, options, wanted.scheduler, bool(wanted.journal))
+    return configuration_label(
+        *(wanted.filesystem, options, wanted.scheduler, bool(wanted.journal)),
+        wanted.stack.shape,
+    )

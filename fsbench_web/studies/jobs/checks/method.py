@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from fsbench_web.catalog.configurations.preparation import NOT_FOR_DIRECTORIES, PLAIN, Preparation
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability
 from fsbench_web.core.numbers import size
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.confidence import LEAST_REPEATS
 from fsbench_web.core.workloads import Workload
-from fsbench_web.studies.jobs.spec import JobSpec, Problems
+from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S, JobSpec, Problems
 
 MOST_REPEATS = 50
 LEAST_HALF_WIDTH_PERCENT, MOST_HALF_WIDTH_PERCENT = 0.1, 50.0
@@ -50,9 +51,31 @@ def check_preparation(
         )
 
 
+def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
+    """Whether this LUN can be measured by itself, in so many seconds."""
+    if spec.probe_s == 0 or problems.is_reported("probe_s"):
+        return
+    if not LEAST_PROBE_S <= spec.probe_s <= MOST_PROBE_S:
+        problems.add(
+            "probe_s",
+            f"The LUN itself is measured for {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or not at "
+            f"all (0), and not {spec.probe_s}.",
+        )
+    if lun is None:
+        return
+    if lun.kind == Lun.Kind.DIRECTORY:
+        problems.add(
+            "probe_s",
+            f"{lun.name} is a directory, and has no device of its own that could be measured: "
+            "leave the probe out, or choose a LUN on which file systems are made.",
+        )
+    elif spec.guest is None and (said := availability.missing_tool(lun.worker, "fio")):
+        problems.add("probe_s", f"The LUN itself is measured by fio. {said}")
+
+
 def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
     """How much longer a run may take because of its preparation."""
-    written = preparation.space_bytes(lun.size_bytes or 0)
+    written = preparation.written_bytes(lun.size_bytes or 0)
     if preparation.precondition:
         written += lun.size_bytes or 0
     return written // SLOWEST_BYTES_S

@@ -1,6 +1,6 @@
 """Whether the files of a workload fit on a LUN, file system by file system. No HTTP here."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
@@ -14,18 +14,28 @@ from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
 
+NO_NEIGHBOURS: Mapping[str, Lun] = {}
 
-def problem(workload: Workload, lun: Lun, configurations: Iterable[ConfigurationSpec]) -> str:
+
+def problem(
+    workload: Workload,
+    lun: Lun,
+    configurations: Iterable[ConfigurationSpec],
+    neighbours: Mapping[str, Lun] = NO_NEIGHBOURS,
+) -> str:
     """Why the workload cannot fit, as a sentence; "" where it may.
 
     The worker looks at what is really free before the benchmark. Here only what cannot fit is
     refused, before a disk is erased for it: a new file system takes so much at least
-    (catalog.configurations.room). In a directory none is made.
+    (catalog.configurations.room). In a directory none is made. On several LUNs (``neighbours`` has
+    them by name) it has the room of all at most; those of unknown size are not judged.
     """
     needed, has = workload.space_needed_bytes(), lun.size_bytes
     if has is None:
         return ""
-    if needed > has:
+    configurations = list(configurations)
+    alone = [one for one in configurations if not one.stack.luns]
+    if needed > has and len(alone) == len(configurations):
         return (
             f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
             f"{size(has)}: make them smaller, or choose a larger LUN."
@@ -33,24 +43,30 @@ def problem(workload: Workload, lun: Lun, configurations: Iterable[Configuration
     if lun.kind == Lun.Kind.DIRECTORY:
         return ""
     leaves: dict[str, int] = {}
-    for name, left in _left(has, configurations):
+    for name, left in _left(lun, configurations, neighbours):
         if needed > left:
             leaves[name] = min(left, leaves.get(name, left))
     if not leaves:
         return ""
     told = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
+    of = f"the {size(has)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
     return (
-        f"The files of the workload need {size(needed)} with what they add. Of the {size(has)} of "
-        f"{lun.name} a new file system takes a part for itself, and at most {told}: make the files "
-        "smaller, or choose a larger LUN."
+        f"The files of the workload need {size(needed)} with what they add. Of {of} a new file "
+        f"system takes a part for itself, and at most {told}: make the files smaller, or choose a "
+        "larger LUN."
     )
 
 
 def _left(
-    size_bytes: int, configurations: Iterable[ConfigurationSpec]
+    lun: Lun, configurations: Iterable[ConfigurationSpec], neighbours: Mapping[str, Lun]
 ) -> Iterator[tuple[str, int]]:
-    """What each leaves of a LUN at most; one that cannot be is told elsewhere."""
+    """What each leaves of its LUNs at most; one that cannot be is told elsewhere."""
     for wanted in configurations:
+        members = [neighbours.get(name) for name in wanted.stack.luns]
+        sizes = [one.size_bytes if one else None for one in (lun, *members)]
+        if None in sizes:
+            continue
+        size_bytes = sum(one for one in sizes if one is not None)
         try:
             options = validated_options(wanted.filesystem, wanted.options)
         except OptionError:

@@ -1,6 +1,6 @@
 """Why a workload cannot be run on a LUN as things are: for jobs and the form. No HTTP here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
@@ -21,6 +21,7 @@ def problems(
     lun: Lun,
     configurations: Sequence[ConfigurationSpec],
     guest: GuestSpec | None,
+    neighbours: Mapping[str, Lun] = room.NO_NEIGHBOURS,
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from tool_problems(workload, lun)
@@ -29,5 +30,5 @@ def problems(
         yield from availability.limit_problems(lun.worker, limits)
     else:
         yield from availability.guest_limit_problems(guest.cpus, limits)
-    if sentence := room.problem(workload, lun, configurations):
+    if sentence := room.problem(workload, lun, configurations, neighbours):
         yield sentence

@@ -19,6 +19,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     filesystem,
 )
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
+from fsbench_web.catalog.configurations.stacks import MOST_LUNS, PLAIN_STACK, Stack
 from fsbench_web.studies.jobs.documents.reader import names, read_map, values
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, Problems
 
@@ -34,6 +35,19 @@ class _Entry(BaseModel):
     options: Any = None
     schedulers: Any = None
     journals: Any = None
+    stacks: Any = None
+
+
+class _Stack(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    luns: Any = None
+    log: Any = None
+    cache: Any = None
+    special: Any = None
+
+
+SINGLE = "single"
 
 
 class ConfigurationReader:
@@ -59,15 +73,16 @@ class ConfigurationReader:
             if self.combinations > MAXIMUM_COMBINATIONS:
                 return  # it has been said
 
-    def shared(self, data: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-        """Schedulers and journals that hold where an entry names none."""
+    def shared(self, data: Mapping[str, Any]) -> dict[str, list[tuple[Any, str]]]:
+        """Schedulers, journals and stacks that hold where an entry names none."""
         return {
             "schedulers": names(data.get("schedulers"), "schedulers", self.problems),
             "journals": names(data.get("journals"), "journals", self.problems),
+            "stacks": self.stacks(data.get("stacks"), "stacks"),
         }
 
     def entry(
-        self, entry: object, place: str, shared: Mapping[str, list[tuple[str, str]]]
+        self, entry: object, place: str, shared: Mapping[str, list[tuple[Any, str]]]
     ) -> list[ConfigurationSpec]:
         """All that one entry stands for."""
         if isinstance(entry, str):
@@ -85,7 +100,12 @@ class ConfigurationReader:
             names(entry[key], f"{place}.{key}", self.problems) if key in entry else shared[key]
             for key in ("schedulers", "journals")
         )
-        count = math.prod(map(len, (filesystems, schedulers, journals, *options.values())))
+        stacks = (
+            self.stacks(entry["stacks"], f"{place}.stacks")
+            if "stacks" in entry
+            else shared["stacks"]
+        )
+        count = math.prod(map(len, (filesystems, schedulers, journals, stacks, *options.values())))
         self.combinations += count
         if self.combinations > MAXIMUM_COMBINATIONS:
             self.problems.add(
@@ -96,10 +116,10 @@ class ConfigurationReader:
         if self.problems.count > before:
             return []
         found = []
-        for (slug, fs_place), chosen, scheduler, journal in product(
-            filesystems, _products(options), schedulers, journals
+        for (slug, fs_place), chosen, scheduler, journal, stack in product(
+            filesystems, _products(options), schedulers, journals, stacks
         ):
-            wanted = _configuration(slug, chosen, scheduler, journal, place, fs_place)
+            wanted = _configuration(slug, chosen, scheduler, journal, stack, place, fs_place)
             reason = _impossible(wanted)
             if not reason:
                 found.append(wanted)
@@ -111,6 +131,33 @@ class ConfigurationReader:
             reasons = dict.fromkeys(why for where, _, why in self.left_out if where == place)
             self.problems.add(place, f"Nothing of this entry can be: {' '.join(reasons)}")
         return found
+
+    def stacks(self, said: object, place: str) -> list[tuple[Stack, str]]:
+        """(stack, place) of a single one or of each in a list; that of null is the LUN alone."""
+        found = []
+        for one, where in values(said, place, self.problems):
+            if one in (None, SINGLE):
+                found.append((PLAIN_STACK, where))
+            elif isinstance(one, Mapping):
+                read_map(_Stack, one, self.problems, where)
+                found.append((self._stack(one, where), where))
+            else:
+                self.problems.add(
+                    where, f"A stack is {SINGLE}, or a map with luns, log, cache or special."
+                )
+        return found
+
+    def _stack(self, said: Mapping[str, Any], place: str) -> Stack:
+        named = {
+            key: tuple(
+                name for name, _ in names(said[key], f"{place}.{key}", self.problems) if name
+            )
+            for key in _Stack.model_fields
+            if said.get(key) is not None
+        }
+        if sum(map(len, named.values())) > MOST_LUNS:
+            self.problems.add(place, f"A stack has {MOST_LUNS} further LUNs at most.")
+        return Stack(**named)
 
     def filesystems(self, entry: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
         if entry.get("filesystem") is None:
@@ -164,6 +211,7 @@ def _configuration(
     options: Mapping[str, tuple[Any, str]],
     scheduler: tuple[str, str],
     journal: tuple[str, str],
+    stack: tuple[Stack, str],
     place: str,
     filesystem_place: str,
 ) -> ConfigurationSpec:
@@ -172,11 +220,13 @@ def _configuration(
         {key: value for key, (value, _) in options.items() if value not in DEFAULT_VALUES},
         scheduler[0],
         "" if journal[0] == INTERNAL_JOURNAL else journal[0],
+        stack[0],
         places={
             "": place,
             "filesystem": filesystem_place,
             "scheduler": scheduler[1],
             "journal": journal[1],
+            "stack": stack[1],
         },
     )
 
@@ -204,7 +254,7 @@ def _impossible(wanted: ConfigurationSpec) -> str:
         except OptionError as error:
             return str(error)
     options = {key: str(value) for key, value in wanted.options.items()}
-    return next(option_conflicts(wanted.filesystem, options, None), "")
+    return next(option_conflicts(wanted.filesystem, options, None, shape=wanted.stack.shape), "")
 
 
 def _in_words(wanted: ConfigurationSpec) -> str:
@@ -213,4 +263,6 @@ def _in_words(wanted: ConfigurationSpec) -> str:
         parts.append(f"scheduler={wanted.scheduler}")
     if wanted.journal:
         parts.append(f"journal={wanted.journal}")
+    if wanted.stack != PLAIN_STACK:
+        parts.append(f"on {wanted.stack.words}")
     return " ".join(parts)

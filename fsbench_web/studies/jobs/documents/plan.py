@@ -10,12 +10,14 @@ No database. A document is plain data (studies.jobs.documents.text)::
         options: {journal_mode: [default, writeback], atime: noatime}
         schedulers: [none]       # else those of the whole job
         journals: [internal]     # internal, or the name of a journal LUN
+        stacks: [single, {luns: [disk2]}]   # the LUN alone, or with others of its worker
     schedulers: [none, mq-deadline]
     workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
     race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
                                  # test, category: what decides; margin_percent: no difference
-    preparation: {discard: true, precondition: true, fill_percent: 50}
+    preparation: {discard: true, precondition: true, fill_percent: 50, age_rounds: 10}
+    probe_s: 60                  # seconds in which the LUN itself is measured before each block
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
     order: random                # or as-written
@@ -91,6 +93,7 @@ class _Document(JobOptions):
     configurations: Any = None
     schedulers: Any = None
     journals: Any = None
+    stacks: Any = None
     workloads: list[Annotated[WorkloadSpec, BeforeValidator(_name_alone)]] = []
     executor: _Name = ""
     guest: Annotated[GuestSpec | None, BeforeValidator(_kernel_alone)] = None

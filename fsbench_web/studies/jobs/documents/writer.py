@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fsbench_web.catalog.configurations.preparation import PLAIN
+from fsbench_web.catalog.configurations.stacks import PLAIN_STACK
 from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobOptions, JobSpec, RaceSpec
@@ -68,4 +69,6 @@ def _written_configuration(wanted: ConfigurationSpec) -> dict[str, Any]:
         entry["schedulers"] = wanted.scheduler
     if wanted.journal:
         entry["journals"] = wanted.journal
+    if wanted.stack != PLAIN_STACK:
+        entry["stacks"] = {key: list(names) for key, names in vars(wanted.stack).items() if names}
     return entry

@@ -9,10 +9,12 @@ confirmed. Field names::
     repeats=2                       study=raid-test   or   new_study=RAID test
     repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
     repeat_by=race                  race_hours=8  race_test=write  race_category=overall
+                                    (race_runs=60 instead of hours)
     discard=yes                     precondition=yes    fill_percent=50
     order=random                    seed=42             priority=5      time_limit_s=7200
     reference=ext4.2                reference_every=10  run_again=1
     ext4.1.journal=log1             (the LUN that keeps the journal)
+    btrfs.1.luns=disk2&btrfs.1.luns=disk3   (the other LUNs of its stack)
     executor=guest                  kernel=debian-6.1&kernel=debian-4.19
     suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
     itself; "nothing": none)
@@ -29,6 +31,7 @@ from dataclasses import dataclass, field
 from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem, Option
+from fsbench_web.catalog.configurations.stacks import Stack
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
@@ -48,8 +51,8 @@ MAXIMUM_VARIANTS = 12
 NOTHING = "nothing"
 # In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
 FOR_NOW = "for-now"
-# Stands among the options of a variant; no file system has an option of that name.
-JOURNAL = "journal"
+# Stand among the options of a variant; no file system has an option of these names.
+JOURNAL, LUNS = "journal", "luns"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
 
@@ -78,6 +81,7 @@ class Variant:
     is_chosen: bool
     fields: tuple[OptionField, ...]
     journal: str = ""
+    luns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,10 @@ class JobForm(OptionsForm):
             OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
             for option in spec.options
         )
-        return Variant(key, number, key in self.chosen, fields, values.get(JOURNAL, ""))
+        return Variant(
+            *(key, number, key in self.chosen, fields, values.get(JOURNAL, "")),
+            _names(values.get(LUNS, "")),
+        )
 
     def presets(self) -> list[PresetFields]:
         """All presets with their parameters, changed where the form changes them."""
@@ -260,8 +267,9 @@ class JobForm(OptionsForm):
 
     def _variant_spec(self, key: str, scheduler: str) -> ConfigurationSpec:
         options = {name: value for name, value in self.options.get(key, {}).items() if value}
-        journal = options.pop(JOURNAL, "")
-        return ConfigurationSpec(key.rsplit(".", 1)[0], options, scheduler, journal)
+        journal, luns = options.pop(JOURNAL, ""), _names(options.pop(LUNS, ""))
+        filesystem = key.rsplit(".", 1)[0]
+        return ConfigurationSpec(filesystem, options, scheduler, journal, Stack(luns))
 
     def to_query(self, *, with_rows: bool = False) -> str:
         """The shortest query string that says the same: only what is chosen, without defaults.
@@ -329,7 +337,8 @@ def read(query: QueryDict) -> JobForm:
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
         if match and match[1] in FILESYSTEMS:
-            form.options.setdefault(head, {})[last] = value.strip()
+            said = ",".join(query.getlist(name)) if last == LUNS else value
+            form.options.setdefault(head, {})[last] = said.strip()
             form.variants.append((match[1], int(match[2])))
         elif head in presets() or is_uploaded(head):
             form.parameters.setdefault(head, {})[last] = value.strip()
@@ -338,6 +347,10 @@ def read(query: QueryDict) -> JobForm:
     if "remove" in query:
         form.remove_variant(str(query["remove"]))
     return form
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in text.split(",") if name))
 
 
 def _without_nul(query: QueryDict) -> QueryDict:
@@ -370,6 +383,8 @@ def prefilled(spec: JobSpec) -> JobForm:
         form.chosen.append(key)
         form.options[key] = {name: str(value) for name, value in wanted.options.items()}
         form.options[key] |= {JOURNAL: wanted.journal} if wanted.journal else {}
+        if wanted.stack.luns:
+            form.options[key][LUNS] = ",".join(wanted.stack.luns)
         if wanted.scheduler and wanted.scheduler not in form.schedulers:
             form.schedulers.append(wanted.scheduler)
     return form

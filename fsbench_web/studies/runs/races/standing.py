@@ -195,12 +195,14 @@ def standing(race: Race) -> Standing:
 def labels_of(race: Race) -> dict[str, str]:
     """What each contender is called: its configuration, and what else tells it from the others."""
     rows = Series.objects.filter(pk__in=race.contenders).values_list(
-        "pk", "configuration__label", "journal_lun__name", "machine__kernel"
+        *("pk", "configuration__label", "journal_lun__name", "stack_luns", "machine__kernel")
     )
-    journals = {journal for _, _, journal, _ in rows if journal}
+    journals = {journal for _, _, journal, _, _ in rows if journal}
+    stacks = {stack for _, _, _, stack, _ in rows if stack}
     found: dict[str, str] = {}
-    for pk, label, journal, kernel in rows:
-        parts = [label, journal if len(journals) > 1 else "", kernel]
+    for pk, label, journal, stack, kernel in rows:
+        parts = [label, journal if len(journals) > 1 else ""]
+        parts += [f"with {stack}" if stack and len(stacks) > 1 else "", kernel]
         found[str(pk)] = ", ".join(part for part in parts if part)
     return found
 

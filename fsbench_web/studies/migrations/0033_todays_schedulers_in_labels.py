@@ -16,6 +16,8 @@ FACTS = ("filesystem", "options", "scheduler", "external_journal", "is_known")
 
 def digest_of(row: Any, **more: str) -> str:
     identity = {name: getattr(row, name) for name in FACTS} | more
+    if row.stack:
+        identity["stack"] = row.stack
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -55,6 +57,7 @@ def relabel(apps: Any, schema_editor: Any) -> None:
             kept = configurations.create(
                 digest=digest_of(row, label=printed),
                 label=printed,
+                stack=row.stack,
                 **{name: getattr(row, name) for name in FACTS},
             )
             for one in others:
@@ -67,7 +70,7 @@ def relabel(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0027_files_as_they_are"),
-        ("catalog", "0008_lun_fingerprint"),
+        ("studies", "0032_shares"),
+        ("catalog", "0009_stacks"),
     ]
     operations = [migrations.RunPython(relabel, migrations.RunPython.noop)]

@@ -1,0 +1,213 @@
+"""Work profiles: somebody's work as parts with weights, which ranks like a category."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Status
+from pydantic import Field
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import Team, Visibility
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
+from fsbench_web.compare.profiles import records
+from fsbench_web.compare.profiles.form import teams_of
+from fsbench_web.compare.selection import stored_profiles
+from fsbench_web.compare.selection.profiles import profile_named
+from fsbench_web.core.scoring.profiles.definition import Profile, ProfileError, from_dict
+from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
+
+router = Router()
+_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
+
+
+class ProfilePart(Strict):
+    """An operation over sizes, in KB of 1024 bytes: [smallest, largest], doubled from the one to
+    the other. A test without sizes has neither. ``cached`` and ``flushed`` are how it has to be
+    measured, null: either way.
+    """
+
+    operation: str = Field(max_length=100, description="a test: random_read", examples=["read"])
+    weight: float = Field(1, description="its share of all weights", examples=[65])
+    block_sizes_kb: list[int] | None = Field(None, examples=[[8, 16]])
+    file_sizes_kb: list[int] | None = Field(None, examples=[[1048576, 4194304]])
+    load: str = Field("", max_length=60, examples=["threads=8"])
+    cached: bool | None = None
+    flushed: bool | None = None
+
+
+class ProfileDocument(Strict):
+    """What a profile is made of. ``together``: ratio, the weighted geometric mean of ratios to a
+    baseline; or work, the time that a given amount of work takes (the harmonic mean of rates).
+    """
+
+    title: str = Field(max_length=120)
+    summary: str = Field("", max_length=1000)
+    source: str = Field("", max_length=1000, description="what sizes and weights rest on")
+    together: Literal["ratio", "work"] = "ratio"
+    parts: list[ProfilePart] = Field(max_length=24)
+
+
+class ProfileIn(ProfileDocument):
+    visibility: Literal["public", "team", "private"] = "public"
+    team: str = Field("", max_length=80, description="the name of a team that you are in")
+
+
+class ProfileOut(ProfileDocument):
+    """One version. ``name`` is how addresses have it, as `oltp@1`; ``data_points`` are how many
+    cells a contender needs for a score.
+    """
+
+    slug: str
+    version: int
+    name: str
+    versions: list[int]
+    is_preset: bool
+    data_points: int
+    created_by: str | None
+    created_at: datetime | None
+    links: dict[str, str]
+
+
+class ProfilesOut(PageOut):
+    """Presets are on the first page, before those that people made."""
+
+    presets: list[ProfileOut]
+    profiles: list[ProfileOut]
+
+
+@router.get(
+    "/profiles",
+    response={200: ProfilesOut, 422: Error},
+    summary="Work profiles",
+    url_name="work_profiles",
+)
+@requires(Action.READ)
+def list_profiles(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """The latest version of each that you may see."""
+    rows, about = page(
+        request,
+        response,
+        stored_profiles.visible().prefetch_related("versions__created_by").order_by("slug"),
+        filters,
+    )
+    found = []
+    for row in rows:
+        versions = list(row.versions.all())
+        profile = stored_profiles.profile_of(row.slug, versions[0]) if versions else None
+        if profile is not None:
+            found.append(_out(profile, versions))
+    presets = [] if filters.offset else [_preset(one) for one in LATEST.values()]
+    return {**about, "presets": presets, "profiles": found}
+
+
+@router.get(
+    "/profiles/{str:name}",
+    response={200: ProfileOut, 404: Error},
+    summary="One work profile",
+    url_name="work_profile",
+)
+@requires(Action.READ)
+def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
+    """The latest version, or the one that is named: `oltp@1`. It is what a `POST` takes."""
+    profile = profile_named(name) if name.partition("@")[2].isdecimal() or "@" not in name else None
+    if profile is None:
+        raise Http404(f'There is no work profile "{name}" that you may see.')
+    if profile.slug in LATEST:
+        return _preset(profile)
+    row = stored_profiles.visible().prefetch_related("versions__created_by").get(slug=profile.slug)
+    return _out(profile, list(row.versions.all()))
+
+
+@router.post(
+    "/profiles",
+    response={201: ProfileOut, **_WRITES},
+    auth=WRITER,
+    summary="Make a work profile",
+    url_name="make_work_profile",
+)
+@requires(Action.DEFINE)
+def create_profile(request: HttpRequest, profile: ProfileIn) -> Status[dict[str, Any]]:
+    """Its first version, under an address made of its title."""
+    user = user_of(request)
+    team = _team(request, profile)
+    try:
+        made = records.make(_read(profile), user, visibility=profile.visibility, team=team)
+    except records.TooManyNames as error:
+        raise Refused(422, [("title", str(error))]) from None
+    return Status(201, get_profile(request, made.profile.slug))
+
+
+@router.post(
+    "/profiles/{slug:name}/versions",
+    response={201: ProfileOut, **_WRITES},
+    auth=WRITER,
+    summary="A further version of a work profile",
+    url_name="change_work_profile",
+)
+@requires(Action.DEFINE)
+def create_profile_version(
+    request: HttpRequest, name: str, profile: ProfileDocument
+) -> Status[dict[str, Any]]:
+    """The earlier ones stay as they are. What changes nothing makes none."""
+    user = user_of(request)
+    row: WorkProfile | None = stored_profiles.visible().filter(slug=name).first()
+    if row is None:
+        raise Http404(f'There is no work profile "{name}" of which you could make a version.')
+    rights.require(user, Action.DEFINE, row)
+    made = records.change(row, _read(profile), user)
+    return Status(201, get_profile(request, f"{name}@{made.number}"))
+
+
+def _read(given: ProfileDocument) -> Profile:
+    fields = ("title", "summary", "source", "together", "parts")
+    try:
+        return from_dict(given.model_dump(include=set(fields)))
+    except ProfileError as error:
+        raise Refused(422, [("parts", problem) for problem in error.problems]) from None
+
+
+def _team(request: HttpRequest, given: ProfileIn) -> Team | None:
+    found: Team | None = teams_of(user_of(request)).filter(name=given.team).first()
+    if given.team and found is None:
+        raise Refused(422, [("team", "You are in no team of this name.")])
+    if given.visibility == Visibility.TEAM and found is None:
+        raise Refused(422, [("team", "Say which team is to see it.")])
+    return found
+
+
+def _preset(profile: Profile) -> dict[str, Any]:
+    numbers = [one.version for one in VERSIONS.values() if one.slug == profile.slug]
+    return _said(profile, numbers[::-1], is_preset=True)
+
+
+def _out(profile: Profile, versions: list[WorkProfileVersion]) -> dict[str, Any]:
+    row = next(one for one in versions if one.number == profile.version)
+    return _said(profile, [one.number for one in versions]) | {
+        "created_by": row.created_by.get_username() if row.created_by else None,
+        "created_at": row.created_at,
+    }
+
+
+def _said(profile: Profile, numbers: list[int], *, is_preset: bool = False) -> dict[str, Any]:
+    return profile.as_dict() | {
+        "slug": profile.slug,
+        "version": profile.version,
+        "name": profile.name,
+        "versions": numbers,
+        "is_preset": is_preset,
+        "data_points": len(profile.demands),
+        "created_by": None,
+        "created_at": None,
+        "links": {
+            "page": f"/profiles/{profile.slug}/{profile.version}/",
+            "deltas": f"/api/v1/deltas?profile={profile.name}",
+        },
+    }

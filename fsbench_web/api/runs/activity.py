@@ -1,0 +1,140 @@
+"""What devices, processors and memory did during a run, and what its work cost."""
+
+import csv
+import io
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Router, Schema
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.runs.routes import run_or_404
+from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.activity.series import Activity
+from fsbench_web.studies.activity import records
+from fsbench_web.studies.models import RunActivity
+
+router = Router()
+MEDIA_TYPE = "text/csv; charset=utf-8"
+
+
+class CostOut(Schema):
+    """``better`` is lower, higher or neither."""
+
+    test: str
+    label: str
+    value: float
+    unit: str
+    better: str
+    definition: str
+
+
+class StepOut(Schema):
+    """A command: seconds since the first sample, what its processes asked the kernel for."""
+
+    start_s: float
+    end_s: float
+    phase: str
+    output: str
+    processes: dict[str, float]
+
+
+class ActivityOut(Schema):
+    """``columns`` are by name, a number a sample: counts since the first sample, and levels (names
+    that end in ``in_flight`` or ``_bytes``) as they were; null could not be read. ``is_whole`` is
+    false where the run broke off. ``absent`` are [what, why not]. ``taken`` samples were taken;
+    of a long run fewer are kept, and none is changed.
+    """
+
+    is_whole: bool
+    is_shared: bool
+    every_s: float
+    taken: int
+    times_s: list[float]
+    columns: dict[str, list[int | None]]
+    steps: list[StepOut]
+    absent: list[list[str]]
+    space: dict[str, int | None]
+    costs: list[CostOut]
+
+
+@router.get(
+    "/runs/{int:run_id}/activity",
+    response={200: ActivityOut, 404: Error},
+    summary="What device, processors and memory did during a run",
+    url_name="run_activity",
+)
+@requires(Action.READ)
+def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """The samples that were kept, and the costs that were worked out of them."""
+    kept, activity = _of(run_id)
+    return {
+        "is_whole": activity.is_whole,
+        "is_shared": activity.is_shared,
+        "every_s": activity.every_s,
+        "taken": activity.taken,
+        "times_s": [ms / 1000 for ms in activity.times_ms.tolist()],
+        "columns": {name: activity.levels(name) for name in activity.columns},
+        "steps": [
+            {
+                **{name: getattr(step, name) for name in ("start_s", "end_s", "phase", "output")},
+                "processes": dict(step.processes),
+            }
+            for step in activity.steps
+        ],
+        "absent": [list(pair) for pair in activity.absent],
+        "space": dict(activity.space),
+        "costs": [
+            {
+                "test": cost.test,
+                "label": cost.label,
+                "value": kept.costs[cost.test],
+                "unit": cost.unit,
+                "better": cost.better,
+                "definition": cost.definition,
+            }
+            for cost in COSTS.values()
+            if cost.test in kept.costs
+        ],
+    }
+
+
+@router.get(
+    "/runs/{int:run_id}/activity.csv",
+    response={200: str, 404: Error},
+    summary="The same samples as CSV",
+    url_name="run_activity_csv",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "text/csv",
+                "content": {"text/csv": {"schema": {"type": "string"}}},
+            }
+        }
+    },
+)
+@requires(Action.READ)
+def get_activity_csv(request: HttpRequest, run_id: int) -> HttpResponse:
+    """One line a sample: its second, and the columns of the JSON; what is missing is empty."""
+    _, activity = _of(run_id)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(["seconds", *activity.columns])
+    columns = [activity.levels(name) for name in activity.columns]
+    for place, ms in enumerate(activity.times_ms.tolist()):
+        cells = (column[place] for column in columns)
+        writer.writerow([ms / 1000, *("" if cell is None else cell for cell in cells)])
+    return HttpResponse(
+        out.getvalue(),
+        content_type=MEDIA_TYPE,
+        headers={"Content-Disposition": f'inline; filename="run-{run_id}-activity.csv"'},
+    )
+
+
+def _of(run_id: int) -> tuple[RunActivity, Activity]:
+    run_or_404(run_id)
+    kept = records.of_run(run_id)
+    if kept is None:
+        raise Http404(f"Nothing was sampled during run {run_id}.")
+    return kept, records.activity_of(kept)

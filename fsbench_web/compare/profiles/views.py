@@ -1,0 +1,142 @@
+"""The pages of work profiles: all there are, one version, and the form that makes the next."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import Visibility
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.models import WorkProfile
+from fsbench_web.compare.profiles import form as forms
+from fsbench_web.compare.profiles import records
+from fsbench_web.compare.profiles.form import ProfileForm
+from fsbench_web.compare.selection import stored_profiles
+from fsbench_web.compare.selection.profiles import profile_named
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.profiles.definition import TOGETHER
+from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
+from fsbench_web.studies.models import Study
+
+MOST_SHOWN = 200
+MOST_STUDIES = 12
+
+
+@require_safe
+@requires(Action.READ)
+def listing(request: HttpRequest) -> HttpResponse:
+    """The presets, and those that people made."""
+    rows = stored_profiles.visible().prefetch_related("versions").select_related("created_by")
+    own = [
+        (row, profile)
+        for row in rows[:MOST_SHOWN]
+        if (versions := list(row.versions.all()))
+        and (profile := stored_profiles.profile_of(row.slug, versions[0]))
+    ]
+    context = {"presets": list(LATEST.values()), "own": own, "total": rows.count()}
+    return render(request, "compare/profiles.html", context)
+
+
+@require_safe
+@requires(Action.READ)
+def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
+    """One version, the latest where none is named, and where to rank by it."""
+    found = profile_named(f"{slug}@{version}" if version else slug)
+    if found is None:
+        raise Http404(
+            f'There is no work profile "{slug}"{f" with version {version}" if version else ""} '
+            "that you may see. /profiles/ lists all."
+        )
+    row = stored_profiles.visible().filter(slug=slug).first()
+    numbers = (
+        list(row.versions.values_list("number", flat=True))
+        if row
+        else [one.version for one in VERSIONS.values() if one.slug == slug][::-1]
+    )
+    context = {
+        "profile": found,
+        "row": row,
+        "parts": [(part, found.percent_of(part)) for part in found.parts],
+        "method": TOGETHER[found.together],
+        "versions": numbers,
+        "is_latest": found.version == max(numbers),
+        "may_change": row is not None and rights.may(request.user, Action.DEFINE, row),
+        "studies": Study.objects.filter(is_published=False).order_by("-created_at")[:MOST_STUDIES],
+    }
+    return render(request, "compare/profile.html", context)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.DEFINE)
+def new(request: HttpRequest) -> HttpResponse:
+    """A new profile, from nothing or ``?from=`` another one."""
+    assert isinstance(request.user, User)
+    if request.method != "POST":
+        start = profile_named(request.GET.get("from", "")) if request.GET.get("from") else None
+        return form_page(request, forms.of_profile(start) if start else ProfileForm())
+    form = forms.read(request.POST, request.user)
+    if form.profile is None:
+        return form_page(request, form, status=422)
+    try:
+        made = records.make(
+            form.profile, request.user, visibility=form.visibility, team=form.chosen_team
+        )
+    except records.TooManyNames as error:
+        messages.error(request, str(error))
+        return form_page(request, form, status=422)
+    messages.success(request, f"Saved: {form.profile.title}, version 1.")
+    return redirect("compare:profile", slug=made.profile.slug)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.DEFINE)
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """What is changed makes a further version; the others stay as they are."""
+    assert isinstance(request.user, User)
+    row = get_object_or_404(stored_profiles.visible(), slug=slug)
+    rights.require(request.user, Action.DEFINE, row)
+    if request.method != "POST":
+        latest = stored_profiles.stored_profile(slug)
+        if latest is None:
+            raise Http404("This version cannot be read any more: make a new profile.")
+        return form_page(request, forms.of_profile(latest, row), row=row)
+    form = forms.read(request.POST, request.user)
+    if form.profile is None:
+        return form_page(request, form, row=row, status=422)
+    made = records.change(
+        row, form.profile, request.user, visibility=form.visibility, team=form.chosen_team
+    )
+    messages.success(request, f"Saved: version {made.number} is the latest.")
+    return redirect("compare:profile", slug=slug)
+
+
+def form_page(
+    request: HttpRequest,
+    form: ProfileForm,
+    *,
+    row: WorkProfile | None = None,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    """The form, with what was typed."""
+    assert isinstance(request.user, User)
+    context = {
+        "form": form,
+        "row": row,
+        "operations": [(test, testnames.label(test)) for test in testnames.PAPER_TESTS],
+        "together": list(TOGETHER.items()),
+        "access": Visibility.choices,
+        "teams": list(forms.teams_of(request.user)),
+        **more,
+    }
+    return render(request, "compare/profile_form.html", context, status=status)

@@ -1,0 +1,96 @@
+"""The work profiles that a comparison ranks by: one of a name, or a range of its address."""
+
+from dataclasses import dataclass
+
+from fsbench_web.compare.selection.ranges import sizes_of
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, unknown
+from fsbench_web.compare.selection.stored_profiles import stored_profile, stored_titles
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.profiles.definition import (
+    MOST_CELLS,
+    RATIO,
+    WORK,
+    Part,
+    Profile,
+    ProfileError,
+)
+from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
+
+ANSWER = {"": None, "yes": True, "no": False}
+RANGE_WORDS = (
+    "A range needs both sizes: block=8k-16k and file=1g-4g, for example. Its operations are "
+    "operation=random_read and the like; none: those of IOzone's six tests."
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A profile, and the test and category that its table stands under."""
+
+    profile: Profile
+    test: str
+    category: str
+
+
+def profile_named(name: str) -> Profile | None:
+    """The version that is named, the latest where none is; None where there is no such profile."""
+    preset = VERSIONS.get(name) or LATEST.get(name)
+    slug, _, version = name.partition("@")
+    return preset or stored_profile(slug, int(version or 0))
+
+
+def titles() -> dict[str, str]:
+    """Every profile that may be asked for by its slug, in its latest version: {slug: title}. One
+    query.
+    """
+    return {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
+
+
+def asked_of(spec: ComparisonSpec) -> list[Asked]:
+    """What ``spec`` ranks by. Raises SpecError for a profile that is not there, or no range."""
+    if spec.profile and spec.has_range:
+        raise SpecError(["A comparison ranks by a profile or by a range of sizes: leave one out."])
+    if not spec.profile:
+        return _ranges(spec)
+    found = profile_named(spec.profile)
+    if found is None:
+        raise SpecError(unknown("profile", [spec.profile], titles()), "profile")
+    return [Asked(found, testnames.WORK, f"{categories.PROFILE}{found.name}")]
+
+
+def decided(spec: ComparisonSpec) -> ComparisonSpec:
+    """The same with the version of the profile named, so that it stays what it is."""
+    found = profile_named(spec.profile) if spec.profile else None
+    return spec if found is None else spec.with_profile(found.name)
+
+
+def _ranges(spec: ComparisonSpec) -> list[Asked]:
+    """A table for each operation, and one of all of them together before these."""
+    if not (spec.block and spec.file):
+        raise SpecError([RANGE_WORDS])
+    operations = spec.operations or testnames.PAPER_TESTS
+    blocks, files = sizes_of(spec.block), sizes_of(spec.file)
+    if blocks.least > files.doublings[-1]:
+        raise SpecError(["The blocks of the range are larger than its files."], "block")
+    parts = []
+    for operation in operations:
+        name, load = testnames.parts(operation)
+        cached, flushed = ANSWER[spec.cached], ANSWER[spec.flushed]
+        parts.append(Part(name, 1.0, blocks, files, load, cached, flushed))
+    try:
+        single = [_range(part) for part in parts]
+    except ProfileError as error:
+        raise SpecError(error.problems) from None
+    if sum(len(one.demands) for one in single) > MOST_CELLS:
+        raise SpecError([f"The range has more than {MOST_CELLS} cells: make it narrower."])
+    found = [Asked(one, one.tests[0], categories.RANGE) for one in single]
+    if spec.operations and len(single) > 1:
+        together = Profile("All operations of the range, alike", RATIO, tuple(parts))
+        found.insert(0, Asked(together, testnames.WORK, categories.RANGE))
+    return found
+
+
+def _range(part: Part) -> Profile:
+    if part.blocks is None or part.files is None:  # a range has both
+        raise ProfileError([RANGE_WORDS])
+    return Profile(part.words, WORK, (part,))

@@ -1,0 +1,165 @@
+"""How delta tables are shown: which rows, columns, digits. Part of an address, and of no number.
+
+Whatever is chosen here, the tables are the same, and so are files, permalinks and the API. It is
+told apart from what is compared (``ComparisonSpec``) for that.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from fsbench_web.compare.selection.settings import SORTS
+
+DIFFERENT, EQUIVALENT, INCONCLUSIVE, NOT_KNOWN = (
+    "different",
+    "equivalent",
+    "inconclusive",
+    "unknown",
+)
+VERDICTS = {
+    DIFFERENT: "different for sure",
+    EQUIVALENT: "equivalent",
+    INCONCLUSIVE: "inconclusive",
+    NOT_KNOWN: "not known",
+}
+PAIR, AGAINST_BEST = "pair", "best"
+DELTAS = {
+    "": "As the paper has them, else against the best",
+    AGAINST_BEST: "Against the best",
+    PAIR: "Delta 1 and delta 2",
+}
+EXACT = "exact"
+NUMBERS = {"": "Readable", EXACT: "Exact"}
+COLUMNS = {
+    "score": "Score",
+    "interval": "Interval",
+    "behind": "Against the best",
+    "change": "Change",
+    "share": "Of the LUN",
+    "cells": "Data points",
+    "runs": "Runs",
+    "configuration": "Configuration",
+    "workload": "Workload",
+    "hardware": "Hardware",
+    "lun": "LUN",
+    "kernel": "Kernel",
+    "study": "Study",
+}
+_LISTS = {"verdict": VERDICTS, "column": COLUMNS, "pin": COLUMNS}
+_CHOICES = {"deltas": DELTAS, "numbers": NUMBERS, "sort": SORTS}
+PARAMETERS = ("important", "least", *_LISTS, "deltas", "numbers")
+"""Those that are of nothing else; ``sort`` is of a comparison too."""
+
+
+@dataclass(frozen=True)
+class TableView:
+    """What of the tables is shown and how; all is shown where nothing is said.
+
+    ``important``: only rows that differ for sure, by what is worth a decision. ``verdicts`` are
+    keys of VERDICTS, ``least_percent`` the smallest difference. ``columns`` and ``pinned`` are keys
+    of COLUMNS; without any, columns are those that say something.
+    """
+
+    important: bool = False
+    verdicts: tuple[str, ...] = ()
+    least_percent: float = 0.0
+    columns: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    deltas: str = ""
+    numbers: str = ""
+    sort: str = ""
+    problems: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def from_query(cls, query: QueryDict) -> "TableView":
+        """The view of an address; what it cannot be is left out and told in ``problems``."""
+        problems: list[str] = []
+        lists: dict[str, tuple[str, ...]] = {}
+        for name, known in _LISTS.items():
+            asked = dict.fromkeys(text for text in query.getlist(name) if text)
+            problems += _wrong(name, asked, known)
+            lists[name] = tuple(text for text in known if text in asked)
+        single: dict[str, str] = {}
+        for name, choices in _CHOICES.items():
+            text = query.get(name) or ""
+            if name != "sort" and text not in choices:
+                problems += _wrong(name, {text: None}, choices)
+            single[name] = text if text in choices else ""
+        important = query.get("important") or ""
+        if important not in ("", "1"):
+            problems.append("important can be 1, or left out.")
+        return cls(
+            important == "1",
+            lists["verdict"],
+            _least(query.get("least") or "", problems),
+            lists["column"],
+            lists["pin"],
+            **single,
+            problems=tuple(problems),
+        )
+
+    def to_query(self) -> str:
+        """What of it is not as usual, but for the order of rows, which a comparison says itself."""
+        pairs = [
+            *([("important", "1")] if self.important else []),
+            *([("least", f"{self.least_percent:g}")] if self.least_percent else []),
+            *(("verdict", one) for one in self.verdicts),
+            *(("column", one) for one in self.columns),
+            *(("pin", one) for one in self.pinned),
+            *([("deltas", self.deltas)] if self.deltas else []),
+            *([("numbers", self.numbers)] if self.numbers else []),
+        ]
+        return urlencode(pairs)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether rows are hidden."""
+        return bool(self.important or self.verdicts or self.least_percent)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the fold of what is seldom chosen has nothing to show."""
+        plain = (self.verdicts, self.least_percent, self.columns, self.pinned, self.deltas)
+        return not any(plain) and not self.numbers
+
+    @property
+    def is_exact(self) -> bool:
+        return self.numbers == EXACT
+
+
+USUAL = TableView()
+
+
+def without_view(query: QueryDict) -> QueryDict:
+    """The query without what is of the view alone."""
+    rest = query.copy()
+    for name in PARAMETERS:
+        rest.pop(name, None)
+    return rest
+
+
+def joined(*queries: str) -> str:
+    """Query strings as one."""
+    return "&".join(filter(None, queries))
+
+
+def _least(text: str, problems: list[str]) -> float:
+    if not text:
+        return 0.0
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if 0 <= number <= 10000:
+        return number + 0.0
+    problems.append("least is a number of percent from 0 to 10000.")
+    return 0.0
+
+
+def _wrong(name: str, asked: Mapping[str, None], known: Mapping[str, str]) -> list[str]:
+    wrong = [text for text in asked if text not in known]
+    listed = ", ".join(filter(None, known))
+    return [f'{name} is "{wrong[0][:60]}"; it can be {listed}.'] if wrong else []

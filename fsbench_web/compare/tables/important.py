@@ -1,0 +1,73 @@
+"""Which rows of a delta table a view shows: by verdict, and by how large a difference is. Pure."""
+
+from fsbench_web.compare.selection.table_view import (
+    DIFFERENT,
+    EQUIVALENT,
+    INCONCLUSIVE,
+    NOT_KNOWN,
+    TableView,
+)
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+
+REFERENCE = "reference"
+_STATUS = {
+    significance.SIGNIFICANT: DIFFERENT,
+    significance.EQUIVALENT: EQUIVALENT,
+    significance.TIE: INCONCLUSIVE,
+    significance.UNKNOWN: NOT_KNOWN,
+}
+
+
+def verdict_of(row: DeltaRow, has_baseline: bool) -> str:
+    """What is known of a row against the one that its table is read by: a key of ``VERDICTS``.
+
+    That is the baseline where there is one, else the best; it is REFERENCE itself.
+    """
+    if row.is_baseline if has_baseline else row.best:
+        return REFERENCE
+    found = row.change_verdict if has_baseline else row.verdict
+    return NOT_KNOWN if found is None else _STATUS[found.status]
+
+
+def distance_percent(row: DeltaRow, has_baseline: bool) -> float | None:
+    """How far it is from that one, in percent of its speed; None where that is not defined."""
+    value = row.change_percent if has_baseline else row.delta1_percent
+    return None if value is None else abs(value)
+
+
+def worth_percent(row: DeltaRow, has_baseline: bool) -> float:
+    """What is worth a decision: the margin of equivalence that the row was judged by."""
+    found = row.change_verdict if has_baseline else row.verdict
+    margin = found.equivalence_percent if found else None
+    return EQUIVALENCE_PERCENT if margin is None else margin
+
+
+def hidden(table: DeltaTable, view: TableView) -> frozenset[int]:
+    """The places of the rows that the view does not show.
+
+    What the others are read by is shown as long as any of them is; a table of which nothing else is
+    left is hidden whole.
+    """
+    if not view.is_filtered:
+        return frozenset()
+    has_baseline = bool(table.baseline)
+    others = {
+        place for place, row in enumerate(table.rows) if verdict_of(row, has_baseline) != REFERENCE
+    }
+    shown = {place for place in others if _is_shown(table.rows[place], has_baseline, view)}
+    return frozenset(others - shown) if shown else frozenset(range(len(table.rows)))
+
+
+def _is_shown(row: DeltaRow, has_baseline: bool, view: TableView) -> bool:
+    verdict, distance = verdict_of(row, has_baseline), distance_percent(row, has_baseline)
+    if view.verdicts and verdict not in view.verdicts:
+        return False
+    if view.least_percent and (distance is None or distance < view.least_percent):
+        return False
+    return not view.important or (
+        verdict == DIFFERENT
+        and distance is not None
+        and distance >= (view.least_percent or worth_percent(row, has_baseline))
+    )

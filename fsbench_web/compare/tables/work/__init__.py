@@ -1,0 +1,1 @@
+"""Contenders ranked by a work profile, and what of it was measured."""

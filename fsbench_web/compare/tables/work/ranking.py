@@ -1,0 +1,386 @@
+"""Work profiles as delta tables: the contenders' scores, and what was not measured."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import QuerySet
+
+from fsbench_web.compare.selection.profiles import Asked, asked_of
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.contenders import Contender, configuration_names
+from fsbench_web.compare.tables.field import Field, field_of
+from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
+from fsbench_web.compare.tables.work.entries import Entry, entries_of
+from fsbench_web.compare.tables.work.nearest import nearest_of
+from fsbench_web.core import units
+from fsbench_web.core.scoring.profiles.combining import Combined, NoScore, combined
+from fsbench_web.core.scoring.profiles.coverage import (
+    MOST_NAMED,
+    Coverage,
+    PartWords,
+    WorkAnswer,
+)
+from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.studies.models import COMPUTED, Score, Selection
+from fsbench_web.studies.scores.cells import TooManyValues
+from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
+from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, series_facts
+
+TOO_MUCH = (
+    "These are too many numbers for a work profile to be scored at once: choose studies, workloads "
+    "or file systems."
+)
+_BYTES = {"bytes a second": ("MiB/s", 1024.0 * 1024)}
+_PLAIN = {"operations a second": "ops/s", "seconds": "s", "bytes": "bytes"}
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The contenders of each table that has any, and an answer for everything that was asked.
+
+    ``considered`` are scores of the series that were looked at, for counting their runs.
+    """
+
+    groups: list[tuple[TableKey, list[Contender]]]
+    answers: tuple[WorkAnswer, ...]
+    considered: QuerySet[Score]
+    left_out: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """An entry with what it comes to."""
+
+    entry: Entry
+    combined: Combined
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What was read for ``spec``: facts, contenders and values by series."""
+
+    asked: list[Asked]
+    field: Field
+    facts: Mapping[int, SeriesFacts]
+    tools: Mapping[int, str]
+    found: Mapping[int, SeriesValues]
+    selection: str
+
+    def entries(self, one: Asked, spec: ComparisonSpec) -> list[Entry]:
+        """Who competes by one of what was asked."""
+        contenders = {pk: self.field.values[_key(self.field, of)] for pk, of in self.facts.items()}
+        return entries_of(self.facts, contenders, self.found, one.profile.demands, spec)
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """The cells that some contender lacks, and the series of which each contender that lacks any
+    has most.
+    """
+
+    demands: tuple[Demand, ...]
+    series_ids: tuple[int, ...]
+
+
+def lacking(spec: ComparisonSpec) -> Lacking:
+    """What would have to be measured for every contender to have a score. Raises SpecError."""
+    looked = _look(spec)
+    demands: dict[Demand, None] = {}
+    series: dict[int, None] = {}
+    for one in looked.asked:
+        for entry in _fullest(looked.entries(one, spec)).values():
+            demands |= dict.fromkeys(entry.missing)
+            if entry.missing:
+                series[entry.lead.series_id] = None
+    return Lacking(tuple(demands), tuple(series))
+
+
+def ranked(spec: ComparisonSpec) -> Ranked:
+    """What ``spec`` ranks by profile. Eleven queries or less. Raises SpecError."""
+    looked = _look(spec)
+    groups: list[tuple[TableKey, list[Contender]]] = []
+    answers = []
+    printed = len(looked.facts.keys() - looked.found.keys())
+    for one in looked.asked:
+        entries = looked.entries(one, spec)
+        tables, answer = _ranked(one, _named(entries, spec), spec)
+        if answer.measured < answer.of:
+            near = nearest_of(one.profile, entries, looked.tools, looked.selection)
+            answer = replace(answer, nearest=near)
+        answers.append(replace(answer, only_printed=printed))
+        groups += tables
+    field = looked.field
+    return Ranked(groups, tuple(answers), field.considered, field.left_out)
+
+
+def _look(spec: ComparisonSpec) -> _Looked:
+    asked = asked_of(spec)
+    field = field_of(_everything(spec))
+    considered = field.considered.order_by()
+    series_ids = set(considered.values_list("series_id", flat=True).distinct())
+    facts = series_facts(series_ids, spec.studies)
+    facts = {pk: facts[pk] for pk in sorted(series_ids) if pk in facts}
+    demands = list(dict.fromkeys(demand for one in asked for demand in one.profile.demands))
+    tools = {pk: tool_of(one) for pk, one in facts.items()}
+    selection = spec.cells or Selection.ALL
+    try:
+        found = profile_values(facts, demands, tools, selection)
+    except TooManyValues:
+        raise SpecError([TOO_MUCH]) from None
+    return _Looked(asked, field, facts, tools, found, selection)
+
+
+def _everything(spec: ComparisonSpec) -> ComparisonSpec:
+    """The comparison of all tests of the same contenders: whose series are looked at."""
+    return replace(
+        spec.whole,
+        tests=(),
+        categories=(),
+        cells="",
+        min_runs=1,
+        profile="",
+        operations=(),
+        block="",
+        file="",
+        cached="",
+        flushed="",
+    )
+
+
+def _key(field: Field, facts: SeriesFacts) -> int:
+    return (
+        facts.series_id
+        if facts.series_id in field.values and field.by == "series_id"
+        else (facts.configuration_id)
+    )
+
+
+def _named(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
+    """Of single configurations each entry is a contender of its own."""
+    if spec.by != "configuration":
+        return entries
+    names = configuration_names(entry.lead for entry in entries)
+    return [
+        replace(
+            entry,
+            value=entry.value._replace(slug=names[entry.lead.series_id]),
+        )
+        for entry in entries
+    ]
+
+
+def _ranked(
+    asked: Asked, entries: Sequence[Entry], spec: ComparisonSpec
+) -> tuple[list[tuple[TableKey, list[Contender]]], WorkAnswer]:
+    profile = asked.profile
+    measures = _common(entries, profile)
+    lower = {test: one.lower_is_better for test, one in measures.items()}
+    scored: dict[str, list[_Scored]] = defaultdict(list)
+    why: dict[int, str] = {}
+    for entry in entries:
+        try:
+            _refuse_units(entry, measures, profile)
+            one = _Scored(entry, combined(profile, entry.values(), lower))
+        except NoScore as error:
+            why[id(entry)] = str(error)
+            continue
+        if spec.min_runs > 1 and len(one.combined.of_repeats) < spec.min_runs:
+            why[id(entry)] = f"it has fewer than {spec.min_runs} runs with every cell"
+            continue
+        scored[entry.value.slug].append(one)
+    is_less_better = profile.together != RATIO and set(lower.values()) == {True}
+    best = {
+        slug: (min if is_less_better else max)(some, key=lambda one: one.combined.level)
+        for slug, some in scored.items()
+    }
+    rows, baseline = _rows(asked, best, measures, spec)
+    counts = {
+        slug: len({one.entry.lead.configuration_id for one in some})
+        for slug, some in scored.items()
+    }
+    tables = [
+        (
+            key,
+            [
+                Contender(
+                    best[name].entry.value.slug,
+                    best[name].entry.value.label,
+                    row,
+                    counts[name],
+                    times,
+                )
+                for (name, row), times in placed
+            ],
+        )
+        for key, placed in by_table(
+            rows,
+            lambda one: (asked.test, asked.category, one[1].printed_unit, tool_of(one[1])),
+            spec.units,
+        )
+    ]
+    return tables, _answer(asked, entries, why, set(best), baseline, spec)
+
+
+def _common(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
+    """What each test is measured in by most: of several dimensions none can be compared."""
+    seen: dict[str, Counter[Measure]] = defaultdict(Counter)
+    for entry in entries:
+        for test in profile.tests:
+            measure = entry.measure(test)
+            if measure is not None:
+                seen[test][measure] += 1
+    return {test: counts.most_common(1)[0][0] for test, counts in seen.items()}
+
+
+def _refuse_units(entry: Entry, measures: Mapping[str, Measure], profile: Profile) -> None:
+    for test in profile.tests:
+        own = entry.measure(test)
+        if own is not None and own.dimension != measures[test].dimension:
+            raise NoScore(f"it was measured in {own.unit}, the others in {measures[test].unit}")
+    dimensions = {measures[test].dimension for test in profile.tests if test in measures}
+    if profile.together != RATIO and len(dimensions) > 1:
+        raise NoScore("its parts have several units, of which no amount of work is made")
+
+
+def _rows(
+    asked: Asked,
+    best: Mapping[str, _Scored],
+    measures: Mapping[str, Measure],
+    spec: ComparisonSpec,
+) -> tuple[list[tuple[str, ScoreRow]], str]:
+    """The score of each contender, and the contender that ratios are set against."""
+    if not best:
+        return [], ""
+    if asked.profile.together == RATIO:
+        worst = min(best, key=lambda name: (best[name].combined.level, name))
+        baseline = spec.baseline if spec.baseline in best else worst
+        divisor, unit = best[baseline].combined.level, units.RATIO
+    else:
+        baseline = ""
+        unit, divisor = _unit(best.values(), asked.profile)
+    rows = [
+        (name, _row(asked, one.entry, one.combined.against(divisor), unit, spec))
+        for name, one in best.items()
+    ]
+    return rows, baseline
+
+
+def _unit(scored: Iterable[_Scored], profile: Profile) -> tuple[str, float]:
+    """The unit as printed where all agree, else one of its dimension; and what one of it is."""
+    measures = {
+        measure
+        for one in scored
+        for test in profile.tests
+        if (measure := one.entry.measure(test)) is not None
+    }
+    printed = {(measure.unit, measure.factor) for measure in measures}
+    if len(printed) == 1:
+        return printed.pop()
+    dimension = next(iter(measures)).dimension
+    if dimension in _BYTES:
+        return _BYTES[dimension]
+    return _PLAIN.get(dimension, next(iter(measures)).unit), 1.0
+
+
+def _row(asked: Asked, entry: Entry, score: Combined, unit: str, spec: ComparisonSpec) -> ScoreRow:
+    interval = score.interval
+    several = len(score.of_repeats) > 1
+    left_out = _left_out(entry) if spec.cells else None
+    return ScoreRow(
+        **vars(entry.lead),
+        test=asked.test,
+        category=asked.category,
+        value=score.level,
+        unit=unit,
+        repeats=len(score.of_repeats) or None,
+        cells=len(entry.demands),
+        cells_expected=len(entry.demands),
+        origin=COMPUTED,
+        half_width=interval.half_width if interval else None,
+        half_width_percent=interval.relative_percent if interval else None,
+        interval=interval,
+        flags=entry.flags,
+        run_ids=entry.run_ids,
+        left_out=left_out,
+        repeat_scores=entry.repeat_scores(score.of_repeats) if several else None,
+    )
+
+
+def _left_out(entry: Entry) -> dict[str, object] | None:
+    why: Counter[str] = Counter()
+    for source in entry.series:
+        why.update(source.left_out)
+    if not why:
+        return None
+    kept = sum(len(entry.numbers(demand)) for demand in entry.demands)
+    numbers = sum(source.left_out_numbers for source in entry.series)
+    return {"cells": 0, "numbers": numbers, "of": kept + numbers, "why": dict(why)}
+
+
+def _answer(
+    asked: Asked,
+    entries: Sequence[Entry],
+    why: Mapping[int, str],
+    scored: Collection[str],
+    baseline: str,
+    spec: ComparisonSpec,
+) -> WorkAnswer:
+    profile, fullest = asked.profile, _fullest(entries)
+    of = len(profile.demands)
+    by_any = {demand for entry in entries for demand in entry.measured}
+    by_all = set(profile.demands).intersection(
+        *(set(_of_contender(entries, name)) for name in fullest)
+    )
+    coverage = [
+        Coverage(
+            name,
+            entry.value.label,
+            entry.lead.configuration,
+            len(entry.measured),
+            of,
+            tuple(one.words for one in entry.missing[:MOST_NAMED]),
+            "" if name in scored else why.get(id(entry), "it has no score"),
+        )
+        for name, entry in fullest.items()
+    ]
+    return WorkAnswer(
+        title=profile.title,
+        name=profile.name,
+        together=profile.together,
+        test=asked.test,
+        category=asked.category,
+        parts=tuple(
+            PartWords(
+                part.words,
+                profile.percent_of(part),
+                sum(demand in by_any for demand in part.demands),
+                len(part.demands),
+            )
+            for part in profile.parts
+        ),
+        measured=len(by_any),
+        of=of,
+        by_all=len(by_all) if fullest else 0,
+        scored=len(scored),
+        contenders=len(fullest),
+        coverage=tuple(sorted(coverage, key=lambda one: (one.measured, one.contender))),
+        baseline=baseline,
+        is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
+        baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
+        source=profile.source,
+    )
+
+
+def _fullest(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Of each contender the entry with most cells; of equal ones the newest."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        kept = found.get(entry.value.slug)
+        if kept is None or len(entry.measured) >= len(kept.measured):
+            found[entry.value.slug] = entry
+    return found
+
+
+def _of_contender(entries: Iterable[Entry], name: str) -> list[Demand]:
+    return [demand for entry in entries if entry.value.slug == name for demand in entry.measured]

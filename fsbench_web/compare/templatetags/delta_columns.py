@@ -1,0 +1,312 @@
+"""The columns of delta tables: what each is called and what stands in it.
+
+A column is made once for a table and then asked for each row: see ``delta_rows`` for why this is
+not a template.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from fsbench_web.compare.selection.table_view import (
+    AGAINST_BEST,
+    COLUMNS,
+    PAIR,
+    TableView,
+)
+from fsbench_web.compare.selection.wording import change_words
+from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.templatetags.writing import escaped
+from fsbench_web.core import numbers, readable
+from fsbench_web.core.scoring.significance import Verdict
+
+NOT_PRINTED = '<span class="sub">not printed</span>'
+_ALWAYS = ("score", "behind", "change", "cells", "runs")
+"""Those that a table has unless others are chosen, where they say anything."""
+
+
+class Column(NamedTuple):
+    """``heading`` and what ``cell`` makes of a row are HTML; ``sort`` is a key of SORTS, about."""
+
+    slug: str
+    heading: str
+    cell: Callable[[DeltaRow], str]
+    sort: str = ""
+    is_number: bool = True
+    title: str = ""
+    classes: str = ""
+
+    @property
+    def attributes(self) -> str:
+        """Of its cells."""
+        classes = " ".join(filter(None, ("num" if self.is_number else "", self.classes)))
+        return f' class="{classes}"' if classes else ""
+
+    @property
+    def head(self) -> str:
+        """Its heading, with what the browser sorts by."""
+        title = f' title="{escaped(self.title)}"' if self.title else ""
+        sort = f' data-sort="{self.sort}"' if self.sort else ""
+        return f'<th scope="col"{self.attributes}{sort}{title}>{self.heading}</th>'
+
+
+def columns_of(table: DeltaTable, view: TableView) -> list[Column]:
+    """The columns beside the contender, those that are pinned first."""
+    chosen = view.columns or _ALWAYS
+    found = [
+        column
+        for slug in COLUMNS
+        if slug in chosen or slug in view.pinned
+        for column in _MADE[slug](table, view)
+    ]
+    pinned = [column for column in found if _slug(column) in view.pinned]
+    rest = [column for column in found if _slug(column) not in view.pinned]
+    return [column._replace(classes=f"pin {column.classes}".strip()) for column in pinned] + rest
+
+
+def _slug(column: Column) -> str:
+    return "behind" if column.slug.startswith("delta") else column.slug
+
+
+def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    has_interval = "interval" not in view.columns
+    has_share = "share" not in (*view.columns, *view.pinned)
+    unit, scale, least = table.unit, table.scale, table.least_decimals
+    is_plain = view.is_exact or table.has_published_rows
+
+    def cell(row: DeltaRow) -> str:
+        if is_plain:
+            score = repr(row.score) if view.is_exact else numbers.amount(row.score, unit, least)
+            title = f"Printed: {row.printed_words}" if row.printed_unit is not None else ""
+        else:
+            half = row.interval.half_width if row.interval else None
+            score = scale.amount(row.score, half)
+            title = exact_words(table, row)
+        if title:
+            score = f'<span title="{escaped(title)}">{score}</span>'
+        return (
+            score
+            + (_interval_details(table, row) if has_interval else "")
+            + (_share_details(row) if has_share else "")
+        )
+
+    yield Column("score", "Score", cell, "score")
+
+
+def exact_words(table: DeltaTable, row: DeltaRow) -> str:
+    """The number as it is stored, and as its tool printed it where that is another."""
+    unit = f" {table.unit}" if table.unit != "score" else ""
+    printed = f"; printed: {row.printed_words}" if row.printed_unit is not None else ""
+    return f"{row.score!r}{unit}{printed}"
+
+
+def _interval_details(table: DeltaTable, row: DeltaRow) -> str:
+    """Under a score its interval: around what and of what on demand."""
+    if row.interval is None:
+        return ""
+    short = uncertainty.half_width(row.interval, table.unit)
+    of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
+    sentence = uncertainty.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
+    return details(f"{short}{of}", sentence)
+
+
+def _share_details(row: DeltaRow) -> str:
+    """Under a score what it is of what its LUN does by itself."""
+    share = row.share
+    if share is None:
+        return ""
+    text = "not of the disk" if share.is_not_of_the_disk else share.short
+    return details(text, share.sentence())
+
+
+def _interval(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    def cell(row: DeltaRow) -> str:
+        return _interval_details(table, row) or numbers.MISSING
+
+    yield Column("interval", "95% interval", cell, "interval")
+
+
+def _behind(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    """How far a row is behind the best: one column, or the paper's pair."""
+    is_pair = view.deltas == PAIR or (table.has_published_values and view.deltas != AGAINST_BEST)
+    if not is_pair:
+        yield Column("behind", "Against the best, %", _of_best(table, view), "delta")
+        return
+    has_printed, has_standing = table.has_published_values, uncertainty.has_standing(table)
+
+    def first(row: DeltaRow) -> str:
+        return (
+            _delta(row.delta1_percent, view)
+            + (_printed(row, "delta1_percent") if has_printed else "")
+            + (standing(uncertainty.standing(row), row.verdict) if has_standing else "")
+        )
+
+    def second(row: DeltaRow) -> str:
+        return _delta(row.delta2_percent, view) + (
+            _printed(row, "delta2_percent") if has_printed else ""
+        )
+
+    yield Column("delta1", "Delta 1, %", first, "delta")
+    yield Column("delta2", "Delta 2, %", second)  # its order is that of delta 1
+
+
+def _delta(value: float | None, view: TableView) -> str:
+    if view.is_exact and value is not None:
+        return repr(value)
+    return numbers.percent(value)
+
+
+def _of_best(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], str]:
+    has_standing = uncertainty.has_standing(table)
+
+    def cell(row: DeltaRow) -> str:
+        behind = row.delta1_percent
+        text = _signed(None if behind is None else -behind, row.verdict, view)
+        return text + (standing(uncertainty.standing(row), row.verdict) if has_standing else "")
+
+    return cell
+
+
+def _signed(value: float | None, verdict: Verdict | None, view: TableView) -> str:
+    """A difference in percent with as many digits as its interval has; all of them on demand."""
+    if view.is_exact and value is not None:
+        return repr(value + 0.0)
+    text = readable.percent(value, _half_width(verdict))
+    return f'<span title="{value!r}%">{text}</span>' if value else text
+
+
+def _half_width(verdict: Verdict | None) -> float | None:
+    """Of the interval of a ratio, in percent."""
+    if verdict is None or verdict.ratio_low is None or verdict.ratio_high is None:
+        return None
+    return 50 * (verdict.ratio_high - verdict.ratio_low)
+
+
+def _change(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    base = escaped(table.baseline)
+    if not base:
+        return
+    has_sure = uncertainty.has_change_standing(table)
+
+    def cell(row: DeltaRow) -> str:
+        word = change_words(row.change_percent, row.is_baseline)
+        sure = standing(uncertainty.change_standing(row), row.change_verdict) if has_sure else ""
+        text = _signed(row.change_percent, row.change_verdict, view)
+        return f'{text}<span class="sub">{word}</span>{sure}'
+
+    yield Column(
+        "change",
+        f"Against {base}, %",
+        cell,
+        "change",
+        title=f"By how much faster than {table.baseline}, negative: slower",
+    )
+
+
+def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    if not table.has_shares:
+        return
+
+    def cell(row: DeltaRow) -> str:
+        share = row.share
+        if share is None:
+            return numbers.MISSING
+        text = repr(share.percent) if view.is_exact else share.percent_words[:-1]
+        spread = share.spread_percent
+        short = "one burst" if spread is None else f"± {numbers.number(spread, 1)}%"
+        return text + details(
+            "not of the disk" if share.is_not_of_the_disk else short, share.sentence()
+        )
+
+    yield Column(
+        "share",
+        "Of the LUN, %",
+        cell,
+        "share",
+        title="The score in percent of what its LUN did of the same requests, without a file "
+        "system, in the same blocks",
+    )
+
+
+def _cells(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    if table.has_coverage or "cells" in view.columns:
+        yield Column(
+            "cells",
+            "Data points",
+            lambda row: escaped(row.coverage or numbers.MISSING),
+            "cells",
+            title="Data points that the score is made of, of those that its workload has",
+            classes="folds",
+        )
+
+
+def _runs(table: DeltaTable, view: TableView) -> Iterable[Column]:
+    if (table.has_runs and not table.runs_of_each) or "runs" in view.columns:
+        yield Column(
+            "runs",
+            "Runs",
+            lambda row: numbers.MISSING if row.runs is None else str(row.runs),
+            "runs",
+            classes="folds",
+        )
+
+
+def _text(slug: str, of: Callable[[DeltaRow], str | None]) -> "_Maker":
+    def make(table: DeltaTable, view: TableView) -> Iterable[Column]:
+        yield Column(
+            slug,
+            COLUMNS[slug],
+            lambda row: escaped(of(row) or numbers.MISSING),
+            slug,
+            is_number=False,
+        )
+
+    return make
+
+
+_Maker = Callable[[DeltaTable, TableView], Iterable[Column]]
+_MADE: dict[str, _Maker] = {
+    "score": _score,
+    "interval": _interval,
+    "behind": _behind,
+    "change": _change,
+    "share": _share,
+    "cells": _cells,
+    "runs": _runs,
+    "configuration": _text("configuration", lambda row: row.configuration),
+    "workload": _text("workload", lambda row: row.workload),
+    "hardware": _text("hardware", lambda row: row.hardware),
+    "lun": _text("lun", lambda row: row.lun),
+    "kernel": _text("kernel", lambda row: row.kernel),
+    "study": _text("study", lambda row: row.study_title),
+}
+
+
+def standing(words: str, verdict: Verdict | None) -> str:
+    """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
+    return details(words, uncertainty.why(verdict) if verdict else "") if words else ""
+
+
+def details(summary: str, text: str) -> str:
+    """A word that opens."""
+    return (
+        f'<details class="why"><summary>{escaped(summary)}</summary>'
+        f"<span>{escaped(text)}</span></details>"
+    )
+
+
+def _printed(row: DeltaRow, name: str) -> str:
+    """Under a delta what was printed for it, marked in words where it does not follow."""
+    published = row.published
+    value = None if published is None else getattr(published, name)
+    if published is None or value is None:
+        return NOT_PRINTED
+    said = '<span class="sub"><span class="said">printed </span>'
+    if name not in published.differs:
+        return f"{said}{escaped(str(value))}</span>"
+    expected = published.expected1 if name == "delta1_percent" else published.expected2
+    why = f"The paper printed {value}; its own table gives {numbers.percent(expected)}."
+    return (
+        f'{said}<span class="differs" title="{escaped(why)}">{escaped(str(value))}</span> '
+        "<span>differs</span></span>"
+    )

@@ -1,0 +1,245 @@
+"""Costs: what the work of a run cost the device, the processors and the memory. Pure.
+
+They are worked out of a run's activity between the first command of its benchmark and the end of
+the ``sync`` that follows the last one, so that what the benchmark left in memory is counted. The
+work is what the benchmark's own processes asked the kernel for (``rchar``, ``wchar``, ``syscr``
+and ``syscw`` of proc(5)), or where the tool asks past these counts (libaio, io_uring) what it says
+itself. A cost that cannot be known is missing. Write, read and space amplification are those of
+J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO Amplification in Linux File Systems"
+(2017, arXiv 1707.08514): I/O of the storage for I/O of the user.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fsbench_web.core.activity.series import Activity
+from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
+
+SECTOR_BYTES = 512  # of the kernel's statistics, whatever the device's own are
+MIB, GIB = 2**20, 2**30
+LEAST_BYTES = MIB
+"""Of a direction of which the benchmark asked for less, nothing is said."""
+LEAST_OPERATIONS = 100
+LEAST_S = 0.5
+"""The kernel counts processors' time in hundredths of a second: of a shorter one nothing is said"""
+LOWER, HIGHER, NEITHER = "lower", "higher", "neither"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """``definition`` is a sentence. ``better`` is LOWER, HIGHER or NEITHER.
+
+    ``floor`` is what counts as next to nothing of it, in its unit: below, differences say nothing.
+    """
+
+    test: str
+    label: str
+    unit: str
+    better: str
+    definition: str
+    floor: float
+
+
+TIMES, SHARE = "B/B", "% of time"
+COSTS = {
+    cost.test: cost
+    for cost in (
+        Cost(
+            "write_amplification",
+            "Write amplification",
+            TIMES,
+            LOWER,
+            "Bytes written to the device (journal and metadata included) for each byte that the "
+            "benchmark wrote.",
+            0.05,
+        ),
+        Cost(
+            "read_amplification",
+            "Read amplification",
+            TIMES,
+            LOWER,
+            "Bytes read from the device for each byte that the benchmark read; below 1 the page "
+            "cache gave the rest.",
+            0.05,
+        ),
+        Cost(
+            "flushes_per_1000_operations",
+            "Flushes for 1,000 operations",
+            "flushes/1000 ops",
+            LOWER,
+            "Cache flushes that the device was asked for, for each 1,000 reads and writes of the "
+            "benchmark.",
+            0.5,
+        ),
+        Cost(
+            "mean_write_request",
+            "Mean write request",
+            "KiB/request",
+            NEITHER,
+            "Bytes of a write request as the device got it, after merging, on average.",
+            1.0,
+        ),
+        Cost(
+            "mean_read_request",
+            "Mean read request",
+            "KiB/request",
+            NEITHER,
+            "Bytes of a read request as the device got it, after merging, on average.",
+            1.0,
+        ),
+        Cost(
+            "cpu_seconds_per_gib",
+            "CPU seconds for each GiB",
+            "CPU s/GiB",
+            LOWER,
+            "Seconds that the machine's processors were busy (user, system and interrupts, kernel "
+            "threads included) for each GiB that the benchmark read and wrote.",
+            0.02,
+        ),
+        Cost(
+            "process_cpu_seconds_per_gib",
+            "CPU seconds of its processes for each GiB",
+            "CPU s/GiB",
+            LOWER,
+            "Seconds of user and system time of the benchmark's own processes, without kernel "
+            "threads and whatever else the machine did, for each GiB that it read and wrote.",
+            0.02,
+        ),
+        Cost(
+            "operations_per_cpu_second",
+            "Operations for each CPU second",
+            "ops/CPU s",
+            HIGHER,
+            "Reads and writes of the benchmark for each second that the machine's processors were "
+            "busy.",
+            1.0,
+        ),
+        Cost(
+            "space_amplification",
+            "Space amplification",
+            TIMES,
+            LOWER,
+            "Bytes in use of the file system after the benchmark, less those before it, for each "
+            "byte in the files that it left.",
+            0.01,
+        ),
+        Cost(
+            "io_pressure",
+            "I/O pressure",
+            SHARE,
+            LOWER,
+            "Share of the time in which something of the run waited for I/O (PSI, some).",
+            1.0,
+        ),
+        Cost(
+            "cpu_pressure",
+            "CPU pressure",
+            SHARE,
+            LOWER,
+            "Share of the time in which something of the run waited for a processor (PSI, some).",
+            1.0,
+        ),
+        Cost(
+            "memory_pressure",
+            "Memory pressure",
+            SHARE,
+            LOWER,
+            "Share of the time in which something of the run waited for memory (PSI, some).",
+            1.0,
+        ),
+        Cost(
+            "energy_per_gib",
+            "Energy for each GiB",
+            "J/GiB",
+            LOWER,
+            "Energy of the processor packages (RAPL) for each GiB that the benchmark read and "
+            "wrote.",
+            0.1,
+        ),
+    )
+}
+
+
+def is_cost(test: str) -> bool:
+    """Whether a test is a cost and no speed."""
+    return test in COSTS
+
+
+def costs_of(activity: Activity, work: Work | None) -> dict[str, float]:
+    """The costs that can be known, by test. ``work`` is None where nobody knows it."""
+    window = window_of(activity)
+    if window is None or not activity.is_whole or window.seconds <= 0:
+        return {}
+    seen = Seen(activity, window)
+    found = {
+        **_of_the_device(seen, work),
+        **_of_processors(seen, work),
+        **_of_pressure(seen),
+        "space_amplification": _space(activity),
+    }
+    return {test: value for test, value in found.items() if value is not None}
+
+
+def _of_the_device(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
+    written, read = seen.of_devices("sectors_written"), seen.of_devices("sectors_read")
+    found = {
+        "mean_write_request": ratio(
+            written, seen.of_devices("writes"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
+        ),
+        "mean_read_request": ratio(
+            read, seen.of_devices("reads"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
+        ),
+    }
+    if work is None or not seen.window.is_settled:
+        return found
+    return found | {
+        "write_amplification": ratio(written, work.written_bytes, LEAST_BYTES, SECTOR_BYTES),
+        "read_amplification": ratio(read, work.read_bytes, LEAST_BYTES, SECTOR_BYTES),
+        "flushes_per_1000_operations": ratio(
+            seen.of_devices("flushes"), work.operations, LEAST_OPERATIONS, 1000
+        ),
+    }
+
+
+def _of_processors(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
+    busy_ms = seen.grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
+    if busy_ms is None or work is None or seen.window.seconds < LEAST_S:
+        return {}
+    moved = work.read_bytes + work.written_bytes
+    return {
+        "cpu_seconds_per_gib": ratio(busy_ms, moved, LEAST_BYTES, GIB / 1000),
+        "process_cpu_seconds_per_gib": ratio(work.cpu_s, moved, LEAST_BYTES, GIB),
+        "operations_per_cpu_second": ratio(work.operations, busy_ms, LEAST_S * 100, 1000),
+        "energy_per_gib": ratio(seen.grown("energy.package_uj"), moved, LEAST_BYTES, GIB / 1e6),
+    }
+
+
+def _of_pressure(seen: Seen) -> Mapping[str, float | None]:
+    """That of the control group where the run has one, else of the whole machine."""
+    found: dict[str, float | None] = {}
+    if seen.window.seconds < LEAST_S:
+        return found
+    for what in ("io", "cpu", "memory"):
+        stalled_us = seen.grown(f"group.pressure_{what}_some_us")
+        if stalled_us is None:
+            stalled_us = seen.grown(f"pressure.{what}_some_us")
+        share = ratio(stalled_us, seen.window.seconds * 1e6, 0.0, 100.0)
+        # Counts and clock are not read in the same instant.
+        found[f"{what}_pressure"] = None if share is None else min(share, 100.0)
+    return found
+
+
+def _space(activity: Activity) -> float | None:
+    before, after, size = (
+        activity.space.get(name)
+        for name in ("used_before_bytes", "used_after_bytes", "contents_bytes")
+    )
+    if before is None or after is None or not size or size < LEAST_BYTES or after < before:
+        return None
+    return float(after - before) / float(size)
+
+
+def definition_of(test: str) -> str:
+    """What a cost is, in a sentence; "" for any other test."""
+    cost = COSTS.get(test)
+    return cost.definition if cost else ""

@@ -1,0 +1,224 @@
+"""The activity of a run: the kernel's counts over time, and the block they are kept as. Pure.
+
+Counts are kept as they grew since the first sample, levels as they were. A run of hours is kept
+with fewer samples, never with other ones: what is left are samples that were taken, those at the
+beginning and end of each command among them, so that totals stay exact. A block has the form of
+those of measurements (``core.measurement_columns``) and begins with other letters.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
+
+MAGIC = b"fsba"
+NOTHING = -1
+"""In a column: the number could not be read, or was less than before."""
+MOST_SAMPLES = 4_000
+"""More are thinned out to half of them: an hour at once a second stays whole."""
+LEVELS = ("in_flight", "_bytes")
+"""How the names of numbers end that are levels; all others only grow."""
+_MILLISECONDS = 1000
+
+Numbers = npt.NDArray[np.int64]
+
+
+def is_level(name: str) -> bool:
+    """Whether a number is what is there now, and no count."""
+    return name.endswith(LEVELS)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of the run: seconds since the first sample, and what its processes asked for."""
+
+    start_s: float
+    end_s: float
+    phase: str
+    output: str = ""
+    processes: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """``columns`` are by name, as long as ``times_ms``. ``absent`` says what is not there and why.
+
+    ``is_whole``: sampled to the end of the plan. ``is_shared``: the device is that of a folder, and
+    serves others too. ``space`` is what the file system held (agent/sampler.py), empty where that
+    is not known. ``every_s`` is how often was sampled, whatever was thinned out.
+    """
+
+    times_ms: Numbers
+    columns: Mapping[str, Numbers]
+    steps: Sequence[Step] = ()
+    absent: Sequence[tuple[str, str]] = ()
+    every_s: float = 1.0
+    is_whole: bool = True
+    is_shared: bool = False
+    space: Mapping[str, Any] = field(default_factory=dict)
+    taken: int = 0
+
+    def __len__(self) -> int:
+        return len(self.times_ms)
+
+    @property
+    def seconds(self) -> float:
+        return float(self.times_ms[-1]) / _MILLISECONDS if len(self) else 0.0
+
+    def place(self, at_s: float) -> int | None:
+        """The sample that was taken then."""
+        at_ms = round(at_s * _MILLISECONDS)
+        found = int(np.searchsorted(self.times_ms, at_ms))
+        return found if found < len(self) and self.times_ms[found] == at_ms else None
+
+    def grown(self, name: str, start_s: float, end_s: float) -> int | None:
+        """By how much a count grew between two samples; None where that is not known."""
+        column, places = self.columns.get(name), (self.place(start_s), self.place(end_s))
+        if column is None or places[0] is None or places[1] is None:
+            return None
+        first, last = int(column[places[0]]), int(column[places[1]])
+        return last - first if NOTHING not in (first, last) and last >= first else None
+
+    def rates(self, name: str) -> list[float | None]:
+        """The growth a second between each two samples: one less than there are samples."""
+        column = self.columns[name]
+        grown, took = np.diff(column), np.diff(self.times_ms)
+        is_known = (column[1:] != NOTHING) & (column[:-1] != NOTHING) & (grown >= 0) & (took > 0)
+        return [
+            float(more) * _MILLISECONDS / float(ms) if known else None
+            for more, ms, known in zip(
+                grown.tolist(), took.tolist(), is_known.tolist(), strict=True
+            )
+        ]
+
+    def levels(self, name: str) -> list[int | None]:
+        """What was there at each sample."""
+        found: list[int] = self.columns[name].tolist()
+        return [None if value == NOTHING else value for value in found]
+
+
+def encode(activity: Activity) -> bytes:
+    """The block of an activity."""
+    directory = {
+        "names": list(activity.columns),
+        "steps": [
+            [one.start_s, one.end_s, one.phase, one.output, dict(one.processes)]
+            for one in activity.steps
+        ],
+        "absent": [list(pair) for pair in activity.absent],
+        "every_s": activity.every_s,
+        "is_whole": activity.is_whole,
+        "is_shared": activity.is_shared,
+        "space": dict(activity.space),
+        "taken": activity.taken,
+    }
+    arrays = [activity.times_ms, *activity.columns.values()]
+    # Counts grow by about as much in each second: their differences are small, and alike.
+    return pack(directory, [np.diff(one, prepend=0) for one in arrays], MAGIC)
+
+
+def decode(block: bytes) -> Activity:
+    """The activity of a block. Raises UnreadableBlock."""
+    directory, arrays = unpack(block, MAGIC)
+    try:
+        names = list(directory["names"])
+        if len(arrays) != len(names) + 1 or len({len(one) for one in arrays}) != 1:
+            raise UnreadableBlock("The block holds other columns than it names.")
+        times, *columns = (np.cumsum(one.astype(np.int64), dtype=np.int64) for one in arrays)
+        return Activity(
+            times,
+            dict(zip(names, columns, strict=True)),
+            [Step(*one) for one in directory["steps"]],
+            [(what, why) for what, why in directory["absent"]],
+            directory["every_s"],
+            directory["is_whole"],
+            directory["is_shared"],
+            directory["space"],
+            directory["taken"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UnreadableBlock):
+            raise
+        raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
+
+
+@dataclass
+class ActivityBuilder:
+    """Takes what a sampler says, in whatever state it breaks off."""
+
+    names: list[str] = field(default_factory=list)
+    absent: list[tuple[str, str]] = field(default_factory=list)
+    every_s: float = 1.0
+    is_shared: bool = False
+    space: dict[str, Any] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    taken: int = 0
+    _first: list[int | None] = field(default_factory=list)
+    _rows: list[tuple[int, bool, list[int]]] = field(default_factory=list)
+
+    def begin(
+        self,
+        names: Iterable[str],
+        absent: Iterable[Sequence[str]] = (),
+        every_s: float = 1.0,
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        """What the samples that follow hold. Raises ValueError for a name that comes twice."""
+        self.names = [str(name) for name in names]
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("a number is named twice")
+        self.absent = [(str(what), str(why)) for what, why in absent]
+        self.every_s, self.is_shared = float(every_s), is_shared
+        self._first, self._rows, self.taken = [None] * len(self.names), [], 0
+
+    def add(self, at_s: float, values: Sequence[int | None], *, is_edge: bool = False) -> None:
+        """A sample; ``is_edge``: where a command begins or ends. Raises ValueError."""
+        if len(values) != len(self.names):
+            raise ValueError("a sample holds another number of values than were named")
+        at_ms, row = round(at_s * _MILLISECONDS), []
+        if self._rows and at_ms <= self._rows[-1][0]:
+            if not is_edge or at_ms < self._rows[-1][0]:
+                return
+            self._rows.pop()
+        for place, (name, value) in enumerate(zip(self.names, values, strict=True)):
+            if value is None:
+                row.append(NOTHING)
+            elif is_level(name):
+                row.append(int(value))
+            else:
+                first = self._first[place]
+                if first is None:
+                    first = self._first[place] = int(value)
+                row.append(max(int(value) - first, NOTHING))
+        self.taken += 1
+        self._rows.append((at_ms, is_edge, row))
+        if len(self._rows) > MOST_SAMPLES:
+            last = len(self._rows) - 1
+            self._rows = [
+                one
+                for place, one in enumerate(self._rows)
+                if one[1] or place % 2 == 0 or place == last
+            ]
+
+    def built(self, *, is_whole: bool) -> Activity | None:
+        """What came so far; None where that is no sample."""
+        if not self._rows:
+            return None
+        times, _, rows = zip(*self._rows, strict=True)
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.names))
+        return Activity(
+            np.array(times, dtype=np.int64),
+            {name: table[:, place].copy() for place, name in enumerate(self.names)},
+            tuple(self.steps),
+            tuple(self.absent),
+            self.every_s,
+            is_whole,
+            self.is_shared,
+            dict(self.space),
+            self.taken,
+        )

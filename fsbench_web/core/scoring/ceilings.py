@@ -1,0 +1,438 @@
+"""What a LUN itself can do, and which of it a score is set against. Pure.
+
+A *probe* measured the LUN without a file system (runner/agent/probe.py): random and sequential
+reads and writes by block size and depth, each in several bursts. The *ceiling* of a score is what
+the probe says of the same work, its *share* the score in percent of that.
+
+Which work that is, each workload says itself (``Workload.counterpart``), by these rules:
+
+- *Direct I/O* reaches the device as it is asked for: the same pattern, direction, block size and
+  depth.
+- *Buffered* writes are written back by the kernel, and buffered sequential reads are read ahead:
+  one after the other their ceiling is the best that the LUN did with its largest blocks at any
+  depth, and of random writes the same block size at any depth. A buffered random read waits for
+  each block: as deep as there are jobs.
+- What writes a little and waits for it to be on the disk (fsync) is set against writes of 4 KiB
+  that are flushed one by one.
+- Mixes of reads and writes, of request sizes, and whatever is not of data (mkfs, a compiler's
+  seconds, transactions of a mail server) have no counterpart.
+
+Between what was measured lies the straight line between neighbours, block size, depth and
+operations a second all as logarithms; outside there is a factor of NEAR at most, and beyond it no
+ceiling.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, meaning
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.confidence import interval
+
+SEQUENTIAL, RANDOM = "sequential", "random"
+READ, WRITE = "read", "write"
+NEAR = 2.0
+NOT_OF_THE_DISK_PERCENT = 103.0
+"""A share above it is not of the disk: a cache answered, or the benchmark did other work."""
+SURE_PERCENT = 3.0
+"""A point of a probe is sure when the 95% half-width of its mean is no more (probe.py)."""
+FLUSH_BYTES = 4096
+PAGE_BYTES = 4096
+"""The page cache reads and writes no less, on the machines that are common."""
+MOST_POINTS, MOST_BURSTS = 200, 1000
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the probe measured of one kind of request. ``iops`` and ``latency_ns``: each burst."""
+
+    pattern: str
+    direction: str
+    block_bytes: int
+    depth: int
+    is_flushed: bool
+    iops: tuple[float, ...]
+    latency_ns: tuple[float, ...]
+    flush_ns: tuple[float, ...] = ()
+
+    @property
+    def rate_iops(self) -> float:
+        """Operations a second, the mean of the bursts."""
+        return math.fsum(self.iops) / len(self.iops)
+
+    @property
+    def rate_kb_s(self) -> float:
+        """KB of 1024 bytes a second."""
+        return self.rate_iops * self.block_bytes / 1024
+
+    @property
+    def latency_mean_ns(self) -> float:
+        return math.fsum(self.latency_ns) / len(self.latency_ns)
+
+    @property
+    def spread_percent(self) -> float | None:
+        """Half-width of the 95% interval of the mean of the bursts, in percent of it; None: one."""
+        found = interval(self.iops)
+        return None if found is None else found.relative_percent
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Everything that one probe measured. The region is in bytes of the device."""
+
+    points: tuple[Point, ...]
+    from_byte: int
+    to_byte: int
+    device_bytes: int
+    seconds: float
+    took_s: float
+    fio: str
+
+    @property
+    def worst_spread_percent(self) -> float | None:
+        """Of the least sure point; None where one has a single burst."""
+        spreads = [point.spread_percent for point in self.points]
+        known = [spread for spread in spreads if spread is not None]
+        return max(known) if len(known) == len(spreads) else None
+
+    def of(self, pattern: str, direction: str, is_flushed: bool = False) -> list[Point]:
+        """The points of this kind, by block size and depth."""
+        found = [
+            point
+            for point in self.points
+            if (point.pattern, point.direction, point.is_flushed)
+            == (pattern, direction, is_flushed)
+        ]
+        return sorted(found, key=lambda point: (point.block_bytes, point.depth))
+
+
+def read_probe(data: Mapping[str, Any]) -> Probe:
+    """What the agent printed. Raises ValueError for anything else."""
+    try:
+        if data["probe"] != 1 or len(data["points"]) > MOST_POINTS:
+            raise ValueError("it is of another version, or too large")
+        return Probe(
+            tuple(_point(one) for one in data["points"]),
+            int(data["from_byte"]),
+            int(data["to_byte"]),
+            int(data["device_bytes"]),
+            float(data["seconds"]),
+            float(data["took_s"]),
+            str(data["fio"])[:60],
+        )
+    except (LookupError, TypeError, OverflowError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None
+
+
+def _point(data: Mapping[str, Any]) -> Point:
+    bursts = {
+        name: tuple(float(value) for value in data[name][:MOST_BURSTS])
+        for name in ("iops", "latency_ns", "flush_ns")
+    }
+    block_bytes, depth = int(data["block_bytes"]), int(data["depth"])
+    if data["pattern"] not in (SEQUENTIAL, RANDOM) or data["direction"] not in (READ, WRITE):
+        raise ValueError("a point is neither sequential nor random, read nor write")
+    values = [*bursts["iops"], *bursts["latency_ns"], float(block_bytes), float(depth)]
+    if not bursts["iops"] or not all(math.isfinite(value) and value > 0 for value in values):
+        raise ValueError("a point has a number that is not above zero, or no burst")
+    return Point(
+        data["pattern"],
+        data["direction"],
+        block_bytes,
+        depth,
+        bool(data["flushed"]),
+        bursts["iops"],
+        bursts["latency_ns"],
+        bursts["flush_ns"],
+    )
+
+
+@dataclass(frozen=True)
+class Request:
+    """The work of a test as requests to the LUN.
+
+    ``block_bytes`` and ``depth`` None: whichever of them is best, as large or as deep as the kernel
+    makes it. A smaller request costs as much as one of ``least_bytes``. ``sizes`` are the smallest
+    and the largest block of several that are taken together.
+    """
+
+    pattern: str
+    direction: str
+    block_bytes: int | None = None
+    depth: float | None = None
+    is_flushed: bool = False
+    least_bytes: int = 0
+    sizes: tuple[float, float] | None = None
+
+    def by_the_kernel(self) -> "Request":
+        """The same through the page cache: written back and read ahead as the kernel does."""
+        if self.pattern == RANDOM:
+            depth = self.depth if self.direction == READ else None
+            return replace(self, depth=depth, least_bytes=PAGE_BYTES)
+        return replace(self, block_bytes=None, depth=None)
+
+    def words(self) -> str:
+        """What the LUN did: "random read of 4 KiB, 8 outstanding"."""
+        if self.is_flushed:
+            return f"write and flush of {_size(self.block_bytes or FLUSH_BYTES)}"
+        block = f" of {_size(self.block_bytes)}" if self.block_bytes else ""
+        if self.sizes is not None:
+            block = f" of {_size(self.sizes[0])} to {_size(self.sizes[1])}"
+        deep = "" if self.depth is None else f", {self.depth:g} outstanding"
+        return f"{self.pattern} {self.direction}{block}{deep or ', at its best depth'}"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What the LUN did of a request: operations a second and mean latency.
+
+    ``is_between``: not exactly this was measured; it is taken from the nearest that was.
+    ``spread_percent`` is the largest of the points behind it; None where one has a single burst.
+    """
+
+    request: Request
+    iops: float
+    block_bytes: float
+    latency_ns: float
+    spread_percent: float | None
+    is_between: bool = False
+
+    @property
+    def kb_s(self) -> float:
+        """KB of 1024 bytes a second."""
+        return self.iops * self.block_bytes / 1024
+
+
+def ceiling(probe: Probe, request: Request) -> Ceiling | None:
+    """What the probe says of a request; None where nothing near it was measured."""
+    points = probe.of(request.pattern, request.direction, request.is_flushed)
+    if not points:
+        return None
+    if request.block_bytes is None:
+        points = [point for point in points if point.block_bytes == points[-1].block_bytes]
+    if request.depth is None:
+        # The best depth of each block size.
+        best = {point.block_bytes: point for point in sorted(points, key=lambda one: one.rate_iops)}
+        points = sorted(best.values(), key=lambda point: point.block_bytes)
+        depth_of = dict.fromkeys(best, 0.0)
+    else:
+        depth_of = {}
+    lines: dict[int, list[Point]] = {}
+    for point in points:
+        lines.setdefault(point.block_bytes, []).append(point)
+    found = []
+    for block_bytes, line in lines.items():
+        if block_bytes in depth_of:
+            found.append((block_bytes, line, (line[0].rate_iops, line[0].latency_mean_ns), False))
+            continue
+        assert request.depth is not None
+        at = _between([point.depth for point in line], request.depth)
+        if at is not None:
+            low, high, share = at
+            used = [line[low], line[high]]
+            is_exact = line[low].depth == line[high].depth == request.depth
+            found.append((block_bytes, used, _line(used, share), not is_exact))
+    if not found:
+        return None
+    wanted = float(request.block_bytes or found[-1][0])
+    at = _between([one[0] for one in found], max(wanted, request.least_bytes))
+    if at is None:
+        return None
+    low, high, share = at
+    (_, some, (iops, latency), is_between), (_, more, (more_iops, more_latency), _) = (
+        found[low],
+        found[high],
+    )
+    spreads = [point.spread_percent for point in (*some, *more)]
+    return Ceiling(
+        request,
+        _mix(iops, more_iops, share),
+        wanted,
+        _mix(latency, more_latency, share),
+        None if None in spreads else max(one for one in spreads if one is not None),
+        is_between or found[low][0] != max(wanted, request.least_bytes),
+    )
+
+
+def _between(values: Sequence[float], wanted: float) -> tuple[int, int, float] | None:
+    """Which two of rising values it lies between, and how far towards the second by logarithms.
+
+    Outside both are the nearest one, if it is not further than NEAR; else None.
+    """
+    if not values:
+        return None
+    for place, value in enumerate(values):
+        if value == wanted:
+            return place, place, 0.0
+    if wanted < values[0]:
+        return (0, 0, 0.0) if values[0] <= NEAR * wanted else None
+    if wanted > values[-1]:
+        last = len(values) - 1
+        return (last, last, 0.0) if wanted <= NEAR * values[-1] else None
+    high = next(place for place, value in enumerate(values) if value > wanted)
+    share = math.log(wanted / values[high - 1]) / math.log(values[high] / values[high - 1])
+    return high - 1, high, share
+
+
+def _line(points: Sequence[Point], share: float) -> tuple[float, float]:
+    low, high = points
+    return (
+        _mix(low.rate_iops, high.rate_iops, share),
+        _mix(low.latency_mean_ns, high.latency_mean_ns, share),
+    )
+
+
+def _mix(low: float, high: float, share: float) -> float:
+    return low if share == 0 else math.exp((1 - share) * math.log(low) + share * math.log(high))
+
+
+def mean_of(found: Sequence[Ceiling]) -> Ceiling:
+    """That of several probes of one request; at least one."""
+    return _joined(found, lambda values: math.fsum(values) / len(values))
+
+
+def of_cells(found: Sequence[Ceiling], category: str) -> Ceiling:
+    """What a score of these cells is set against: made of their rates as the score is of theirs.
+
+    The block size is that of a rate alone: operations of several sizes are not added up.
+    """
+    if len({one.request for one in found}) == 1:
+        return found[0]
+    rates = [one.kb_s for one in found]
+    pick = {"maximum": max, "minimum": min}.get(category)
+    rate = pick(rates) if pick else math.fsum(rates) / len(rates)
+    first = found[0]
+    sizes = sorted({one.block_bytes for one in found})
+    return replace(
+        _joined(found, max),
+        request=replace(first.request, block_bytes=None, sizes=(sizes[0], sizes[-1])),
+        iops=rate,
+        block_bytes=1024.0,
+    )
+
+
+def _joined(found: Sequence[Ceiling], join: Callable[[list[float]], float]) -> Ceiling:
+    spreads = [one.spread_percent for one in found]
+    return Ceiling(
+        found[0].request,
+        join([one.iops for one in found]),
+        found[0].block_bytes,
+        join([one.latency_ns for one in found]),
+        None if None in spreads else max(one for one in spreads if one is not None),
+        any(one.is_between for one in found),
+    )
+
+
+def most_percent(spread_percent: float) -> float:
+    """The largest share that may be of the disk, where the ceiling is known to so many percent."""
+    return NOT_OF_THE_DISK_PERCENT * (1 + spread_percent / 100)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A score in percent of its ceiling.
+
+    ``ceiling`` is in the unit of the score; ``of`` says what the LUN did, ``probes`` how many
+    blocks it is the mean of. ``spread_percent`` is that of the least sure point behind it, None
+    where one has a single burst.
+    """
+
+    percent: float
+    ceiling: float
+    of: str
+    probes: int
+    spread_percent: float | None = None
+    is_between: bool = False
+
+    @property
+    def is_not_of_the_disk(self) -> bool:
+        """Whether it is above the LUN's own for sure, for all that this may scatter."""
+        spread = self.spread_percent
+        return spread is not None and self.percent > most_percent(spread)
+
+    @property
+    def percent_words(self) -> str:
+        """Whole percents from 10 on: a probe is no surer than that."""
+        return f"{self.percent:,.0f}%" if self.percent >= 10 else f"{self.percent:.2g}%"
+
+    @property
+    def short(self) -> str:
+        """What stands under a score: "83% of the LUN"."""
+        return f"{self.percent_words} of the LUN"
+
+    def sentence(self) -> str:
+        """Everything that is known of it."""
+        blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
+        known = self.spread_percent
+        sure = "how much it scatters is not known" if known is None else f"± {known:.1f}%"
+        between = "; taken from the nearest that was measured" if self.is_between else ""
+        said = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
+        if self.is_not_of_the_disk:
+            return f"{said} More than the LUN does by itself: a cache answered, not the disk."
+        if self.percent > NOT_OF_THE_DISK_PERCENT:
+            return f"{said} Whether that is of the disk the probe is not sure enough to tell."
+        return said
+
+    def scaled(self, times: float) -> "Share":
+        """The same of a score in another unit, of which one of its own is ``times`` as many."""
+        return replace(self, ceiling=self.ceiling * times)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Share":
+        """The inverse; what another version wrote besides is left out."""
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
+
+
+def share_of(value: float, unit: str, test: str, found: Ceiling, probes: int) -> Share | None:
+    """The share of a score; None where its unit is not one of speed."""
+    percent = share_percent(value, unit, test, found)
+    if percent is None:
+        return None
+    # A latency that is twice the LUN's own is half its speed.
+    times = percent / 100 if is_of_time(unit) else 100 / percent
+    return Share(
+        percent,
+        value * times,
+        found.request.words(),
+        probes,
+        found.spread_percent,
+        found.is_between,
+    )
+
+
+def is_of_time(unit: str) -> bool:
+    """Whether less is better of it: the ceiling of a latency is the LUN's own, which is shorter."""
+    known = meaning(unit)
+    return known is not None and known.dimension == TIME
+
+
+def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float | None:
+    """A score in percent of its ceiling, of speed: of a latency the reciprocal.
+
+    None where the unit says neither bytes nor operations a second nor a time of one operation.
+    """
+    known = meaning(unit)
+    if score <= 0 or (known is None and unit != "KB/s"):
+        return None
+    if known is None or known.dimension == RATE:
+        # Every tool that fsbench runs itself prints KB of 1024 bytes (conversion.MEANT_BY).
+        factor = float(known.factor) if known else 1024.0
+        return 100 * score * factor / (1024 * found.kb_s)
+    if known.dimension == OPERATIONS:
+        return 100 * score / found.iops
+    if known.dimension == TIME and testnames.latency_of(test):
+        return 100 * found.latency_ns / (score * float(known.factor) * 1e9)
+    return None
+
+
+def _size(value: float | None) -> str:
+    assert value is not None
+    if value >= 1024 * 1024:
+        return f"{value / 1024 / 1024:g} MiB"
+    return f"{value / 1024:g} KiB"

@@ -1,0 +1,91 @@
+"""One number of the cells of a work profile, of a contender and of each of its repeats. Pure.
+
+With shares w of 1 together and speeds v (of times the reciprocals):
+
+- ratio: ``exp(sum(w * ln(v / b)))`` with b the baseline's own v. It is the ratio of two weighted
+  geometric means, so that another baseline multiplies all scores by one number: order, deltas and
+  verdicts stay (Fleming and Wallace, CACM 29(3), 1986).
+- work: ``1 / sum(w / v)``: all work over all time where w are the shares of the work (Smith, CACM
+  31(10), 1988). Of times it is ``sum(w * t)``.
+
+A score is made of the means of all repeats, cell by cell, as target averages are; each repeat is
+scored by itself beside it, and the 95% interval is Student's t around the mean of these
+(``scoring.confidence``). A repeat that lacks a cell has no score, and neither has a contender.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, fsum, isfinite, log
+
+from fsbench_web.core.scoring.confidence import Interval, interval
+from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.scores import mean
+
+Values = Mapping[Demand, Mapping[str, float]]
+"""What repeats measured of each cell, by the repeat: in one unit for all contenders."""
+
+
+@dataclass(frozen=True)
+class Combined:
+    """``level`` is the score but for the baseline: of a ratio its logarithm is not yet set against
+    one. ``of_repeats`` are those of the repeats that have every cell, by the repeat.
+    """
+
+    level: float
+    of_repeats: Mapping[str, float]
+
+    def against(self, baseline: float) -> "Combined":
+        """In multiples of the baseline's level."""
+        return Combined(
+            self.level / baseline,
+            {repeat: value / baseline for repeat, value in self.of_repeats.items()},
+        )
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the repeats' own scores; None for fewer than two."""
+        return interval(list(self.of_repeats.values()))
+
+
+class NoScore(ValueError):
+    """A contender that has no score, and why: a sentence without its end."""
+
+
+def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, bool]) -> Combined:
+    """The level of one contender. Raises NoScore where a cell is missing or is no speed."""
+    missing = [demand for demand in profile.demands if not values.get(demand)]
+    if missing:
+        raise NoScore(f"{len(missing)} of {len(profile.demands)} cells were not measured")
+    repeats = set.intersection(*(set(values[demand]) for demand in profile.demands))
+    means = {demand: mean(list(values[demand].values())) for demand in profile.demands}
+    order = dict.fromkeys(repeat for of in values.values() for repeat in of)
+    of_repeats = {
+        repeat: _level(
+            profile, {demand: values[demand][repeat] for demand in means}, lower_is_better
+        )
+        for repeat in order
+        if repeat in repeats
+    }
+    return Combined(_level(profile, means, lower_is_better), of_repeats)
+
+
+def _level(
+    profile: Profile, values: Mapping[Demand, float], lower_is_better: Mapping[str, bool]
+) -> float:
+    for demand, value in values.items():
+        if not isfinite(value) or value <= 0:
+            raise NoScore(f"{demand.words} is {value:g}, of which there is no ratio")
+    shares = profile.shares
+    if profile.together == RATIO:
+        return exp(
+            fsum(
+                share * log(values[demand]) * (-1 if lower_is_better[demand.test] else 1)
+                for demand, share in shares.items()
+            )
+        )
+    lower = {lower_is_better[demand.test] for demand in shares}
+    if len(lower) > 1:
+        raise NoScore("its parts are rates and times, and no amount of work is either")
+    if lower == {True}:
+        return fsum(share * values[demand] for demand, share in shares.items())
+    return 1 / fsum(share / values[demand] for demand, share in shares.items())

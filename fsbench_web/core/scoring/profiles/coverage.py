@@ -1,0 +1,144 @@
+"""What is known of somebody's work: how much of it was measured, by whom, what is nearest. Pure.
+
+Kept with the table in permalinks, so that it is said there as it was.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
+
+MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the cells a contender has; ``why`` it has no score, "" where it has one.
+
+    Of several configurations the one with most cells. ``missing`` names some of the others.
+    """
+
+    contender: str
+    label: str
+    configuration: str
+    measured: int
+    of: int
+    missing: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class NearValue:
+    """The best that a contender measured of one cell, in ``unit``."""
+
+    contender: str
+    label: str
+    value: float
+    unit: str
+    run_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The measured cell nearest to those of an operation that were not; ``values`` best first."""
+
+    operation: str
+    cell: str
+    values: tuple[NearValue, ...]
+    record_kb: int | None = None
+    file_kb: int | None = None
+
+
+@dataclass(frozen=True)
+class PartWords:
+    """A part in words, with its share in percent and how many of its cells anybody measured."""
+
+    words: str
+    percent: float
+    measured: int
+    of: int
+
+
+@dataclass(frozen=True)
+class WorkAnswer:
+    """A profile, or a range, over the contenders of a comparison.
+
+    ``measured`` cells of ``of`` were measured by any contender, ``by_all`` by every one; ``scored``
+    are how many contenders have all. ``baseline`` is the contender that is 1.00 of ratios.
+    ``only_printed`` are series of papers, of which no cells are known.
+    """
+
+    title: str
+    name: str
+    together: str
+    test: str
+    category: str
+    parts: tuple[PartWords, ...]
+    measured: int
+    of: int
+    by_all: int
+    scored: int
+    contenders: int
+    coverage: tuple[Coverage, ...]
+    nearest: tuple[Nearest, ...] = ()
+    baseline: str = ""
+    is_baseline_chosen: bool = False
+    baseline_missing: bool = False
+    only_printed: int = 0
+    source: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every contender has a score."""
+        return self.scored == self.contenders > 0
+
+    @property
+    def what(self) -> str:
+        """``your work``, or of a range ``this range``."""
+        return "your work" if self.name else "this range"
+
+    @property
+    def headline(self) -> str:
+        """What was measured, before anything else is said."""
+        said = f"{self.measured} of {self.of} cells of {self.what} measured"
+        if not self.contenders:
+            return f"{said}: there is nothing that could be compared"
+        if self.measured and not self.is_complete:
+            who = f"{self.scored} of {self.contenders} contenders"
+            return f"{said}, all of them by {who}"
+        return said
+
+    @property
+    def method(self) -> str:
+        return TOGETHER.get(self.together, self.together)
+
+    @property
+    def is_ratio(self) -> bool:
+        return self.together == RATIO
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"headline": self.headline}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "WorkAnswer":
+        """The inverse of ``as_dict``; what another version wrote besides is left out."""
+        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        known["parts"] = tuple(PartWords(**one) for one in data["parts"])
+        known["coverage"] = tuple(
+            Coverage(**one | {"missing": tuple(one["missing"])}) for one in data["coverage"]
+        )
+        known["nearest"] = tuple(
+            Nearest(
+                **one
+                | {
+                    "values": tuple(
+                        NearValue(**each | {"run_ids": tuple(each["run_ids"])})
+                        for each in one["values"]
+                    )
+                }
+            )
+            for one in data["nearest"]
+        )
+        return cls(**known)

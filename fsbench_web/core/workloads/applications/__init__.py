@@ -1,0 +1,1 @@
+"""Applications on the measured file system: databases, version control, archives, mail, images."""

@@ -1,0 +1,195 @@
+"""pgbench on a PostgreSQL of the run's own, whose whole cluster is on the measured file system."""
+
+from collections.abc import Iterator, Mapping
+
+from fsbench_web.core import needs
+from fsbench_web.core.formats import own_lines
+from fsbench_web.core.formats.databases import pgbench
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.text import lines_of
+from fsbench_web.core.workloads.applications.shared import (
+    MIB,
+    REMOUNT,
+    cache_mb,
+    counts,
+    seconds,
+    warm_up,
+)
+from fsbench_web.core.workloads.base import (
+    BenchmarkCommand,
+    Kind,
+    Parameter,
+    Place,
+    Preset,
+    Workload,
+    seed,
+    time_limit,
+)
+
+# As formats.databases.pgbench names what pgbench calls "TPC-B (sort of)" and "select only".
+TESTS = {"tpcb-like": "pgbench_tpc-b_sort_of", "select-only": "pgbench_select_only"}
+# pgbench(1): a scale is 100,000 rows, about 15 MB with its index.
+BYTES_OF_A_SCALE = 16 * MIB
+# An empty cluster with its first segments of the log.
+BYTES_OF_A_CLUSTER = 64 * MIB
+
+
+class Pgbench(Workload):
+    """One cluster for all loads; the server is started anew for each."""
+
+    tool = "pgbench"
+    name = "PostgreSQL, pgbench"
+    about = (
+        "Transactions like those of TPC-B, or reads alone, in a PostgreSQL that is on the measured "
+        "file system: transactions a second and their latencies, at rising numbers of clients."
+    )
+    programs = needs.WORKLOADS["pgbench"]
+    parameters = (
+        Parameter(
+            "script",
+            "Transactions",
+            Kind.CHOICE,
+            default="tpcb-like",
+            choices=(("tpcb-like", "like TPC-B: read and write"), ("select-only", "reads alone")),
+        ),
+        Parameter(
+            "scale",
+            "Scale",
+            default=100,
+            minimum=1,
+            maximum=100_000,
+            help="Of 100,000 accounts each, about 15 MB. Clients wait for each other where there "
+            "are more of them than this (pgbench's manual).",
+        ),
+        counts("clients", "Clients", [1, 8, 32], "Each number is a load of its own."),
+        seconds(),
+        warm_up(),
+        cache_mb("shared_buffers"),
+        Parameter(
+            "synchronous_commit",
+            "synchronous_commit",
+            Kind.CHOICE,
+            default="on",
+            choices=(("on", "on: each commit is on the disk"), ("off", "off")),
+        ),
+        Parameter(
+            "full_page_writes",
+            "full_page_writes",
+            Kind.CHOICE,
+            default="on",
+            choices=(("on", "on"), ("off", "off: only where no page can be torn (ZFS, Btrfs)")),
+        ),
+        Parameter(
+            "max_wal_mb",
+            "max_wal_size",
+            unit="MiB",
+            default=1024,
+            minimum=32,
+            maximum=2**20,
+            help="A checkpoint comes when about half of it was written, or after five minutes.",
+        ),
+        REMOUNT,
+        seed("the accounts that are drawn", 1, minimum=0),
+        time_limit(12 * 3600),
+    )
+    presets = (
+        Preset(
+            "pgbench-small",
+            "PostgreSQL, a quick look",
+            "100,000 accounts, 1 and 4 clients, a second each: to see that it works.",
+            {
+                "scale": 1,
+                "clients": [1, 4],
+                "seconds": 1,
+                "warm_up_s": 0,
+                "cache_mb": 16,
+                "max_wal_mb": 32,
+                "time_limit_s": 600,
+            },
+        ),
+        Preset(
+            "pgbench-tpcb",
+            "PostgreSQL, like TPC-B",
+            "10 million accounts (1.5 GB), 1, 8 and 32 clients, five minutes each: at least one "
+            "checkpoint falls into each.",
+            {"seconds": 300},
+        ),
+        Preset(
+            "pgbench-read-only",
+            "PostgreSQL, reads alone",
+            "10 million accounts (1.5 GB) with 128 MB of shared buffers, 1, 8 and 32 clients, a "
+            "minute each.",
+            {"script": "select-only"},
+        ),
+    )
+
+    def title(self) -> str:
+        what = "reads alone" if self.script == "select-only" else "like TPC-B"
+        clients = ", ".join(map(str, self.clients))
+        return (
+            f"pgbench {what}, scale {self.scale:,}, {clients} clients, {self.seconds} s, "
+            f"shared_buffers {self.cache_mb} MiB"
+        )
+
+    def space_needed_bytes(self) -> int:
+        return (
+            BYTES_OF_A_CLUSTER
+            + int(1.3 * self.scale * BYTES_OF_A_SCALE)
+            + 2 * self.max_wal_mb * MIB
+        )
+
+    def estimated_s(self) -> float:
+        return float(len(self.clients) * (self.seconds + self.warm_up_s)) + self.scale * 0.2
+
+    def commands(self, place: Place) -> list[BenchmarkCommand]:
+        folder = f"{place.work}/postgres"
+        settings = {
+            "shared_buffers": f"{self.cache_mb}MB",
+            "synchronous_commit": self.synchronous_commit,
+            "full_page_writes": self.full_page_writes,
+            "max_wal_size": f"{self.max_wal_mb}MB",
+            "max_connections": str(max(self.clients) + 20),
+        }
+        given = tuple(
+            word for name, value in settings.items() for word in ("--set", f"{name}={value}")
+        )
+        return [
+            BenchmarkCommand(("mkdir", place.work)),
+            BenchmarkCommand(
+                ("fsbench-postgres", "create", folder, f"--scale={self.scale}", *given)
+            ),
+            *(
+                BenchmarkCommand(
+                    (
+                        *("fsbench-postgres", "run", folder, f"--script={self.script}"),
+                        *(f"--test={TESTS[self.script]}", f"--clients={count}"),
+                        *(f"--jobs={min(count, 4)}", f"--seconds={self.seconds}"),
+                        *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}", *given),
+                        *(("--sampling=0.1",) if self.script == "select-only" else ()),
+                    ),
+                    output=_output(count),
+                    remount=self.remount,
+                )
+                for count in self.clients
+            ),
+        ]
+
+    def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
+        for count in self.clients:
+            load = load_text(clients=count, threads=min(count, 4))
+            yield f"{TESTS[self.script]}_tps", load, None, None
+
+    def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
+        """pgbench's report, and the latencies of what it logged."""
+        found = {}
+        for name in (_output(count) for count in self.clients):
+            lines = lines_of(outputs[name])
+            parsed = pgbench.parse(lines)
+            if own_lines.recognises(lines):
+                parsed.values += own_lines.parse(lines).values
+            found[name] = parsed
+        return found
+
+
+def _output(clients: int) -> str:
+    return f"pgbench-{clients}.txt"

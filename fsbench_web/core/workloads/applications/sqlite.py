@@ -1,0 +1,119 @@
+"""SQLite's transactions, with a rollback journal or a write-ahead log."""
+
+from collections.abc import Iterator
+
+from fsbench_web.core import needs
+from fsbench_web.core.workloads.applications.shared import MIB, seconds, warm_up
+from fsbench_web.core.workloads.base import (
+    BenchmarkCommand,
+    Kind,
+    Parameter,
+    Place,
+    Preset,
+    Workload,
+    seed,
+    time_limit,
+)
+
+BYTES_OF_A_ROW = 120
+
+
+class SqliteTransactions(Workload):
+    """A database for each journal mode; one process, one transaction after the other."""
+
+    tool = "sqlite"
+    name = "SQLite"
+    about = (
+        "One process commits one small transaction after the other: what a phone or a desktop "
+        "program waits for. Transactions a second and their latencies."
+    )
+    programs = needs.WORKLOADS["sqlite"]
+    parameters = (
+        Parameter(
+            "journal",
+            "Journal",
+            Kind.CHOICE,
+            default="both",
+            choices=(
+                ("both", "rollback journal (delete), then WAL"),
+                ("delete", "rollback journal, deleted at each commit"),
+                ("truncate", "rollback journal, truncated at each commit"),
+                ("persist", "rollback journal, kept"),
+                ("wal", "WAL"),
+            ),
+        ),
+        Parameter(
+            "synchronous",
+            "synchronous",
+            Kind.CHOICE,
+            default="full",
+            choices=(
+                ("full", "full: each commit is on the disk"),
+                ("normal", "normal: with WAL only checkpoints are"),
+            ),
+        ),
+        Parameter("rows", "Rows", default=1_000_000, minimum=1, maximum=10**8),
+        seconds(),
+        warm_up(5),
+        Parameter(
+            "remount",
+            "Mount anew before each journal",
+            Kind.FLAG,
+            default=True,
+            help="So that none begins with what the one before left in the cache.",
+        ),
+        seed("the rows that are drawn", 1),
+        time_limit(6 * 3600),
+    )
+    presets = (
+        Preset(
+            "sqlite-small",
+            "SQLite, a quick look",
+            "1,000 rows, a second with each journal: to see that it works.",
+            {"rows": 1000, "seconds": 1, "warm_up_s": 0, "time_limit_s": 300},
+        ),
+        Preset(
+            "sqlite",
+            "SQLite, rollback journal and WAL",
+            "A million rows (110 MB), a minute with each journal, each commit on the disk.",
+            {},
+        ),
+    )
+
+    @property
+    def journals(self) -> tuple[str, ...]:
+        return ("delete", "wal") if self.journal == "both" else (self.journal,)
+
+    def title(self) -> str:
+        return (
+            f"SQLite, {' and '.join(self.journals)}, synchronous {self.synchronous}, "
+            f"{self.rows:,} rows, {self.seconds} s"
+        )
+
+    def space_needed_bytes(self) -> int:
+        return len(self.journals) * int(1.2 * self.rows * BYTES_OF_A_ROW) + 64 * MIB
+
+    def estimated_s(self) -> float:
+        return float(len(self.journals) * (self.seconds + self.warm_up_s + self.rows / 500_000))
+
+    def commands(self, place: Place) -> list[BenchmarkCommand]:
+        found = [BenchmarkCommand(("mkdir", place.work))]
+        for journal in self.journals:
+            folder = f"{place.work}/{journal}"
+            given = (f"--rows={self.rows}", f"--journal={journal}")
+            found += [
+                BenchmarkCommand(("fsbench-sqlite", "create", folder, *given)),
+                BenchmarkCommand(
+                    (
+                        *("fsbench-sqlite", "run", folder, *given),
+                        *(f"--synchronous={self.synchronous}", f"--seconds={self.seconds}"),
+                        *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}"),
+                    ),
+                    output=f"sqlite-{journal}.txt",
+                    remount=self.remount,
+                ),
+            ]
+        return found
+
+    def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
+        return ((f"sqlite_{journal}", "", None, None) for journal in self.journals)

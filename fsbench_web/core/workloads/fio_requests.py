@@ -1,0 +1,74 @@
+"""What the jobs of a checked fio job file ask of the disk (core.scoring.ceilings). Pure."""
+
+from collections.abc import Mapping
+
+from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
+
+_WAYS = {
+    "read": (SEQUENTIAL, READ),
+    "write": (SEQUENTIAL, WRITE),
+    "randread": (RANDOM, READ),
+    "randwrite": (RANDOM, WRITE),
+}
+# Their requests wait for each other, whatever iodepth says.
+_ONE_AT_A_TIME = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"}
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+# They change the work in a way that the probe does not do.
+_OTHER_WORK = {
+    *("bssplit", "bsrange", "blocksize_range", "rate", "rate_iops", "thinktime"),
+    *("random_distribution", "percentage_random", "loops", "zero_buffers"),
+}
+
+
+def requests(text: str) -> dict[tuple[str, str], Request]:
+    """{(job, read or write): request} of each job that does one kind of thing.
+
+    ``text`` is a job file as ``fio_jobs.checked_job`` writes it.
+    """
+    shared: dict[str, str] = {}
+    jobs: dict[str, dict[str, str]] = {}
+    options = shared
+    for line in text.splitlines():
+        if line.startswith("["):
+            name = line.strip("[]")
+            # What stands in a second [global] holds for the jobs behind it.
+            options = shared if name == "global" else jobs.setdefault(name, dict(shared))
+            continue
+        key, _, value = line.partition("=")
+        options[key] = value or "1"
+    found = {}
+    for name, said in jobs.items():
+        request = _request(said)
+        if request is not None:
+            found[name, request.direction] = request
+    return found
+
+
+def _request(said: Mapping[str, str]) -> Request | None:
+    way = _WAYS.get(said.get("rw", said.get("readwrite", "read")))
+    block_bytes = size_bytes(said.get("bs", said.get("blocksize", "4k")))
+    if way is None or block_bytes is None or _OTHER_WORK & set(said):
+        return None
+    jobs = int(said.get("numjobs", "1"))
+    if jobs > 1 and way[0] == SEQUENTIAL:
+        return None  # several streams, which a disk does not read one after the other
+    engine = said.get("ioengine", "psync")
+    is_direct = said.get("direct") == "1" or said.get("buffered") == "0"
+    # Buffered, io_submit(2) waits for each request too.
+    waits = engine in _ONE_AT_A_TIME or (engine == "libaio" and not is_direct)
+    depth = 1 if waits else int(said.get("iodepth", "1"))
+    if said.get("fsync", said.get("fdatasync", "0")) == "1":
+        is_one = way == (RANDOM, WRITE) and depth * jobs == 1
+        return Request(*way, block_bytes, 1, is_flushed=True) if is_one else None
+    request = Request(*way, block_bytes, depth * jobs)
+    return request if is_direct else request.by_the_kernel()
+
+
+def size_bytes(text: str) -> int | None:
+    """fio's ``4k`` in bytes (kb_base 1024); None for several, and for what is none."""
+    word = text.strip().lower().removesuffix("b").removesuffix("i")
+    unit = word[-1:] if word[-1:].isalpha() else ""
+    number = word.removesuffix(unit)
+    if unit not in _UNITS or not number.isdecimal() or int(number) == 0:
+        return None
+    return int(number) * 1024 ** _UNITS[unit]

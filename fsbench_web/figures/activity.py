@@ -1,0 +1,127 @@
+"""Lines over the seconds of a run, with the phases that it went through."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.core import numbers
+from fsbench_web.figures import palette
+from fsbench_web.figures.frame import Plain, heading, plain_text
+from fsbench_web.figures.palette import DASHES
+
+NARROWEST = 12
+"""A phase is marked where it takes more than this part of the run."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines of one unit: {what it is called: a value a point, None where there is none}."""
+
+    name: str
+    unit: str
+    lines: Mapping[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of the run, in its seconds."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -> Plain:
+    """The panel over the run's seconds. Raises ValueError where lengths differ."""
+    if any(len(line) != len(seconds) for line in panel.lines.values()):
+        raise ValueError("every line must have a value, or None, for every second")
+    # Narrower ones nobody could tell apart; the table has all of them.
+    least_s = max(seconds, default=0.0) / NARROWEST
+    wide = [phase for phase in phases if phase.end_s - phase.start_s > least_s]
+    traces = [
+        {
+            "type": "scatter",
+            "name": plain_text(name),
+            "x": list(seconds),
+            "y": [None if value is None else float(f"{value:.5g}") for value in line],
+            "mode": "lines+markers" if len(seconds) < 30 else "lines",
+            "connectgaps": False,
+            "line": {
+                "color": palette.colour(place % 7 + 1),
+                "dash": DASHES[place % 7],
+                "width": 1.5,
+                # What was counted between two samples holds for all of the time between.
+                "shape": "hvh",
+            },
+            "marker": {"color": palette.colour(place % 7 + 1), "size": 5},
+            "hovertemplate": "%{x:.1f} s<br>%{y:,.4~g} "
+            + plain_text(panel.unit)
+            + "<extra>"
+            + plain_text(name)
+            + "</extra>",
+            "meta": {"series": place % 7 + 1},
+        }
+        for place, (name, line) in enumerate(panel.lines.items())
+    ]
+    return {
+        "data": traces,
+        "layout": {
+            "title": heading(panel.name),
+            "height": 260,
+            "margin": {"l": 8, "r": 16, "t": 60, "b": 44},
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top"},
+            "hovermode": "closest",
+            "xaxis": {
+                "title": {"text": "seconds of the run", "font": {"size": 12}},
+                "fixedrange": True,
+                "automargin": True,
+                "zeroline": False,
+            },
+            "yaxis": {
+                "title": {"text": plain_text(panel.unit), "font": {"size": 12}, "standoff": 12},
+                "rangemode": "tozero",
+                "fixedrange": True,
+                "automargin": True,
+                "separatethousands": True,
+                "nticks": 5,
+            },
+            "shapes": [
+                {
+                    "type": "line",
+                    "xref": "x",
+                    "yref": "paper",
+                    "x0": phase.start_s,
+                    "x1": phase.start_s,
+                    "y0": 0,
+                    "y1": 1,
+                    "line": {"width": 1, "dash": "dot", "color": palette.colour(7)},
+                }
+                for phase in wide
+            ],
+            "annotations": [
+                {
+                    "x": phase.start_s,
+                    "y": 1,
+                    "xref": "x",
+                    "yref": "paper",
+                    "xanchor": "left",
+                    "yanchor": "bottom",
+                    "text": plain_text(phase.name),
+                    "showarrow": False,
+                    "font": {"size": 11},
+                }
+                for phase in wide
+            ],
+            "meta": {"summary": _summary(panel, phases)},
+        },
+    }
+
+
+def _summary(panel: Panel, phases: Sequence[Phase]) -> str:
+    said = []
+    for name, line in panel.lines.items():
+        known = [value for value in line if value is not None]
+        most = numbers.with_unit(max(known), panel.unit) if known else "no value"
+        said.append(f"{name} at most {most}")
+    during = ", ".join(phase.name for phase in phases)
+    return f"{panel.name} over the seconds of the run ({during}): {'; '.join(said)}."

@@ -1,0 +1,1 @@
+"""What devices, processors and memory did during runs: stored, drawn and told."""

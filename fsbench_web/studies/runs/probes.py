@@ -1,0 +1,83 @@
+"""Probes of LUNs: which run makes one, what becomes of it, and which is whose.
+
+The first run of a block that begins on a machine measures the LUN, before it makes its file system;
+all runs of that block on that machine are set against it. Runs of one LUN come one after the other,
+so that it is there when they end.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.scoring.ceilings import Probe, read_probe
+from fsbench_web.platform import clock
+from fsbench_web.studies.models import LunProbe, Run
+
+logger = logging.getLogger("fsbench.probes")
+
+MOST_BYTES = 1024 * 1024
+"""Of what an agent prints as a probe; it is some 10 KB."""
+
+
+def wanted_s(run: Run) -> int:
+    """For how many seconds this run is to measure its LUN first; 0: not at all."""
+    series, job = run.series, run.job
+    if job is None or not job.probe_s or not run.block or series.lun is None:
+        return 0
+    if series.lun.kind == Lun.Kind.DIRECTORY or probe_of_block(run) is not None:
+        return 0
+    return job.probe_s
+
+
+def probe_of_block(run: Run) -> LunProbe | None:
+    """That of the run's LUN in its block, on its machine."""
+    if run.job_id is None or not run.block or run.series.lun_id is None:
+        return None
+    # By the job and not by the name of the block alone: numbers of deleted jobs may come again.
+    found = LunProbe.objects.filter(
+        lun=run.series.lun_id, run__job=run.job_id, run__block=run.block
+    ).select_related("run__series")
+    return next((one for one in found if one.run and _machine(one.run) == _machine(run)), None)
+
+
+def _machine(run: Run) -> Machine:
+    """That which was asked for: how a guest is accelerated is known once it has started."""
+    return replace(Machine.of(run.series.machine), accelerator="")
+
+
+def record(run: Run, printed: str, state: Mapping[str, Any]) -> LunProbe | None:
+    """Keep what the run's agent printed as its probe; None where that is none."""
+    if run.series.lun_id is None or len(printed) > MOST_BYTES:
+        return None
+    try:
+        result = json.loads(printed)
+        read_probe(result)
+    except ValueError as error:
+        logger.warning("run %s: its probe cannot be read: %s", run.pk, error)
+        return None
+    made, _ = LunProbe.objects.update_or_create(
+        run=run,
+        defaults={
+            "lun_id": run.series.lun_id,
+            "at": clock.now(),
+            "state": dict(state),
+            "result": result,
+        },
+    )
+    return made
+
+
+def attach(run: Run) -> None:
+    """Note which probe the run is set against, in the transaction that ends it."""
+    found = probe_of_block(run)
+    if found is not None:
+        Run.objects.filter(pk=run.pk).update(probe=found)
+
+
+def probe_of(run: Run) -> Probe | None:
+    """What the LUN did in the block of the run; None where nobody measured it."""
+    return None if run.probe is None else read_probe(run.probe.result)

@@ -1,0 +1,270 @@
+"""What runs measured of the cells of a work profile, for whoever scores it.
+
+A cell counts only where it was measured as the profile asks: beyond the cache by the boundary that
+was seen of the series' own test, or by direct I/O; flushed where the tool says that fsync is within
+the time. Where nobody knows, it was not measured so.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fsbench_web.core.conversion import meaning
+from fsbench_web.core.measurement_columns import MeasurementColumns
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.cache_boundary import Boundary
+from fsbench_web.core.scoring.categories import Cell
+from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED
+from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.studies.models import Run, RunState, Selection, Series
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.cells import TooManyValues
+from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
+from fsbench_web.studies.scores.measurements import Numbers
+from fsbench_web.studies.scores.quality import boundary_of
+
+MOST_READ = 1_500_000
+"""Numbers of the wanted tests that are looked at for one page."""
+MOST_SERIES = 900
+_NO_CELL: Cell = (-1, -1)
+_FLUSHES = ("FSYNC", "FLUSH", "SYNC=1", "O_SYNC", "O_DSYNC")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What values of a test are: of this ``dimension``, a printed ``unit`` being ``factor`` of it.
+
+    A unit of which nobody knows what it is has a dimension of its own, and no other is like it.
+    """
+
+    dimension: str
+    unit: str
+    factor: float
+    lower_is_better: bool
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A finished run: its ``block`` ("" for none) and the flags of all of it."""
+
+    run_id: int
+    block: str
+    flags: tuple[str, ...]
+
+
+@dataclass
+class SeriesValues:
+    """What one series measured: by cell and run, in the dimension's own unit.
+
+    ``cells`` is every size that it measured of a test, as each kind of demand asks for it;
+    ``flags`` are those of the numbers, ``left_out`` why a selection left some out, by number.
+    """
+
+    series_id: int
+    repeats: Mapping[int, Repeat] = field(default_factory=dict)
+    values: dict[Demand, dict[int, float]] = field(default_factory=dict)
+    measures: dict[str, Measure] = field(default_factory=dict)
+    cells: dict[Demand, set[Cell]] = field(default_factory=dict)
+    flags: dict[Demand, set[str]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    left_out_numbers: int = 0
+
+
+def kind_of(demand: Demand) -> Demand:
+    """The demand without its sizes: the key of ``SeriesValues.cells``."""
+    return Demand(demand.test, None, None, demand.cached, demand.flushed)
+
+
+@dataclass(frozen=True)
+class _Circumstances:
+    is_direct: bool
+    is_flushed: bool | None
+    boundaries: Mapping[str, Boundary | None]
+
+    def meets(self, kind: Demand, cell: Cell) -> bool:
+        return (kind.cached is None or self._is_cached(kind.test, cell) is kind.cached) and (
+            kind.flushed is None or _only_reads(kind.test) or self.is_flushed is kind.flushed
+        )
+
+    def _is_cached(self, test: str, cell: Cell) -> bool | None:
+        if self.is_direct:
+            return False
+        boundary = self.boundaries.get(test)
+        if boundary is None or cell[0] not in boundary.edges:
+            return None
+        return boundary.is_cached(cell)
+
+
+def profile_values(
+    series_ids: Collection[int],
+    demands: Collection[Demand],
+    tools: Mapping[int, str],
+    selection: str = Selection.ALL,
+) -> dict[int, SeriesValues]:
+    """By series, those alone that measured any of the tests. Three queries.
+
+    ``tools`` says whose words the units of a series are. Raises TooManyValues.
+    """
+    if len(series_ids) > MOST_SERIES:
+        raise TooManyValues
+    kinds: dict[str, dict[Demand, dict[Cell, Demand]]] = {}
+    for demand in demands:
+        cell = _NO_CELL
+        if demand.record_kb is not None and demand.file_kb is not None:
+            cell = (demand.record_kb, demand.file_kb)
+        kinds.setdefault(demand.test, {}).setdefault(kind_of(demand), {})[cell] = demand
+    names = {testnames.parts(test) for test in kinds}
+    blocks = [
+        block
+        for block in measurements.listed(measurements.of_finished(series_ids), samples=False)
+        if block.holds(names.__contains__)
+    ]
+    if sum(_count(block.tests, names) for block in blocks) > MOST_READ:
+        raise TooManyValues
+    found: dict[int, SeriesValues] = {}
+    measured_by = {block.series_id for block in blocks}
+    repeats = _repeats(measured_by)
+    circumstances = _circumstances(measured_by, kinds)
+    for block in blocks:
+        numbers = block.read()
+        numbers = numbers.taken(numbers.columns.of_tests(names.__contains__))
+        series = found.setdefault(
+            block.series_id, SeriesValues(block.series_id, repeats.get(block.series_id, {}))
+        )
+        _add(series, numbers, kinds, circumstances[block.series_id], tools, selection)
+    return found
+
+
+def _count(tests: Iterable[Iterable[Any]], names: Collection[tuple[str, str]]) -> int:
+    return sum(count for test, load, _, count, _ in tests if (test, load) in names)
+
+
+def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
+    rows = Run.objects.filter(series__in=list(series_ids), state=RunState.DONE).order_by("id")
+    found: dict[int, dict[int, Repeat]] = {}
+    columns = ("id", "series_id", "block", "is_contended", "drift_percent", "conditions__busy")
+    for pk, series_id, block, is_contended, drift, busy in rows.values_list(*columns):
+        has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
+        flags = (
+            *(CONTENDED,) * bool(is_contended),
+            *(DRIFTED,) * has_drifted,
+            *(BUSY,) * (busy is not None),
+        )
+        found.setdefault(series_id, {})[pk] = Repeat(pk, block, flags)
+    return found
+
+
+def _circumstances(series_ids: Collection[int], tests: Iterable[str]) -> dict[int, _Circumstances]:
+    rows = Series.objects.filter(pk__in=list(series_ids)).order_by()
+    return {
+        pk: _Circumstances(
+            bool((quality or {}).get("direct_io")),
+            is_flushed(parameters or {}),
+            {test: boundary_of(quality, test) for test in tests},
+        )
+        for pk, quality, parameters in rows.values_list("pk", "quality", "workload__parameters")
+    }
+
+
+def is_flushed(parameters: Mapping[str, Any]) -> bool | None:
+    """Whether fsync is within the time of writes, by a workload's parameters; None: not known."""
+    if "include_flush" in parameters:
+        return bool(parameters["include_flush"])
+    modes = parameters.get("modes")
+    if not modes:
+        return None
+    return any(word in str(mode).upper() for mode in modes for word in _FLUSHES)
+
+
+def _only_reads(test: str) -> bool:
+    name = testnames.parts(test)[0]
+    return "read" in name and "write" not in name
+
+
+def _add(
+    series: SeriesValues,
+    numbers: Numbers,
+    kinds: Mapping[str, Mapping[Demand, Mapping[Cell, Demand]]],
+    circumstances: _Circumstances,
+    tools: Mapping[int, str],
+    selection: str,
+) -> None:
+    """Numbers of one run."""
+    repeat = series.repeats.get(numbers.run_id)
+    of_run = repeat.flags if repeat else ()
+    columns = numbers.columns
+    for code, name in enumerate(columns.tests):
+        test = testnames.at_load(name.test, name.load)
+        if test not in kinds:
+            continue
+        measure = _measure(name.unit, tools.get(series.series_id))
+        if measure is None or series.measures.setdefault(test, measure).dimension != (
+            measure.dimension
+        ):
+            continue
+        some = numbers.taken(columns.codes == code)
+        if not len(some):
+            continue
+        for kind, wanted in kinds[test].items():
+            seen = series.cells.setdefault(kind, set())
+            seen.update(
+                cell
+                for cell in _sizes(some.columns)
+                if circumstances.meets(kind, cell)
+                and _is_selected(cell, circumstances, test, selection)
+            )
+            for cell, value, flags in _wanted(some, wanted):
+                if cell not in seen:
+                    continue
+                why = [*(flags or ()), *of_run]
+                if selection == Selection.SOUND and why:
+                    series.left_out_numbers += 1
+                    for flag in why:
+                        series.left_out[flag] = series.left_out.get(flag, 0) + 1
+                    continue
+                demand = wanted[cell]
+                series.values.setdefault(demand, {})[numbers.run_id] = value * measure.factor
+                series.flags.setdefault(demand, set()).update(why)
+
+
+def _is_selected(cell: Cell, circumstances: _Circumstances, test: str, selection: str) -> bool:
+    if selection not in (Selection.CACHED, Selection.UNCACHED):
+        return True
+    return circumstances.meets(Demand(test, cached=selection == Selection.CACHED), cell)
+
+
+def _sizes(columns: MeasurementColumns) -> list[Cell]:
+    """Every size of these numbers; those without sizes have one that nobody asks for by size."""
+    is_cell = columns.is_cell
+    pairs = np.stack([columns.records[is_cell], columns.files[is_cell]]).astype(np.int64)
+    found: list[Cell] = [(int(a), int(b)) for a, b in np.unique(pairs, axis=1).T]
+    return found if is_cell.all() else [*found, _NO_CELL]
+
+
+def _wanted(
+    numbers: Numbers, wanted: Mapping[Cell, Demand]
+) -> Iterable[tuple[Cell, float, list[str] | None]]:
+    columns = numbers.columns
+    records = np.where(columns.is_cell, columns.records, -1)
+    files = np.where(columns.is_cell, columns.files, -1)
+    mask = np.isin(records, [cell[0] for cell in wanted])
+    mask &= np.isin(files, [cell[1] for cell in wanted])
+    places = np.flatnonzero(mask)
+    for place in places.tolist():
+        cell = (int(records[place]), int(files[place]))
+        if cell in wanted:
+            yield cell, float(columns.values[place]), numbers.kinds[int(numbers.flag_codes[place])]
+
+
+def _measure(unit: str, tool: str | None) -> Measure | None:
+    """None for a unit of which nobody knows whether more is better."""
+    if not is_known(unit):
+        return None
+    lower = lower_is_better(unit)
+    found = meaning(unit, tool)
+    if found is None:
+        return Measure(f"unit {unit}", unit, 1.0, lower)
+    return Measure(found.dimension, unit, float(found.factor), lower)

@@ -1,0 +1,170 @@
+"""The kernel's counters, each file of them as a source of numbers. Standard library alone.
+
+Sources: proc(5); the kernel's Documentation/block/stat.rst, accounting/psi.rst,
+admin-guide/cgroup-v2.rst, admin-guide/cgroup-v1/*.rst, power/powercap/powercap.rst.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+DEVICE = (
+    *("reads", "reads_merged", "sectors_read", "read_ms"),
+    *("writes", "writes_merged", "sectors_written", "write_ms"),
+    *("in_flight", "busy_ms", "weighted_ms"),
+    *("discards", "discards_merged", "sectors_discarded", "discard_ms"),
+    *("flushes", "flush_ms"),
+)
+PROCESSORS = ("user_ms", "system_ms", "irq_ms", "idle_ms", "iowait_ms", "steal_ms")
+GROUP_MEMORY = ("anon", "file", "file_dirty", "file_writeback")
+Numbers = list["int | None"]
+
+
+class Source:
+    """One file of the kernel: ``names`` of the numbers that ``read_out`` finds in its text."""
+
+    def __init__(self, path: str, names: Sequence[str], read_out: Callable[[str], Numbers]) -> None:
+        self.names = list(names)
+        self._read_out = read_out
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> Numbers:
+        """A number for each name; None where it is not there this time."""
+        try:
+            found = self._read_out(os.pread(self._file, 65536, 0).decode("ascii", "replace"))
+        except (OSError, ValueError, IndexError, KeyError):
+            found = []
+        return found[: len(self.names)] + [None] * (len(self.names) - len(found))
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def device(text: str) -> Numbers:
+    return [int(word) for word in text.split()[: len(DEVICE)]]
+
+
+def processors(text: str) -> Numbers:
+    lines = text.split("\n")
+    user, nice, system, idle, iowait, irq, soft, steal = map(int, lines[0].split()[1:9])
+    ticks = (user + nice, system, irq + soft, idle, iowait, steal)
+    switched = next(line for line in reversed(lines) if line.startswith("ctxt "))
+    return [*(round(one * TICK_MS) for one in ticks), int(switched.split()[1])]
+
+
+def keyed(text: str) -> dict[str, int]:
+    """Lines of a name and a number."""
+    pairs = (line.split() for line in text.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def of_keys(names: Sequence[str], times: float = 1) -> Callable[[str], Numbers]:
+    def read_out(text: str) -> Numbers:
+        found = keyed(text)
+        return [round(found[name] * times) if name in found else None for name in names]
+
+    return read_out
+
+
+def pressure(text: str) -> Numbers:
+    totals = {line.split()[0]: int(line.rpartition("total=")[2]) for line in text.splitlines()}
+    return [totals.get("some"), totals.get("full")]
+
+
+def group_devices(numbers: Sequence[str], names: Sequence[str]) -> Callable[[str], Numbers]:
+    """``io.stat``: the sums over the run's devices. A device that has no line did nothing."""
+
+    def read_out(text: str) -> Numbers:
+        sums = dict.fromkeys(names, 0)
+        for line in text.splitlines():
+            device, *pairs = line.split()
+            if device in numbers:
+                for name, _, value in (pair.partition("=") for pair in pairs):
+                    if name in sums:
+                        sums[name] += int(value)
+        return list(sums.values())
+
+    return read_out
+
+
+def group_service(numbers: Sequence[str]) -> Callable[[str], Numbers]:
+    """``blkio.throttle.io_*`` of version 1: read and written, over the run's devices."""
+
+    def read_out(text: str) -> Numbers:
+        sums = {"Read": 0, "Write": 0}
+        for line in text.splitlines():
+            words = line.split()
+            if len(words) == 3 and words[0] in numbers and words[1] in sums:
+                sums[words[1]] += int(words[2])
+        return list(sums.values())
+
+    return read_out
+
+
+class Energy:
+    """RAPL's counters of the processor packages, without their wrapping round."""
+
+    def __init__(self, folder: str) -> None:
+        self.names = ["energy.package_uj"]
+        self._folders = [
+            path
+            for path in sorted(Path(folder).glob("intel-rapl:*"))
+            if path.name.count(":") == 1 and (path / "energy_uj").is_file()
+        ]
+        if not self._folders:
+            raise FileNotFoundError(folder)
+        self._ranges = [int((path / "max_energy_range_uj").read_text()) for path in self._folders]
+        self._last = self._levels()
+        self._sum = 0
+
+    def _levels(self) -> list[int]:
+        return [int((path / "energy_uj").read_text()) for path in self._folders]
+
+    def read(self) -> Numbers:
+        try:
+            levels = self._levels()
+        except (OSError, ValueError):
+            return [None]
+        for now, before, most in zip(levels, self._last, self._ranges, strict=True):
+            self._sum += now - before if now >= before else now + most - before
+        self._last = levels
+        return [self._sum]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def group_folders(root: str = "/") -> "dict[str, str]":
+    """Where this process's control group is, below ``root``: {controller: folder}, "" for the
+
+    unified hierarchy (version 2), which is left out where it has no controller for I/O or memory.
+    """
+    mounted: dict[str, tuple[str, str]] = {}
+    try:
+        mountinfo = Path(root, "proc/self/mountinfo").read_text(encoding="utf-8")
+        mine = Path(root, "proc/self/cgroup").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if kind[0] == "cgroup2":
+            mounted.setdefault("", (fields[4], fields[3]))
+        elif kind[0] == "cgroup":
+            for option in kind[2].split(","):
+                mounted.setdefault(option, (fields[4], fields[3]))
+    found = {}
+    for line in mine.splitlines():
+        _, names, path = line.split(":", 2)
+        for name in names.split(","):
+            if name not in mounted:
+                continue
+            point, top = mounted[name]
+            if top != "/" and path.startswith(top):
+                path = path[len(top) :]
+            folder = f"{point}/{path.strip('/')}".strip("/")
+            if name or Path(root, folder, "io.stat").exists():
+                found[name] = folder
+    return found

@@ -1,0 +1,34 @@
+"""What programs of the agent say of latencies: percentiles and the largest, one JSON object a line.
+
+A percentile is by nearest rank (Hyndman and Fan 1996, definition 1): each is a latency that was
+measured, nothing is interpolated. Stdlib only.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+PERCENTILES = (50, 90, 95, 99, 99.9, 99.99)
+# A percentile is told where at least so many latencies are beyond it: of fewer it is a matter of
+# chance.
+LEAST_BEYOND = 10
+
+
+def percentiles(ordered: Sequence[float]) -> Iterator[tuple[str, float]]:
+    """("p99", its latency) of latencies that are in order, and ("max", the largest)."""
+    for percent in PERCENTILES:
+        if len(ordered) * (100 - percent) / 100 >= LEAST_BEYOND:
+            rank = max(1, int(-(-len(ordered) * percent // 100)))
+            yield f"p{percent:g}", ordered[rank - 1]
+    if ordered:
+        yield "max", ordered[-1]
+
+
+def say(test: str, value: str, unit: str, load: Mapping[str, int]) -> None:
+    """Print a number as fsbench_web/core/formats/own_lines.py reads it."""
+    print(json.dumps({"fsbench": test, "value": value, "unit": unit, "load": load}), flush=True)
+
+
+def say_latencies(test: str, ordered_ns: Sequence[float], load: Mapping[str, int]) -> None:
+    """All of them in milliseconds, under the names that fio's have: ``TEST_lat_p99``."""
+    for name, latency in percentiles(ordered_ns):
+        say(f"{test}_lat_{name}", f"{latency / 1e6:.6f}", "ms", load)

@@ -1,0 +1,216 @@
+"""A mail spool of maildirs: deliver, read, flag and delete messages, by several processes at once.
+
+    maildir.py create FOLDER --mailboxes N --messages N --smallest B --largest B --seed N
+    maildir.py run FOLDER --processes N --seconds S --warm-up S --deliver P --read P --delete P ...
+
+A delivery is that of the maildir format (maildir(5)): the message is written to ``tmp``, fsync,
+and renamed to ``new``; with ``--sync-folder`` the folder is written too, as Dovecot does where it
+is asked to (mail_fsync=always). Reading takes a message of ``new`` or ``cur``, reads it whole and,
+if it was new, moves it to ``cur`` as seen; what is left of 100 percent changes its flags by
+another rename. Each process has mailboxes of its own, so that none waits for what another deleted.
+Prints the rate of the operations that began within the measured time, of all and of each kind, and
+percentiles of each kind's latencies, one JSON object a line. Stdlib only.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+from array import array
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+if TYPE_CHECKING:
+    from runner.agent.latencies import say, say_latencies
+else:
+    from latencies import say, say_latencies
+
+KINDS = ("deliver", "read", "delete", "flag")
+BLOCK = 64 * 1024
+SEEN = ":2,S"
+FLAGGED = ":2,FS"
+
+
+class Mailbox:
+    """One maildir, and the names of its messages as the process that owns it knows them."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.next_number = 0
+        self.messages: list[tuple[str, str]] = []
+
+    def make(self) -> None:
+        for name in ("", "/tmp", "/new", "/cur"):  # noqa: S108 (of the maildir)
+            os.mkdir(self.folder + name)  # noqa: PTH102
+
+    def look(self) -> None:
+        for place in ("new", "cur"):
+            for name in sorted(os.listdir(f"{self.folder}/{place}")):  # noqa: PTH208
+                self.messages.append((place, name))
+                self.next_number = max(self.next_number, int(name.partition(":")[0]) + 1)
+
+    def deliver(self, content: bytes, sync_folder: bool) -> None:
+        name = f"{self.next_number:09d}"
+        self.next_number += 1
+        temporary = f"{self.folder}/tmp/{name}"  # noqa: S108 (of the maildir)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, f"{self.folder}/new/{name}")  # noqa: PTH104
+        if sync_folder:
+            descriptor = os.open(f"{self.folder}/new", os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        self.messages.append(("new", name))
+
+    def read(self, at: int) -> None:
+        place, name = self.messages[at]
+        descriptor = os.open(f"{self.folder}/{place}/{name}", os.O_RDONLY)
+        try:
+            while os.read(descriptor, BLOCK):
+                pass
+        finally:
+            os.close(descriptor)
+        if place == "new":
+            self._move(at, "cur", name + SEEN)
+
+    def flag(self, at: int) -> None:
+        name = self.messages[at][1]
+        number, _, flags = name.partition(":")
+        self._move(at, "cur", number + (SEEN if f":{flags}" == FLAGGED else FLAGGED))
+
+    def delete(self, at: int) -> None:
+        place, name = self.messages[at]
+        os.unlink(f"{self.folder}/{place}/{name}")  # noqa: PTH108
+        self.messages[at] = self.messages[-1]
+        self.messages.pop()
+
+    def _move(self, at: int, place: str, name: str) -> None:
+        old_place, old = self.messages[at]
+        os.rename(f"{self.folder}/{old_place}/{old}", f"{self.folder}/{place}/{name}")  # noqa: PTH104
+        self.messages[at] = (place, name)
+
+
+def work(wanted: argparse.Namespace, number: int, begin_at: float) -> dict[str, "array[int]"]:
+    """What one process does; its latencies in ns by kind, without those of the warm-up."""
+    own = [
+        Mailbox(f"{wanted.folder}/{box:06d}")
+        for box in range(number, wanted.mailboxes, wanted.processes)
+    ]
+    for mailbox in own:
+        mailbox.look()
+    lots = random.Random(f"{wanted.seed}/{number}")  # noqa: S311 (no secret)
+    text = os.urandom(wanted.largest)
+    found = {kind: array("q") for kind in KINDS}
+    shares = [wanted.deliver, wanted.read, wanted.delete]
+    shares.append(100 - sum(shares))
+    time.sleep(max(0.0, begin_at - time.monotonic()))
+    counted_from = begin_at + wanted.warm_up
+    end = counted_from + wanted.seconds
+    while (now := time.monotonic()) < end:
+        mailbox = own[lots.randrange(len(own))]
+        kind = lots.choices(KINDS, shares)[0]
+        if not mailbox.messages:
+            kind = "deliver"
+        at = lots.randrange(len(mailbox.messages)) if mailbox.messages else 0
+        content = text[: lots.randint(wanted.smallest, wanted.largest)]
+        before = time.perf_counter_ns()
+        if kind == "deliver":
+            mailbox.deliver(content, wanted.sync_folder)
+        else:
+            getattr(mailbox, kind)(at)
+        took = time.perf_counter_ns() - before
+        if now >= counted_from:
+            found[kind].append(took)
+    return found
+
+
+def create(wanted: argparse.Namespace) -> None:
+    os.mkdir(wanted.folder)  # noqa: PTH102
+    lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
+    text = os.urandom(wanted.largest)
+    for number in range(wanted.mailboxes):
+        mailbox = Mailbox(f"{wanted.folder}/{number:06d}")
+        mailbox.make()
+        for message in range(wanted.messages):
+            # As one that was read once: no delivery of the filling is waited for.
+            name = f"{mailbox.folder}/cur/{message:09d}{SEEN}"
+            with open(name, "wb") as file:  # noqa: PTH123
+                file.write(text[: lots.randint(wanted.smallest, wanted.largest)])
+    os.sync()
+
+
+def run(wanted: argparse.Namespace) -> bool:
+    """Whether every process came to its end."""
+    with tempfile.TemporaryDirectory(prefix="fsbench-maildir-") as results:
+        begin_at = time.monotonic() + 0.2
+        children = []
+        for number in range(wanted.processes):
+            child = os.fork()
+            if child == 0:
+                _child(wanted, number, begin_at, results)
+            children.append(child)
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        if any(statuses):
+            return False
+        latencies = {kind: array("q") for kind in KINDS}
+        for kind in KINDS:
+            for number in range(wanted.processes):
+                latencies[kind].frombytes(Path(results, f"{number}.{kind}").read_bytes())
+    load = {"processes": wanted.processes}
+    count = sum(map(len, latencies.values()))
+    say("maildir_operations", f"{count / wanted.seconds:.6f}", "operations/s", load)
+    for kind, found in latencies.items():
+        if found:
+            say(f"maildir_{kind}", f"{len(found) / wanted.seconds:.6f}", "operations/s", load)
+            say_latencies(f"maildir_{kind}", sorted(found), load)
+    return True
+
+
+def _child(wanted: argparse.Namespace, number: int, begin_at: float, results: str) -> None:
+    status = 1
+    try:
+        for kind, found in work(wanted, number, begin_at).items():
+            Path(results, f"{number}.{kind}").write_bytes(found.tobytes())
+        status = 0
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("create", "run"))
+    parser.add_argument("folder")
+    for name, default in (
+        *(("mailboxes", 10), ("messages", 10), ("smallest", 500), ("largest", 20000)),
+        *(("processes", 1), ("seconds", 1), ("warm-up", 0), ("seed", 1)),
+        *(("deliver", 30), ("read", 40), ("delete", 20)),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--sync-folder", action="store_true")
+    wanted = parser.parse_args(arguments)
+    try:
+        if wanted.what == "create":
+            create(wanted)
+            return 0
+        return 0 if run(wanted) else 1
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

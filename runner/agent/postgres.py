@@ -1,0 +1,212 @@
+"""A PostgreSQL of a run's own on the measured file system, and pgbench in it.
+
+    postgres.py create FOLDER --scale N      initdb, and pgbench's tables
+    postgres.py run FOLDER --script NAME --clients N --jobs N --seconds S --warm-up S --seed N
+
+``--set NAME=VALUE`` is a setting of the server. Each command starts the server and ends it in
+order; all that it keeps is in FOLDER, its socket in a folder of its own that goes with it, and it
+listens on no network. ``run`` prints pgbench's report, then percentiles of the latencies that
+pgbench logged, one JSON object a line, and how many checkpoints fell into the measured time.
+
+PostgreSQL refuses to be root, and a benchmark container has no right to become anybody else: the
+server runs in a user namespace of its own without a map of users, in which everybody is nobody
+(user_namespaces(7)). Files stay those of who started it. Stdlib only.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+if TYPE_CHECKING:
+    from runner.agent.latencies import say_latencies
+else:
+    from latencies import say_latencies
+
+
+AS_NOBODY = ("unshare", "--user", "--")
+ALWAYS = {
+    # The measured time is that of the file system, not of a compiler within the server.
+    "jit": "off",
+    "listen_addresses": "",
+}
+MOST_LOGGED = 20_000_000
+START_S = 120.0
+
+
+class PostgresFailed(Exception):
+    """A sentence that says what is wrong."""
+
+
+def programs() -> Path:
+    """Where Debian keeps the server's programs: out of PATH, a folder for each major version."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda one: float(one.parts[4])
+    )
+    if found:
+        return found[-1].parent
+    other = shutil.which("initdb")
+    if other is None:
+        raise PostgresFailed("initdb is missing: install the package postgresql")
+    return Path(os.path.realpath(other)).parent
+
+
+def told(argv: list[str], what: str) -> None:
+    """Run a command whose output belongs to nobody; raise PostgresFailed with its last line."""
+    done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise PostgresFailed(f"{what} failed: {lines[-1].strip()[:300] if lines else 'no output'}")
+
+
+@contextmanager
+def server(data: str, settings: dict[str, str]) -> Iterator[str]:
+    """Start it; gives the folder of its socket. Ended by a fast shutdown, with its checkpoint."""
+    with tempfile.TemporaryDirectory(prefix="fsbench-postgres-") as sockets:
+        options = {**ALWAYS, **settings, "unix_socket_directories": sockets}
+        log = Path(sockets, "log")
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [
+                    *(*AS_NOBODY, str(programs() / "postgres"), "-D", data),
+                    *(
+                        word
+                        for name, value in options.items()
+                        for word in ("-c", f"{name}={value}")
+                    ),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            _wait_until_ready(process, sockets, log)
+            yield sockets
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+        if process.returncode:
+            raise PostgresFailed(f"the server did not end in order: {_last(log)}")
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", sockets: str, log: Path) -> None:
+    end = time.monotonic() + START_S
+    probe = [str(programs() / "pg_isready"), "-q", "-h", sockets]
+    while subprocess.run(probe).returncode != 0:
+        if process.poll() is not None or time.monotonic() > end:
+            raise PostgresFailed(f"the server does not start: {_last(log)}")
+        time.sleep(0.05)
+
+
+def _last(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1].strip()[:300] if lines else "it said nothing"
+
+
+def create(folder: str, scale: int, settings: dict[str, str]) -> None:
+    os.mkdir(folder)  # noqa: PTH102
+    data = f"{folder}/data"
+    initdb = (str(programs() / "initdb"), "-D", data, "-U", "fsbench", "--auth=trust")
+    told([*AS_NOBODY, *initdb, "--encoding=UTF8", "--locale=C", "--no-instructions"], "initdb")
+    with server(data, settings) as sockets:
+        told(
+            [
+                *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench"),
+                *("-i", "-q", "-s", str(scale), "postgres"),
+            ],
+            "pgbench's initialisation",
+        )
+        query(sockets, "CHECKPOINT")
+
+
+def query(sockets: str, sql: str) -> str:
+    """The first line of an answer."""
+    done = subprocess.run(
+        [
+            *(str(programs() / "psql"), "-h", sockets, "-U", "fsbench", "-d", "postgres"),
+            *("-X", "-q", "-A", "-t", "-c", sql),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise PostgresFailed(f"psql failed: {done.stderr.strip()[:300]}")
+    return done.stdout.strip()
+
+
+def checkpoints(sockets: str) -> int:
+    """Checkpoints since the start, by time and by size of the log together."""
+    if int(query(sockets, "SHOW server_version_num")) >= 170000:
+        return int(query(sockets, "SELECT num_timed + num_requested FROM pg_stat_checkpointer"))
+    return int(query(sockets, "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"))
+
+
+def run(wanted: argparse.Namespace, settings: dict[str, str]) -> None:
+    with server(f"{wanted.folder}/data", settings) as sockets:
+        pgbench = [
+            *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench", "-n"),
+            *("-b", wanted.script, "-M", "prepared", "-c", str(wanted.clients)),
+            *("-j", str(wanted.jobs), f"--random-seed={wanted.seed}"),
+        ]
+        if wanted.warm_up:
+            told([*pgbench, "-T", str(wanted.warm_up), "postgres"], "pgbench's warm-up")
+        before = checkpoints(sockets)
+        logs = ("-l", f"--log-prefix={sockets}/latency", f"--sampling-rate={wanted.sampling:g}")
+        done = subprocess.run([*pgbench, "-T", str(wanted.seconds), *logs, "postgres"])
+        if done.returncode:
+            raise PostgresFailed(f"pgbench ended with exit status {done.returncode}")
+        after = checkpoints(sockets)
+        print()
+        load = {"clients": wanted.clients, "threads": wanted.jobs}
+        say_latencies(wanted.test, logged(sockets), load)
+        print(f"Checkpoints within the measured time: {after - before}")
+
+
+def logged(folder: str) -> list[int]:
+    """The latencies that pgbench logged (the third word of a line, in µs), in order, in ns."""
+    found = array("q")
+    for path in sorted(Path(folder).glob("latency.*")):
+        with path.open("rb") as file:
+            for line in file:
+                if len(found) >= MOST_LOGGED:
+                    raise PostgresFailed(f"pgbench logged more than {MOST_LOGGED} transactions")
+                found.append(1000 * int(line.split(b" ", 3)[2]))
+    return sorted(found)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("create", "run"))
+    parser.add_argument("folder")
+    parser.add_argument("--scale", type=int, default=1)
+    parser.add_argument("--script", choices=("tpcb-like", "select-only"), default="tpcb-like")
+    parser.add_argument("--test", default="pgbench")
+    for name, default in (("clients", 1), ("jobs", 1), ("seconds", 1), ("warm-up", 0), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--sampling", type=float, default=1.0)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    wanted = parser.parse_args(arguments)
+    settings = dict(one.split("=", 1) for one in wanted.set)
+    try:
+        if wanted.what == "create":
+            create(wanted.folder, wanted.scale, settings)
+        else:
+            run(wanted, settings)
+    except (PostgresFailed, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

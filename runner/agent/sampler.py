@@ -1,0 +1,328 @@
+"""What devices, processors and memory do while a plan is carried out, as the kernel counts it.
+
+The agent asks once a second, in the loop in which it follows a tool anyway: no thread and no
+process of its own, which would take memory from what is measured. What it says:
+
+``sampling`` {fields, absent, every_s, is_shared}: what a sample holds, in order, [[what, why not],
+...], and whether the device serves others too, as that of a folder does;
+``sample`` {t, values, is_edge}: counts since boot (or of the control group) and levels now, null
+where one could not be read; ``t`` are seconds since the first sample on the monotonic clock, and
+``is_edge`` says that a command begins or ends there;
+``step`` {t0, t1, phase, output, processes}: when a command ran, and what its processes asked the
+kernel for, children included; ``space`` {...}: the file system before and after the benchmark.
+"""
+
+import contextlib
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+
+if TYPE_CHECKING:
+    from runner.agent import counters
+else:
+    import counters
+
+EVERY_S = 1.0
+# So many files are looked at for what their contents take; a tree of more says nothing.
+MOST_FILES = 200_000
+SPACE_S = 3.0
+
+
+class Sampler:
+    """``say`` sends a message. ``devices`` are (role, path of the device or folder)."""
+
+    def __init__(
+        self,
+        say: Callable[..., None],
+        devices: Sequence[tuple[str, str]],
+        every_s: float = EVERY_S,
+        root: str = "/",
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        self._say, self._every_s, self._root = say, every_s, root
+        self._sources: list[counters.Source | counters.Energy] = []
+        self.absent: list[list[str]] = []
+        self._open(devices)
+        self._began = self._next = time.monotonic()
+        say(
+            "sampling",
+            fields=self.fields,
+            absent=self.absent,
+            every_s=every_s,
+            is_shared=is_shared,
+        )
+        self.sample()
+
+    @property
+    def fields(self) -> list[str]:
+        return [name for source in self._sources for name in source.names]
+
+    def tick(self) -> None:
+        """Sample if it is time."""
+        if time.monotonic() >= self._next:
+            self.sample(is_edge=False)
+
+    def sample(self, *, is_edge: bool = True) -> float:
+        """Sample now. Returns its time."""
+        now = time.monotonic()
+        values = [value for source in self._sources for value in source.read()]
+        at = round(now - self._began, 3)
+        self._say("sample", t=at, values=values, is_edge=is_edge)
+        # A loop that was held up does not catch up: a sample has its own time.
+        self._next = max(self._next + self._every_s, now + self._every_s / 2)
+        return at
+
+    def _open(self, devices: Sequence[tuple[str, str]]) -> None:
+        numbers = []
+        for role, path in devices:
+            number = self._number(path)
+            if number and self._add(
+                f"sys/dev/block/{number}/stat",
+                [f"{role}.{name}" for name in counters.DEVICE],
+                counters.device,
+                f"the device of {role}",
+            ):
+                numbers.append(number)
+            elif not number:
+                self.absent.append([f"the device of {role}", "its file system names no device"])
+        self._add(
+            "proc/stat",
+            [*(f"cpu.{name}" for name in counters.PROCESSORS), "cpu.context_switches"],
+            counters.processors,
+            "the processors",
+        )
+        self._add(
+            "proc/vmstat",
+            ["memory.dirty_bytes", "memory.writeback_bytes"],
+            counters.of_keys(("nr_dirty", "nr_writeback"), counters.PAGE),
+            "dirty pages",
+        )
+        for what in ("cpu", "io", "memory"):
+            self._add(
+                f"proc/pressure/{what}",
+                [f"pressure.{what}_some_us", f"pressure.{what}_full_us"],
+                counters.pressure,
+                f"pressure ({what})",
+            )
+        self._open_group(numbers)
+        try:
+            self._sources.append(counters.Energy(self._path("sys/class/powercap")))
+        except (OSError, ValueError):
+            self.absent.append(["energy", "no RAPL counter can be read here"])
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._root, name)  # noqa: PTH118 (a string is wanted)
+
+    def _add(
+        self,
+        name: str,
+        names: Sequence[str],
+        read_out: Callable[[str], counters.Numbers],
+        what: str,
+    ) -> bool:
+        """Take a file among the sources, or say why not. counters.Numbers it lacks are left out."""
+        try:
+            source = counters.Source(self._path(name), names, read_out)
+        except OSError as error:
+            self.absent.append([what, f"/{name}: {error.strerror}"])
+            return False
+        first = source.read()
+        if all(value is None for value in first):
+            source.close()
+            self.absent.append([what, f"/{name} cannot be read, or says something else"])
+            return False
+        self._sources.append(source)
+        return True
+
+    def _number(self, path: str) -> str:
+        """major:minor of a block device, or of what the folder is on; "" where there is none."""
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return ""
+        number = status.st_rdev or status.st_dev
+        found = f"{os.major(number)}:{os.minor(number)}"
+        return found if Path(self._path(f"sys/dev/block/{found}")).exists() else ""
+
+    def _open_group(self, numbers: Sequence[str]) -> None:
+        """The control group, where it is the run's alone: that of its container."""
+        folders = counters.group_folders(self._root)
+        if not folders:
+            self.absent.append(["its control group", "none is mounted"])
+        elif os.getpid() != 1 or self._is_shared(folders.values()):
+            why = "the run shares its control group with other processes (it has no container)"
+            self.absent.append(["its control group", why])
+        elif "" in folders:
+            self._open_group_2(folders[""], numbers)
+        else:
+            self._open_group_1(folders, numbers)
+
+    def _is_shared(self, folders: Iterable[str]) -> bool:
+        """Whether any has a process that this one's namespace does not show: it reads as 0."""
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                if "0" in Path(self._path(folder), "cgroup.procs").read_text().split():
+                    return True
+        return False
+
+    def _open_group_2(self, folder: str, numbers: Sequence[str]) -> None:
+        names = ("usage_usec", "user_usec", "system_usec", "nr_throttled", "throttled_usec")
+        what = "its control group"
+        mine = [f"group.cpu_{name}" for name in names]
+        self._add(f"{folder}/cpu.stat", mine, counters.of_keys(names), f"{what}: cpu.stat")
+        done = ("rbytes", "wbytes", "rios", "wios", "dbytes", "dios")
+        mine = [f"group.io_{name}" for name in done]
+        self._add(
+            f"{folder}/io.stat", mine, counters.group_devices(numbers, done), f"{what}: io.stat"
+        )
+        mine = [f"group.memory_{name}_bytes" for name in counters.GROUP_MEMORY]
+        self._add(
+            f"{folder}/memory.stat",
+            mine,
+            counters.of_keys(counters.GROUP_MEMORY),
+            f"{what}: memory.stat",
+        )
+        for name in ("cpu", "io", "memory"):
+            self._add(
+                f"{folder}/{name}.pressure",
+                [f"group.pressure_{name}_some_us", f"group.pressure_{name}_full_us"],
+                counters.pressure,
+                f"{what}: {name}.pressure",
+            )
+
+    def _open_group_1(self, folders: "dict[str, str]", numbers: Sequence[str]) -> None:
+        """What version 1 has; it has no pressure."""
+        what = "its control group (version 1)"
+        for controller, name, fields, read_out in (
+            (
+                "cpuacct",
+                "cpuacct.stat",
+                ("cpu_user_ms", "cpu_system_ms"),
+                counters.of_keys(("user", "system"), counters.TICK_MS),
+            ),
+            ("cpu", "cpu.stat", ("cpu_nr_throttled",), counters.of_keys(("nr_throttled",))),
+            (
+                "blkio",
+                "blkio.throttle.io_service_bytes",
+                ("io_rbytes", "io_wbytes"),
+                counters.group_service(numbers),
+            ),
+            (
+                "blkio",
+                "blkio.throttle.io_serviced",
+                ("io_rios", "io_wios"),
+                counters.group_service(numbers),
+            ),
+            (
+                "memory",
+                "memory.stat",
+                ("memory_anon_bytes", "memory_file_bytes"),
+                counters.of_keys(("total_rss", "total_cache")),
+            ),
+        ):
+            if controller in folders:
+                mine = [f"group.{field}" for field in fields]
+                self._add(f"{folders[controller]}/{name}", mine, read_out, f"{what}: {name}")
+            else:
+                self.absent.append([f"{what}: {name}", f"{controller} is not mounted"])
+        self.absent.append([f"{what}: pressure", "version 1 has none"])
+
+    def close(self) -> None:
+        for source in self._sources:
+            source.close()
+        self._sources = []
+
+
+class Processes:
+    """What all processes that ended since it was made had asked the kernel for.
+
+    The difference of this process's own totals (which take in each child that was waited for) and
+    of this thread's: proc(5) on /proc/PID/io, getrusage(2).
+    """
+
+    def __init__(self) -> None:
+        self._io, self._usage = _children_io(), resource.getrusage(resource.RUSAGE_CHILDREN)
+
+    def found(self) -> "dict[str, float]":
+        io, usage = _children_io(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = self._usage
+        return {
+            **{name: io[name] - self._io.get(name, 0) for name in io},
+            "user_s": round(usage.ru_utime - before.ru_utime, 6),
+            "system_s": round(usage.ru_stime - before.ru_stime, 6),
+            "voluntary_switches": usage.ru_nvcsw - before.ru_nvcsw,
+            "involuntary_switches": usage.ru_nivcsw - before.ru_nivcsw,
+        }
+
+
+def _children_io() -> "dict[str, int]":
+    try:
+        with open("/proc/self/io", encoding="ascii") as file:  # noqa: PTH123
+            everything = counters.keyed(file.read().replace(":", ""))
+        with open("/proc/thread-self/io", encoding="ascii") as file:  # noqa: PTH123
+            mine = counters.keyed(file.read().replace(":", ""))
+    except OSError:
+        return {}
+    return {name: everything[name] - mine.get(name, 0) for name in everything}
+
+
+def used_bytes(folder: str) -> "int | None":
+    """What is in use of the folder's file system."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return None
+    return (room.f_blocks - room.f_bfree) * room.f_frsize
+
+
+def contents(folder: str, start: str) -> "tuple[int, int] | None":
+    """(files, bytes in them) of what begins with ``start`` in a folder; None where it takes long.
+
+    Links are not followed, and a file with several names counts once.
+    """
+    deadline = time.monotonic() + SPACE_S
+    files = size = 0
+    seen: set[int] = set()
+    try:
+        waiting = [
+            e for e in os.scandir(folder) if e.name == start or e.name.startswith(f"{start}.")
+        ]
+        while waiting:
+            entry = waiting.pop()
+            if entry.is_dir(follow_symlinks=False):
+                waiting += os.scandir(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_nlink > 1 and status.st_ino in seen:
+                    continue
+                seen.add(status.st_ino) if status.st_nlink > 1 else None
+                files, size = files + 1, size + status.st_size
+                if files > MOST_FILES or time.monotonic() > deadline:
+                    return None
+    except OSError:
+        return None
+    return files, size
+
+
+def start(say: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
+    """A sampler for a plan, or None where it wants none. Never raises: a run goes on without."""
+    every_s = float(plan.get("sample_every_s") or 0)
+    if every_s <= 0:
+        return None
+    devices = [("data", plan["device"])]
+    if plan.get("journal_device"):
+        devices.append(("journal", plan["journal_device"]))
+    for place, device in enumerate(plan.get("member_devices") or [], start=1):
+        devices.append((f"member-{place}", device))
+    try:
+        return Sampler(say, devices, every_s, is_shared=not plan.get("unmount"))
+    except Exception as error:
+        say("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {error}.")
+        return None

@@ -1,0 +1,108 @@
+"""Transactions of SQLite on the measured file system, by one process, each timed.
+
+    sqlite.py create FOLDER --rows N --journal MODE
+    sqlite.py run FOLDER --journal MODE --synchronous MODE --rows N --seconds S --warm-up S --seed N
+
+A transaction changes one row that is drawn by lot and appends one to a history, as one of TPC-B
+does, and is committed before the next begins. ``--journal`` is ``delete``, ``truncate``,
+``persist`` (rollback journals) or ``wal``; ``--synchronous`` is ``full`` (each commit is on the
+disk before it is answered; for WAL, too) or ``normal``. Source: SQLite's "Pragma statements
+supported" and "Write-Ahead Logging". Prints the rate and percentiles of the commits' latencies, one
+JSON object a line. Stdlib only.
+"""
+
+import argparse
+import os
+import random
+import sqlite3
+import sys
+import time
+from array import array
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+if TYPE_CHECKING:
+    from runner.agent.latencies import say, say_latencies
+else:
+    from latencies import say, say_latencies
+
+JOURNALS = ("delete", "truncate", "persist", "wal")
+FILLER = "x" * 84
+MOST_TRANSACTIONS = 20_000_000
+
+
+def connection(folder: str, journal: str, synchronous: str) -> sqlite3.Connection:
+    found = sqlite3.connect(f"{folder}/bench.sqlite3", isolation_level=None)
+    answer = found.execute(f"PRAGMA journal_mode={journal}").fetchone()[0]
+    if answer != journal:
+        raise sqlite3.OperationalError(
+            f"SQLite keeps the journal mode {answer} instead of {journal}"
+        )
+    found.execute(f"PRAGMA synchronous={synchronous}")
+    return found
+
+
+def create(folder: str, rows: int, journal: str) -> None:
+    os.mkdir(folder)  # noqa: PTH102
+    database = connection(folder, journal, "full")
+    database.execute("BEGIN")
+    database.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER, filler TEXT)")
+    database.execute(
+        "CREATE TABLE history (id INTEGER PRIMARY KEY, account INTEGER, delta INTEGER)"
+    )
+    database.executemany(
+        "INSERT INTO account VALUES (?, 0, ?)", ((number, FILLER) for number in range(rows))
+    )
+    database.execute("COMMIT")
+    database.close()
+
+
+def transactions(
+    database: sqlite3.Connection, rows: int, seconds: float, lots: random.Random
+) -> tuple["array[int]", float]:
+    """The latency of each in ns, in the order they came, and the seconds of all."""
+    found = array("q")
+    started = now = time.perf_counter_ns()
+    end = started + int(seconds * 1e9)
+    while now < end and len(found) < MOST_TRANSACTIONS:
+        account, delta = lots.randrange(rows), lots.randint(-5000, 5000)
+        before = time.perf_counter_ns()
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("UPDATE account SET balance = balance + ? WHERE id = ?", (delta, account))
+        database.execute("INSERT INTO history (account, delta) VALUES (?, ?)", (account, delta))
+        database.execute("COMMIT")
+        now = time.perf_counter_ns()
+        found.append(now - before)
+    return found, (now - started) / 1e9
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("create", "run"))
+    parser.add_argument("folder")
+    parser.add_argument("--journal", choices=JOURNALS, default="wal")
+    parser.add_argument("--synchronous", choices=("full", "normal"), default="full")
+    for name, default in (("rows", 1000), ("seconds", 1), ("warm-up", 0), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    wanted = parser.parse_args(arguments)
+    try:
+        if wanted.what == "create":
+            create(wanted.folder, wanted.rows, wanted.journal)
+            return 0
+        database = connection(wanted.folder, wanted.journal, wanted.synchronous)
+        lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
+        transactions(database, wanted.rows, wanted.warm_up, lots)
+        found, took_s = transactions(database, wanted.rows, wanted.seconds, lots)
+        database.close()
+    except (sqlite3.Error, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    print(f"SQLite {sqlite3.sqlite_version}: {len(found)} transactions in {took_s:.6f} s")
+    test = f"sqlite_{wanted.journal}"
+    say(test, f"{len(found) / took_s:.6f}", "transactions/s", {})
+    say_latencies(test, sorted(found), {})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

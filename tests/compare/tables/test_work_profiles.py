@@ -1,0 +1,264 @@
+"""Work profiles and ranges of sizes rank like a category, and say first what was not measured."""
+
+import pytest
+
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.models import Workload
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.delta_tables import comparison
+from fsbench_web.core.formats import ParsedValue
+from fsbench_web.studies.models import MeasurementBlock, Run, Series
+from fsbench_web.studies.scores import profile_values
+from fsbench_web.studies.series import series_for
+from tests.compare.conftest import make_score, make_study
+from tests.studies.scores.test_cells import finished
+
+pytestmark = pytest.mark.django_db
+
+GB = 1024 * 1024
+SIZES = [(block, file) for file in (GB, 2 * GB, 4 * GB) for block in (8, 16)]
+RANGE = "operation=random_write&block=8k-16k&file=1g-4g"
+
+
+def at(test: str, block: int, file: int, number: float) -> ParsedValue:
+    return ParsedValue(test, block, file, number, "KB/s", 1)
+
+
+def make(filesystem: str, workload: str = "iozone", tool: str = "iozone", **parameters) -> Series:
+    row, _ = Workload.objects.get_or_create(
+        slug=workload, defaults={"title": workload, "tool": tool, "parameters": parameters}
+    )
+    return series_for(make_study("lab"), configuration_for(filesystem, {}), workload=row)
+
+
+def database(filesystem: str, read: float, write: float, *, repeats: int = 1, **more) -> Series:
+    """A series with every cell of the profile of a database."""
+    series = make(filesystem, **more)
+    for repeat in range(repeats):
+        finished(
+            series,
+            *[at("random_read", *cell, read + repeat) for cell in SIZES],
+            *[at("random_write", *cell, write + repeat) for cell in SIZES],
+        )
+    return series
+
+
+def shown(query: str):
+    return comparison(ComparisonSpec.from_query(query))
+
+
+def without_z(filesystem: str, write: float) -> None:
+    """A matrix that leaves out records below 64 KB for files above 32 MB, as iozone -a does."""
+    finished(
+        make(filesystem),
+        at("random_write", 8, 1024, 9e5),
+        at("random_write", 64, 1024, 9e6),
+        at("random_write", 64, 4 * GB, write),
+        at("random_write", 128, 4 * GB, 1e6),
+        at("random_read", 64, 4 * GB, 5.0),
+    )
+
+
+def test_the_question_of_the_database_is_answered_by_what_was_not_measured():
+    """8 to 16 KB random writes in files of 1 to 4 GB: Ora-ta would say ext2."""
+    for filesystem, write in (("xfs", 2.24e6), ("ext4", 2.15e6), ("ext2", 0.52e6), ("ext3", 3e5)):
+        without_z(filesystem, write)
+    found = shown(RANGE)
+    assert found.tables == []
+    [answer] = found.work
+    assert answer.headline == "0 of 6 cells of this range measured"
+    [near] = answer.nearest
+    assert near.cell == "64 KB in files of 4 GB"
+    assert [(one.contender, one.value) for one in near.values] == [
+        ("xfs", 2.24e6),
+        ("ext4", 2.15e6),
+        ("ext2", 0.52e6),
+        ("ext3", 3e5),
+    ]
+    assert {(one.contender, one.measured, one.of) for one in answer.coverage} == {
+        (name, 0, 6) for name in ("ext2", "ext3", "ext4", "xfs")
+    }
+
+
+def test_a_profile_ranks_in_ratios_to_the_slowest_unless_a_baseline_is_chosen():
+    database("ext4", 200, 100)
+    database("xfs", 400, 400)
+    [table] = shown("profile=oltp").tables
+    assert (table.test, table.category, table.unit) == ("work", "profile:oltp@1", "×")
+    scores = {row.contender: row.score for row in table.rows}
+    assert scores == {"ext4": 1, "xfs": pytest.approx(2**0.65 * 4**0.35)}
+    assert table.work.baseline == "ext4"
+    assert not table.work.is_baseline_chosen
+    [against] = shown("profile=oltp&baseline=xfs").tables
+    row = {row.contender: row for row in against.rows}
+    assert row["xfs"].score == 1
+    assert row["ext4"].score == pytest.approx(1 / scores["xfs"])
+    assert row["ext4"].change_percent == pytest.approx(100 * (1 / scores["xfs"] - 1))
+    # Another baseline changes no delta.
+    deltas = [[one.delta1_percent for one in some.rows] for some in (table, against)]
+    assert deltas[0] == pytest.approx(deltas[1])
+
+
+def test_a_contender_that_lacks_a_cell_has_no_score_and_is_told():
+    database("ext4", 200, 100)
+    finished(make("xfs"), *[at("random_read", *cell, 400) for cell in SIZES])
+    found = shown("profile=oltp")
+    [table] = found.tables
+    assert [row.contender for row in table.rows] == ["ext4"]
+    [answer] = found.work
+    assert (answer.measured, answer.of, answer.by_all, answer.scored) == (12, 12, 6, 1)
+    first = answer.coverage[0]
+    assert (first.contender, first.measured, first.of) == ("xfs", 6, 12)
+    assert first.why == "6 of 12 cells were not measured"
+    assert first.missing[0] == "random write, 8 KB in 1 GB"
+    assert answer.headline == (
+        "12 of 12 cells of your work measured, all of them by 1 of 2 contenders"
+    )
+
+
+def test_parts_may_be_measured_by_two_workloads_of_one_configuration():
+    database("ext4", 200, 100)
+    finished(make("xfs", "reads"), *[at("random_read", *cell, 400) for cell in SIZES])
+    finished(make("xfs", "writes"), *[at("random_write", *cell, 400) for cell in SIZES])
+    [table] = shown("profile=oltp").tables
+    row = {row.contender: row for row in table.rows}["xfs"]
+    assert row.score == pytest.approx(2**0.65 * 4**0.35)
+    assert row.workload == "reads; writes"
+    assert "mixed_workloads" in row.flags
+    assert len(row.run_ids) == 2
+
+
+def test_a_difference_of_repeats_in_shared_blocks_has_a_paired_verdict():
+    for filesystem, speed in (("ext4", 100.0), ("xfs", 120.0)):
+        database(filesystem, speed, speed, repeats=4)
+    for place, run in enumerate(Run.objects.order_by("pk")):
+        Run.objects.filter(pk=run.pk).update(block=f"b{place % 4}")
+    [table] = shown("profile=oltp").tables
+    best = next(row for row in table.rows if row.best)
+    assert best.contender == "xfs"
+    assert best.verdict.method == "paired"
+    assert best.verdict.status == "significant"
+    assert best.verdict.blocks == 4
+    assert [block for block, _ in best.repeat_scores] == ["b0", "b1", "b2", "b3"]
+    assert best.interval.count == 4
+
+
+def test_the_best_configuration_of_a_contender_is_the_one_that_is_best_at_this_work():
+    database("ext4", 200, 100)
+    quick = series_for(
+        make_study("lab"),
+        configuration_for("ext4", {"journal_mode": "writeback"}),
+        workload=Workload.objects.get(slug="iozone"),
+    )
+    finished(
+        quick,
+        *[at(test, *cell, 500) for cell in SIZES for test in ("random_read", "random_write")],
+    )
+    [table] = shown("profile=oltp").tables
+    [row] = table.rows
+    assert row.series_id == quick.pk
+    assert row.configurations == 2
+    [single] = shown("profile=oltp&by=configuration").tables
+    assert len(single.rows) == 2
+
+
+def test_sound_takes_flagged_numbers_away_and_what_is_left_is_missing():
+    series = database("ext4", 200, 100, repeats=2)
+    Run.objects.filter(series=series).update(is_contended=True)
+    assert shown("profile=oltp").tables[0].rows[0].flags == ("contended",)
+    found = shown("profile=oltp&cells=sound")
+    assert found.tables == []
+    assert found.work[0].measured == 0
+
+
+def test_flushed_and_cached_count_only_where_it_is_known():
+    for name, flushed in (("plain", False), ("synced", True)):
+        series = make(f"{'ext4' if flushed else 'xfs'}", name, include_flush=flushed)
+        finished(series, *[at("random_write", *cell, 100) for cell in SIZES])
+    assert [row.contender for row in shown(f"{RANGE}&flushed=yes").tables[0].rows] == ["ext4"]
+    assert [row.contender for row in shown(f"{RANGE}&flushed=no").tables[0].rows] == ["xfs"]
+    [answer] = shown(f"{RANGE}&cached=no").work
+    assert answer.measured == 0
+    Series.objects.filter(workload__slug="plain").update(
+        quality={
+            "boundaries": {
+                "random_write": {
+                    "fall": 9,
+                    "edges": [[8, GB // 2, GB, True], [16, GB // 2, GB, True]],
+                }
+            }
+        }
+    )
+    assert [row.contender for row in shown(f"{RANGE}&cached=no").tables[0].rows] == ["xfs"]
+    assert shown(f"{RANGE}&cached=yes").tables == []
+
+
+def test_a_range_of_one_operation_is_in_its_own_unit_and_of_several_a_table_each():
+    database("ext4", 200, 100)
+    [table] = shown(RANGE).tables
+    assert (table.test, table.category, table.unit) == ("random_write", "range", "KB/s")
+    assert table.rows[0].score == pytest.approx(100)
+    several = shown(f"{RANGE}&operation=random_read").tables
+    assert [(one.test, one.unit) for one in several] == [
+        ("work", "×"),
+        ("random_write", "KB/s"),
+        ("random_read", "KB/s"),
+    ]
+
+
+def test_what_a_paper_printed_has_no_cells_and_that_is_said():
+    make_score("jfs", 50, test="random_write", category="maximum")
+    [answer] = shown(RANGE).work
+    assert answer.only_printed == 1
+    assert answer.headline == "0 of 6 cells of this range measured"
+    assert [(one.contender, one.measured) for one in answer.coverage] == [("jfs", 0)]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("profile=nothing", 'There is no profile "nothing"'),
+        ("profile=oltp@7", 'There is no profile "oltp@7"'),
+        ("operation=read", "A range needs both sizes"),
+        (f"profile=oltp&{RANGE}", "leave one out"),
+        ("operation=read&block=8m&file=1m", "larger than its files"),
+        ("block=1-16m&file=1-1024g", "400 cells"),
+    ],
+)
+def test_what_cannot_be_ranked_by_is_refused(query, said):
+    with pytest.raises(SpecError, match=said):
+        shown(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["profile=OLTP", "profile=a/b", "block=8z&file=1g", "block=16k-8k&file=1g", "cached=1"],
+)
+def test_the_form_of_an_address_is_checked(query):
+    with pytest.raises(SpecError):
+        ComparisonSpec.from_query(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["profile=oltp%401", "block=8k-16k&file=1g-4g&cached=no&operation=random_write"],
+)
+def test_an_address_says_a_range_in_one_way(query):
+    assert ComparisonSpec.from_query(query).to_query() == query
+    loose = ComparisonSpec.from_query("block=8-16&file=1024m-4GB&operation=random_write&cached=no")
+    assert (loose.block, loose.file) == ("8k-16k", "1g-4g")
+
+
+def test_too_many_numbers_are_refused_and_not_waited_for(monkeypatch):
+    database("ext4", 200, 100)
+    monkeypatch.setattr(profile_values, "MOST_READ", 11)
+    with pytest.raises(SpecError, match="too many numbers"):
+        shown("profile=oltp")
+
+
+def test_what_it_asks_does_not_grow_with_the_contenders(django_assert_max_num_queries):
+    for name in ("ext2", "ext3", "ext4", "xfs", "jfs"):
+        database(name, 200, 100)
+    assert MeasurementBlock.objects.count() == 5
+    with django_assert_max_num_queries(14):
+        shown("profile=oltp")

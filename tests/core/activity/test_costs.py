@@ -1,0 +1,159 @@
+"""Costs follow from the counts by their definitions, and are missing where they cannot."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fsbench_web.core import units
+from fsbench_web.core.activity.costs import (
+    COSTS,
+    GIB,
+    HIGHER,
+    LOWER,
+    MIB,
+    NEITHER,
+    costs_of,
+)
+from fsbench_web.core.activity.series import Activity, ActivityBuilder, Step
+from fsbench_web.core.activity.window import Work, work_of
+from fsbench_web.core.scoring import testnames
+
+BEFORE = dict.fromkeys(
+    (
+        *("data.reads", "data.sectors_read", "data.writes", "data.sectors_written"),
+        *("data.flushes", "cpu.user_ms", "cpu.system_ms", "cpu.irq_ms", "energy.package_uj"),
+        *("pressure.io_some_us", "pressure.cpu_some_us", "pressure.memory_some_us"),
+    ),
+    10**6,
+)
+WORK = Work(read_bytes=0.5 * GIB, written_bytes=0.5 * GIB, operations=10_000, cpu_s=3.0)
+
+
+def run(
+    grown: dict[str, int], *, phases: tuple[str, ...] = ("benchmark", "sync"), **changes: Any
+) -> Activity:
+    """Ten seconds of a benchmark, of which the last one is a sync."""
+    builder = ActivityBuilder(is_shared=changes.pop("is_shared", False))
+    names = [*BEFORE, *(name for name in grown if name not in BEFORE)]
+    is_shared = builder.is_shared
+    builder.begin(names, is_shared=is_shared)
+    first = [BEFORE.get(name, 0) for name in names]
+    builder.add(0, first, is_edge=True)
+    builder.add(9, first, is_edge=True)
+    last = [count + grown.get(name, 0) for name, count in zip(names, first, strict=True)]
+    builder.add(10, last, is_edge=True)
+    times = {"mkfs": (0, 0), "benchmark": (0, 9), "sync": (9, 10)}
+    builder.steps = [Step(*map(float, times[phase]), phase) for phase in phases]
+    builder.space = changes.pop("space", {})
+    found = builder.built(is_whole=changes.pop("is_whole", True))
+    assert found is not None
+    return found
+
+
+def test_each_cost_follows_from_its_definition() -> None:
+    activity = run(
+        {
+            "data.reads": 1000,
+            "data.sectors_read": GIB // 4 // 512,
+            "data.writes": 2000,
+            "data.sectors_written": GIB // 512,
+            "data.flushes": 25,
+            "cpu.user_ms": 1000,
+            "cpu.system_ms": 3000,
+            "cpu.irq_ms": 1000,
+            "pressure.io_some_us": 2_500_000,
+            "pressure.cpu_some_us": 0,
+            "pressure.memory_some_us": 100_000,
+            "energy.package_uj": 42_000_000,
+        },
+        space={"used_before_bytes": MIB, "used_after_bytes": 5 * MIB, "contents_bytes": 2 * MIB},
+    )
+    assert costs_of(activity, WORK) == pytest.approx(
+        {
+            "write_amplification": 2.0,
+            "read_amplification": 0.5,
+            "flushes_per_1000_operations": 2.5,
+            "mean_write_request": GIB / 1024 / 2000,
+            "mean_read_request": GIB / 4 / 1024 / 1000,
+            "cpu_seconds_per_gib": 5.0,
+            "process_cpu_seconds_per_gib": 3.0,
+            "operations_per_cpu_second": 2000.0,
+            "io_pressure": 25.0,
+            "cpu_pressure": 0.0,
+            "memory_pressure": 1.0,
+            "energy_per_gib": 42.0,
+            "space_amplification": 2.0,
+        }
+    )
+
+
+def test_the_journal_device_counts_with_the_data_device() -> None:
+    grown = {"data.sectors_written": MIB // 512, "journal.sectors_written": MIB // 512}
+    grown |= {"data.writes": 100, "journal.writes": 100}
+    found = costs_of(run(grown), Work(0, 2 * MIB, 0))
+    assert found["write_amplification"] == 1.0
+    assert found["mean_write_request"] == pytest.approx(2 * 1024 / 200)
+
+
+@pytest.mark.parametrize(
+    ("changes", "missing"),
+    [
+        ({"phases": ("benchmark",)}, {"write_amplification", "flushes_per_1000_operations"}),
+        ({"is_shared": True}, {"write_amplification", "mean_write_request"}),
+        ({"is_whole": False}, set(COSTS)),
+        ({"phases": ("mkfs",)}, set(COSTS)),
+    ],
+    ids=["not synced", "a folder's device", "broke off", "no benchmark"],
+)
+def test_what_cannot_be_known_is_missing(changes: dict[str, Any], missing: set[str]) -> None:
+    grown = {"data.sectors_written": 10**6, "data.writes": 10**4, "cpu.user_ms": 5000}
+    whole = costs_of(run(grown), WORK)
+    assert missing - set(whole) <= set(COSTS)
+    assert not missing & set(costs_of(run(grown, **changes), WORK))
+
+
+def test_little_work_says_nothing() -> None:
+    grown = {"data.sectors_written": 10**6, "data.writes": 99, "cpu.user_ms": 5000}
+    found = costs_of(run(grown), Work(MIB / 4, MIB / 4, 99))
+    assert set(found) == {"io_pressure", "cpu_pressure", "memory_pressure"} | {
+        "operations_per_cpu_second"
+    }
+
+
+def test_no_flush_is_a_value() -> None:
+    assert costs_of(run({}), WORK)["flushes_per_1000_operations"] == 0.0
+
+
+def test_work_is_what_all_commands_asked_for() -> None:
+    steps = [
+        Step(0, 1, "benchmark", "", {"rchar": 1, "wchar": 2, "syscr": 3, "syscw": 4}),
+        Step(1, 2, "benchmark", "", {"rchar": 10, "wchar": 20, "syscr": 30, "syscw": 40}),
+    ]
+    assert work_of(steps) == Work(11, 22, 77)
+    times = {"user_s": 0.5, "system_s": 0.25}
+    timed = [replace(step, processes={**step.processes, **times}) for step in steps]
+    found = work_of(timed)
+    assert found is not None
+    assert found.cpu_s == 1.5
+    assert work_of([*steps, Step(2, 3, "benchmark")]) is None
+    assert work_of([]) is None
+
+
+def test_every_unit_has_the_direction_that_its_cost_has() -> None:
+    for cost in COSTS.values():
+        if cost.better == NEITHER:
+            assert not units.is_known(cost.unit), cost.test
+        else:
+            assert units.lower_is_better(cost.unit) is (cost.better == LOWER), cost.test
+        assert cost.better in (LOWER, HIGHER, NEITHER)
+        assert len(cost.unit) <= 20
+        assert cost.definition.endswith(".")
+
+
+def test_costs_come_after_all_tests_of_speed() -> None:
+    tests = ["write_amplification", "zebra", "mkfs", "write", "io_pressure"]
+    assert sorted(tests, key=testnames.place)[-2:] == ["write_amplification", "io_pressure"]
+    assert testnames.label("write_amplification") == "Write amplification"
+    assert testnames.is_cost("write_amplification@jobs=2")
+    assert not testnames.is_cost("write")

@@ -1,0 +1,82 @@
+"""Applications as workloads: what they call, what they refuse, and real runs of all of them."""
+
+import pytest
+
+from fsbench_web.core import units
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.core.workloads.applications import container_image
+from fsbench_web.studies.models import RunState
+from fsbench_web.studies.scores.ingest import artefact_bytes
+from runner.agent import image_layers, latencies
+from tests.core.workloads.conftest import Measure
+from tests.measured import measured
+
+SMALL = (
+    *("pgbench-small", "mariadb-small", "sqlite-small", "rocksdb-small"),
+    *("sysbench-fileio-small", "maildir-small", "git-small", "archives-small"),
+    "container-image-small",
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameters", "message"),
+    [
+        ("sysbench-fileio", {"total_mb": 1, "files": 1000, "block_kb": 16}, "a block or more"),
+        ("maildir", {"smallest_bytes": 2, "largest_bytes": 1}, "must be 2 bytes or more"),
+        ("maildir", {"deliver_percent": 60, "read_percent": 60}, "more than 100 percent"),
+        ("maildir", {"deliver_percent": 10, "delete_percent": 20}, "would run empty"),
+        ("maildir", {"mailboxes": 4, "processes": [8]}, "a mailbox for each process"),
+        ("pgbench", {"script": "; drop table"}, "must be one of"),
+        ("rocksdb", {"threads": []}, "list of 1 to"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    tool: str, parameters: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        workload_of(tool, parameters)
+
+
+def test_what_is_only_for_databases_on_the_disk_is_told_to_the_server() -> None:
+    workload = workload_of("pgbench", {"synchronous_commit": "off", "clients": [2, 64]})
+    _, create, two, many = workload.commands(Place("/m"))
+    for command in (create, two, many):
+        assert "synchronous_commit=off" in command.argv
+        assert "max_connections=84" in command.argv
+    assert "--jobs=4" in many.argv
+    assert two.remount
+
+
+def test_the_layers_sizes_are_those_that_room_is_kept_for() -> None:
+    assert container_image.MEAN_BYTES == image_layers.MEAN_BYTES
+
+
+def test_percentiles_are_latencies_that_were_measured() -> None:
+    ordered = list(range(1, 1001))
+    assert dict(latencies.percentiles(ordered)) == {
+        **{"p50": 500, "p90": 900, "p95": 950, "p99": 990},
+        "max": 1000,
+    }
+    # Of a hundred, one is beyond the 99th: no more than chance.
+    assert [name for name, _ in latencies.percentiles(ordered[:100])] == ["p50", "p90", "max"]
+    assert dict(latencies.percentiles([])) == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.root
+@pytest.mark.parametrize("preset", SMALL)
+def test_it_runs_and_every_number_is_a_line_of_its_output(measure: Measure, preset: str) -> None:
+    loads = {"clients", "threads", "processes"} & presets()[preset].workload().values.keys()
+    fewer = {name: [2] for name in loads}
+    run = measure("ext4", preset, **fewer)
+    assert run.state == RunState.DONE, run.reason
+    found = measured(run)
+    assert run.series.workload is not None
+    workload = workload_of(run.series.workload.tool, run.series.workload.parameters)
+    wanted = {(test, load) for test, load, _, _ in workload.expected()}
+    assert wanted <= {(one.test, one.load) for one in found}
+    for one in found:
+        assert units.is_known(one.unit), one
+        if one.artefact is not None:
+            assert one.line is not None
+            assert artefact_bytes(one.artefact).decode().splitlines()[one.line - 1].strip()

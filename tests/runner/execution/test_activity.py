@@ -1,0 +1,161 @@
+"""What is sampled during a run is kept with it, whole or as far as it came."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.studies.activity import records
+from fsbench_web.studies.models import Run, RunState
+from runner.execution import finish
+from runner.execution.spool import Spool
+from runner.executors import fake
+from runner.executors.base import OnMessage, Outcome, ShouldStop
+from runner.executors.fake import FakeExecutor, message
+from runner.executors.local import LocalExecutor
+from runner.plan import RunPlan
+from runner.worker import Host
+from tests.measured import measured
+
+pytestmark = pytest.mark.django_db
+FIELDS = ["data.writes", "data.sectors_written", "data.flushes", "data.reads", "data.sectors_read"]
+
+
+def samples() -> Iterator[dict[str, object]]:
+    """Two seconds in which 4 MiB are written for the 2 MiB that were asked for."""
+    yield dict(
+        message("sampling", fields=FIELDS, absent=[["energy", "none"]], every_s=1, is_shared=False)
+    )
+    for at, part in enumerate((0.0, 0.5, 1.0)):
+        values = [int(1000 + part * n) for n in (200, 8192, 4, 0, 0)]
+        yield dict(message("sample", t=float(at), values=values, is_edge=at != 1))
+    processes = {"rchar": 0.0, "wchar": 2.0 * 2**20, "syscr": 0.0, "syscw": 2000.0}
+    for phase, start, end in (("benchmark", 0.0, 2.0), ("sync", 2.0, 2.0)):
+        yield dict(message("step", t0=start, t1=end, phase=phase, output="", processes=processes))
+    yield dict(message("space", used_before_bytes=0, used_after_bytes=9, files=1, contents_bytes=9))
+
+
+def sampling(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+    for one in samples():
+        on_message(one)
+    return fake.succeed(plan, on_message, should_stop)
+
+
+def test_costs_become_measurements_of_the_run(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    host = make_host(FakeExecutor(sampling))
+    run = carry_out(submitted(host), host)
+    assert run.state == RunState.DONE, run.reason
+    found = {one.test: (one.value, one.unit) for one in measured(run) if one.test in COSTS}
+    assert found == {
+        "write_amplification": (2.0, "B/B"),
+        "mean_write_request": (8192 / 2 / 200, "KiB/request"),
+        "flushes_per_1000_operations": (2.0, "flushes/1000 ops"),
+    }
+    kept = records.of_run(run.pk)
+    assert kept is not None
+    assert (kept.is_whole, kept.samples, kept.seconds) == (True, 3, 2.0)
+    assert kept.costs == {test: value for test, (value, _) in found.items()}
+    scores = {one.test for one in run.series.scores.all()}
+    assert {"write", "write_amplification"} <= scores
+
+
+def test_a_run_that_fails_keeps_what_was_sampled_and_has_no_cost(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    def killed(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(fake.environment())
+        for one in list(samples())[:3]:
+            on_message(one)
+        return Outcome(137, reason="The container was killed.")
+
+    host = make_host(FakeExecutor(killed))
+    run = carry_out(submitted(host), host)
+    assert run.state == RunState.FAILED
+    kept = records.of_run(run.pk)
+    assert kept is not None
+    assert (kept.is_whole, kept.samples, kept.costs) == (False, 2, {})
+
+
+def test_messages_that_make_no_sense_cost_the_samples_and_not_the_run(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    def confused(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(message("sampling", fields=["a", "a"], absent=[], every_s=1, is_shared=False))
+        on_message(message("sample", t=0, values=[1], is_edge=True))
+        on_message(message("step", t0=0, t1=1, phase="benchmark", output="", processes=None))
+        return fake.succeed(plan, on_message, should_stop)
+
+    host = make_host(FakeExecutor(confused))
+    run = carry_out(submitted(host), host)
+    assert run.state == RunState.DONE, run.reason
+    assert records.of_run(run.pk) is None
+
+
+def test_a_killed_worker_keeps_what_was_sampled_until_then(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The end of the run is never written, and the next worker finds the spool."""
+
+    class Killed(BaseException):
+        """kill -9, as far as this thread is concerned."""
+
+    def killed(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        for one in list(samples())[:3]:
+            on_message(one)
+        raise Killed
+
+    host = make_host(FakeExecutor(killed))
+    run = submitted(host)
+    monkeypatch.setattr(Spool, "remove", lambda self: None)
+    with pytest.raises(Killed):
+        carry_out(run, host)
+    (left,) = host.spool_folder.iterdir()
+    with left.open("a") as file:
+        file.write('{"message": {"type": "sam')
+    assert finish.finish_spooled(host.spool_folder) == []
+    kept = records.of_run(run.pk)
+    assert kept is not None
+    assert (kept.is_whole, kept.samples) == (False, 2)
+    assert list(host.spool_folder.iterdir()) == []
+
+
+@pytest.mark.root
+def test_a_real_run_knows_what_its_work_cost(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    """IOzone writes each file twice; ext4 with its journal on writes somewhat more than one."""
+    host = make_host(LocalExecutor())
+    parameters = {
+        **dict.fromkeys(("minimum_record_kb", "maximum_record_kb"), 64),
+        **dict.fromkeys(("minimum_file_kb", "maximum_file_kb"), 8192),
+    }
+    run = carry_out(
+        submitted(host, "ext4", scheduler="none", parameters=parameters | {"direct_io": True}),
+        host,
+    )
+    assert run.state == RunState.DONE, run.reason
+    kept = records.of_run(run.pk)
+    assert kept is not None
+    assert kept.is_whole
+    assert 0.9 < kept.costs["write_amplification"] < 1.5
+    assert 0.9 < kept.costs["read_amplification"] < 1.1
+    assert 32 < kept.costs["mean_write_request"] <= 256
+    activity = records.activity_of(kept)
+    phases = ["mkfs", "mount", "benchmark", "sync", "unmount"]
+    assert [step.phase for step in activity.steps] == phases
+    assert [command["phase"] for command in run.commands] == phases
