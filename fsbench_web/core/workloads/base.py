@@ -244,6 +244,12 @@ class Workload(ABC):
         """A sentence where the data fit into the machine's memory though they should not."""
         return ""
 
+    def data_warning(self) -> str:
+        """A sentence where a file system that compresses would write next to nothing of the data;
+        "" where they are as good as random, or nobody looked. Measured: zlib level 1 of its files.
+        """
+        return ""
+
     def cells(self) -> Iterable[Cell]:
         """The cells of the matrix it measures; empty for tests without sizes."""
         return ()
