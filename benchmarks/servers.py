@@ -32,7 +32,9 @@ from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
 
-from benchmarks.load import UPLOAD, Client, Seen, send_table, share, tokens_of
+from benchmarks.load.clients import UPLOAD, Client, Seen, send_table
+from benchmarks.load.report import share
+from benchmarks.load.runs import tokens_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PROCESSES, UPLOADS, BROWSERS = 2, 20, 4

@@ -29,6 +29,7 @@ TIME_LIMITS_S = {
     "discard": 4 * 3600.0,
     "precondition": 7 * 24 * 3600.0,
     "fill": 7 * 24 * 3600.0,
+    "layout": 1800.0,
     "journal": 4 * 3600.0,
     # An array is waited for until all its copies or its parity are written.
     "layer": 7 * 24 * 3600.0,

@@ -32,6 +32,7 @@ from fsbench_web.api.protocol.description import finished
 from fsbench_web.api.protocol.docs import DocsPage
 from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
+from fsbench_web.api.results.explanations import router as explanations
 from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
 from fsbench_web.api.runs.activity import router as run_activity
@@ -101,6 +102,7 @@ _AREAS = [
     ("studies", study_writes),
     ("studies", series),
     ("deltas", deltas),
+    ("explanations", explanations),
     ("comparisons", comparison),
     ("comparisons", history),
     ("permalinks", permalinks),

@@ -45,9 +45,11 @@ def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
     return HttpResponse(csv.write(tables), content_type=csv.MEDIA_TYPE, headers=headers)
 
 
-def charts_answer(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> HttpResponse:
-    """The bar charts of one test, as a part of a page. Raises Http404."""
-    figures = charts_of(tables, test)
+def charts_answer(
+    request: HttpRequest, tables: Iterable[DeltaTable], test: str, among: Collection[str]
+) -> HttpResponse:
+    """The bar charts of one test, as a part of a page of contenders ``among``. Raises Http404."""
+    figures = charts_of(tables, test, among)
     if not figures:
         raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
     context = {"figures": figures, "element_id": f"chart-{testnames.slug(test)}"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.frame import Plain, heading, plain_text
-from fsbench_web.figures.lines import DASHES
+from fsbench_web.figures.palette import DASHES
 
 NARROWEST = 12
 """A phase is marked where it takes more than this part of the run."""
@@ -49,6 +49,8 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
                 "color": palette.colour(place % 7 + 1),
                 "dash": DASHES[place % 7],
                 "width": 1.5,
+                # What was counted between two samples holds for all of the time between.
+                "shape": "hvh",
             },
             "marker": {"color": palette.colour(place % 7 + 1), "size": 5},
             "hovertemplate": "%{x:.1f} s<br>%{y:,.4~g} "

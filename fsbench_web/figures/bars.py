@@ -1,6 +1,6 @@
 """Horizontal bars: one value for each contender."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -39,18 +39,22 @@ def best_case_plain(
     links: Sequence[str] | None = None,
     repeats: Sequence[Sequence[float]] | None = None,
     scores: Sequence[float | None] | None = None,
+    among: Iterable[str] = (),
+    counts: Sequence[int | None] | None = None,
 ) -> Plain:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
     it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
     ``unit``, drawn around its own middle. ``names`` decide the colours where they differ from the
-    labels (a file system under a configuration's label); ``row_px`` is the height of a row.
-    ``links`` are where a click on a bar leads. ``repeats`` in ``unit`` are dots on the bar; where
-    its value is their mean, ``scores`` has the score that this is not, which is only said. Raises
+    labels (a contender under a configuration's label), ``among`` all that the page shows.
+    ``row_px`` is the height of a row. ``links`` are where a click on a bar leads. ``repeats`` in
+    ``unit`` are dots on the bar; where its value is their mean, ``scores`` has the score that this
+    is not, which is only said, and ``counts`` of how many runs each is, where that is known. Raises
     ValueError when the lengths differ.
     """
-    extras = [one for one in (best, errors, names, links, repeats, scores) if one is not None]
+    chosen = (best, errors, names, links, repeats, scores, counts)
+    extras = [one for one in chosen if one is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
         raise ValueError("all that is said of the bars must have the same length")
     bars = _bars(
@@ -62,11 +66,12 @@ def best_case_plain(
         errors or [None] * len(labels),
         repeats or [()] * len(labels),
         scores or [None] * len(labels),
+        counts or [None] * len(labels),
     )
     unit = numbers.unit_name(unit)
     has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
     sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
-    series = palette.series_of(names or labels)
+    series = [style.series for style in palette.styles(names or labels, among)]
     trace = _trace(bars, series, links)
     traces = [trace]
     direction = "less is better" if lower_is_better else "more is better"
@@ -108,6 +113,7 @@ class _Bar(NamedTuple):
     least_decimals: int
     repeats: tuple[float, ...] = ()
     score: float | None = None
+    runs: int | None = None
 
     @property
     def is_mean(self) -> bool:
@@ -120,6 +126,13 @@ class _Bar(NamedTuple):
             return [self.with_unit]
         score = numbers.with_unit(self.score, self.unit)
         return [f"mean of {len(self.repeats)} repeats {self.with_unit}", f"score {score}"]
+
+    @property
+    def told(self) -> list[str]:
+        """What a pointer is told: value, n and interval."""
+        count = None if self.is_mean else len(self.repeats) or self.runs
+        sure = f"95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
+        return [*self.said, *([f"n = {count}"] if count else []), *([sure] if sure else [])]
 
     @property
     def text(self) -> str:
@@ -151,6 +164,7 @@ def _bars(
     errors: Sequence[tuple[float, float] | None],
     repeats: Sequence[Sequence[float]],
     scores: Sequence[float | None],
+    counts: Sequence[int | None],
 ) -> list[_Bar]:
     """The rows, from ``unit`` into the one that is shown."""
     scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
@@ -169,9 +183,10 @@ def _bars(
             least,
             tuple(numbers.scaled(one, unit) for one in each),
             None if score is None else numbers.scaled(score, unit),
+            count,
         )
-        for label, value, is_best, sure, each, score in zip(
-            labels, scaled, best, ends, repeats, scores, strict=True
+        for label, value, is_best, sure, each, score, count in zip(
+            labels, scaled, best, ends, repeats, scores, counts, strict=True
         )
     ]
 
@@ -197,7 +212,7 @@ def _trace(
         "marker": {"color": [palette.colour(number) for number in series]},
         "meta": {"series": series} | ({"links": list(links)} if links else {}),
         "hovertemplate": [
-            "<br>".join(map(plain_text, (bar.label, *bar.said))) + "<extra></extra>" for bar in bars
+            "<br>".join(map(plain_text, (bar.label, *bar.told))) + "<extra></extra>" for bar in bars
         ],
     }
 

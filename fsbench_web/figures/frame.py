@@ -80,7 +80,6 @@ def bar_layout(
         "xaxis": {
             "title": {"text": plain_text(x_title), "font": {"size": 12}},
             "rangemode": "tozero",
-            "fixedrange": True,
             "automargin": True,
             "separatethousands": True,
             "nticks": 6,

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +18,7 @@ CUT = ", intervals cut at 0"
 _APART = 0.055
 """Of the way to the next place: how far the intervals of two lines stand from each other."""
 LOGARITHMIC_FROM = 8
-# Whoever does not see the colours has the shapes and the dashes.
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+LOG, LINEAR = "log", "linear"
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,14 @@ def curves(
     x_title: str,
     x_names: Mapping[float, str] | None = None,
     lower_is_better: bool = False,
+    among: Iterable[str] = (),
+    scale: str = "",
 ) -> go.Figure:
     """A line for each contender, with a marker for each number and a gap where there is none.
 
-    An axis is logarithmic from a factor of eight between its ends. ``x_names`` writes the values of
+    An axis is logarithmic from a factor of eight between its ends, that of values as ``scale`` says
+    where it does (LOG or LINEAR). ``among`` are all contenders of the page: they keep their looks.
+    ``x_names`` writes the values of
     x (sizes); without it they are written as numbers. Where several lines have intervals, those of
     one place are drawn side by side, centred on it: on top of each other nobody tells whose is
     whose. An interval that reaches below zero, of values that do not, is cut at zero, and the axis
@@ -64,12 +66,12 @@ def curves(
     unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
-    series = colours([line.name for line in lines])
+    looks = palette.styles([line.name for line in lines], among)
     asides = _asides(lines, places)
     return figure(
         [
-            _trace(line, places, names, unit, number, place, aside)
-            for place, (line, number, aside) in enumerate(zip(lines, series, asides, strict=True))
+            _trace(line, places, names, unit, look, aside)
+            for line, look, aside in zip(lines, looks, asides, strict=True)
         ],
         {
             "title": heading(title),
@@ -83,6 +85,7 @@ def curves(
                 [point for line in lines for point in line.points],
                 f"{plain_text(unit)}, {direction(lower_is_better)}",
                 cuts=True,
+                scale=scale,
             ),
             "meta": {"summary": _summary(lines, names, unit, title)},
         },
@@ -97,13 +100,16 @@ def _x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> 
         "tickmode": "array",
         "tickvals": places,
         "ticktext": [names[x] for x in places],
-        "fixedrange": True,
         "automargin": True,
     }
 
 
-def y_axis(points: Sequence[Point], title: str, cuts: bool = False) -> dict[str, Any]:
+def y_axis(
+    points: Sequence[Point], title: str, cuts: bool = False, scale: str = ""
+) -> dict[str, Any]:
     """The axis of values: logarithmic where they span a factor of eight and nothing is below zero.
+
+    ``scale`` asks for LOG or LINEAR; nothing at or below zero has a logarithm.
 
     ``cuts`` has it begin at zero where intervals reach below and no value does.
     """
@@ -113,11 +119,11 @@ def y_axis(points: Sequence[Point], title: str, cuts: bool = False) -> dict[str,
         "title": {"text": title, "font": {"size": 12}, "standoff": 12},
         "type": "linear",
         "rangemode": "tozero",
-        "fixedrange": True,
         "automargin": True,
         "nticks": 8,
     }
-    if is_logarithmic(values) and all(end > 0 for end in ends):
+    has_logarithms = bool(values) and all(one > 0 for one in (*values, *ends))
+    if has_logarithms and (scale == LOG or (not scale and is_logarithmic(values))):
         axis["title"]["text"] += " (log)"
         axis |= {"type": "log", "rangemode": "normal", **_value_ticks([*values, *ends])}
     elif cuts and ends and min(ends) < 0 <= min(values):
@@ -139,19 +145,12 @@ def _in_shown_unit(line: Line, unit: str) -> Line:
     return Line(line.name, points)
 
 
-def colours(names: Sequence[str]) -> list[int]:
-    """A colour for each: a file system's own, unless two of them would then look the same."""
-    own = palette.series_of(names)
-    return own if len(set(own)) == len(own) else [place % 7 + 1 for place in range(len(names))]
-
-
 def _trace(
     line: Line,
     places: Sequence[float],
     names: Mapping[float, str],
     unit: str,
-    series: int,
-    place: int,
+    look: palette.Style,
     aside: Sequence[float],
 ) -> go.Scatter:
     known = {point.x: point for point in line.points}
@@ -162,11 +161,11 @@ def _trace(
         y=[point and point.y for point in points],
         mode="lines+markers",
         connectgaps=False,
-        line={"color": palette.colour(series), "dash": DASHES[place % 7], "width": 2},
-        marker={"color": palette.colour(series), "symbol": SYMBOLS[place % 7], "size": 8},
+        line={"color": look.colour, "dash": look.dash, "width": 2},
+        marker={"color": look.colour, "symbol": look.symbol, "size": 8},
         customdata=[point and in_words(point, names[point.x], unit) for point in points],
         hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
-        meta={"series": series, "links": [point.link if point else None for point in points]},
+        meta={"series": look.series, "links": [point.link if point else None for point in points]},
     )
     if any(point.ends for point in line.points):
         trace.error_y = whiskers(points)

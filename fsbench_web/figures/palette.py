@@ -1,42 +1,119 @@
-"""Which of the style sheet's seven series colours a contender has, on every page the same.
+"""How a contender looks: colour, marker and dash, the same in every chart of a page.
 
-The colours are Okabe and Ito's, which people with colour-blindness tell apart. The page's style
-sheet holds them (``--series-1`` to ``--series-7``), lighter on dark pages; figures name a series by
-number in ``meta`` and ``static/js/figures.js`` looks the colour up. The values here are the light
-ones, for a figure drawn without a page.
+Who it is decides, and not where it stands in a chart or how good it is. The colours are based on
+Okabe and Ito's, which people with colour-blindness tell apart; whoever sees no colours has the
+markers and the dashes, which differ wherever colours do, and where colours come again. The page's
+style sheet holds the colours (``--series-1`` to ``--series-7``), lighter on dark pages; figures
+name a series by number in ``meta`` and ``static/js/figures.js`` looks the colour up. The values
+here are the light ones, for a figure drawn without a page.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from zlib import crc32
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588f", "#a87800", "#3c8fc4", "#5b6670")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588f", "#a87800", "#3a1a5e", "#5b6670")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px")
+MOST = len(COLOURS)
+"""As many colours as there are; markers and dashes come with them as often as there are of them."""
 _KNOWN = {
-    "ext3": 1,
-    "xfs": 2,
-    "jfs": 3,
-    "ext4": 4,
-    "reiser3": 5,
-    "reiserfs": 5,
-    "ext2": 6,
-    "btrfs": 7,
-    "reiser4": 4,
-    "ufs": 7,
+    **{"ext3": 1, "xfs": 2, "jfs": 3, "ext4": 4, "reiser3": 5, "reiserfs": 5, "ext2": 6},
+    **{"btrfs": 7, "f2fs": 8, "zfs": 9, "nilfs2": 10, "reiser4": 11, "bcachefs": 12, "ntfs": 13},
+    "ufs": 14,
 }
+
+
+@dataclass(frozen=True)
+class Style:
+    """One of the looks, from 1: the first seven have the seven colours, then these come again
+    with other markers and other dashes."""
+
+    number: int
+
+    @property
+    def series(self) -> int:
+        """The number of its colour, from 1."""
+        return (self.number - 1) % MOST + 1
+
+    @property
+    def symbol(self) -> str:
+        return SYMBOLS[(self.series - 1 + 3 * self._round) % MOST]
+
+    @property
+    def dash(self) -> str:
+        return DASHES[(self.series - 1 + 2 * self._round) % MOST]
+
+    @property
+    def colour(self) -> str:
+        """The light colour."""
+        return colour(self.series)
+
+    @property
+    def _round(self) -> int:
+        return (self.number - 1) // MOST
+
+
+def styles(names: Sequence[str], among: Iterable[str] = ()) -> list[Style]:
+    """How each name looks; ``among`` are all that charts of the page may show.
+
+    A file system has a look of its own, and so has the first of its configurations. Other names
+    have one that follows from their letters. Where two would have the same, the one that comes
+    first in the alphabet keeps it: up to seven names the other takes a free colour, beyond that
+    the same colour with another marker and another dash. Up to 49 no two look alike.
+    """
+    known = assigned([*among, *names])
+    return [known[name] for name in names]
+
+
+def assigned(among: Iterable[str]) -> dict[str, Style]:
+    """The look of each of these names."""
+    every = sorted(set(among), key=lambda name: (name not in _KNOWN, name))
+    is_few = len(every) <= MOST
+    taken: dict[int, str] = {}
+    for name in every:
+        taken[_free(_wish(name), taken, is_few=is_few)] = name
+    return {name: Style(number) for number, name in taken.items()}
+
+
+def _wish(name: str) -> int:
+    own = _KNOWN.get(file_system_of(name))
+    return crc32(name.encode()) % MOST + 1 if own is None else own
+
+
+def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
+    """The look that is wished for, or the next that is free: another colour of few."""
+    if wish not in taken:
+        return wish
+    if is_few:
+        colours = {Style(number).series for number in taken}
+        others = (number for number in range(1, MOST + 1) if number not in colours)
+        if (found := next(others, None)) is not None:
+            return found
+    every = range(1, MOST * MOST + 1)
+    alike = (number for number in every if Style(number).series == Style(wish).series)
+    free = (number for number in (*alike, *every) if number not in taken)
+    return next(free, max(taken) + 1)
+
+
+def file_system_of(name: str) -> str:
+    """What a name begins with: ``ext3`` of ``ext3_wb_noatime`` and of ``ext3@suse-10.0``."""
+    return re.split("[_@]", name, maxsplit=1)[0].lower()
 
 
 def series_of(names: Sequence[str]) -> list[int]:
     """The series number (1 to 7) of each name: a file system's own, else the next free one.
 
-    ``ext3_wb_noatime`` and ``ext3@suse-10.0`` have the colour of ext3. Names that are no
-    file system share out the colours in order, and start again after the seventh.
+    For bars of a paper's names, which stand by themselves; ``styles`` is for contenders.
     """
     numbers: list[int] = []
     others: dict[str, int] = {}
     for name in names:
-        known = _KNOWN.get(re.split("[_@]", name, maxsplit=1)[0].lower())
+        known = _KNOWN.get(file_system_of(name))
         if known is None:
-            known = others.setdefault(name, len(others) % len(COLOURS) + 1)
-        numbers.append(known)
+            known = others.setdefault(name, len(others) % MOST + 1)
+        numbers.append((known - 1) % MOST + 1)
     return numbers
 
 

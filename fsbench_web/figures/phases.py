@@ -1,6 +1,6 @@
 """The phases of a work side by side: in each of them a mark for each contender."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -10,9 +10,7 @@ from fsbench_web.figures import palette
 from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.lines import (
     MOST_LINES,
-    SYMBOLS,
     Point,
-    colours,
     direction,
     in_words,
     whiskers,
@@ -37,6 +35,8 @@ def phases(
     unit: str,
     title: str,
     lower_is_better: bool = True,
+    among: Iterable[str] = (),
+    scale: str = "",
 ) -> go.Figure:
     """Phases rightwards, values in ``unit`` upwards with their 95% intervals where known.
 
@@ -47,12 +47,12 @@ def phases(
         raise ValueError(f"more than {MOST_LINES} contenders cannot be told apart")
     if any(len(one.points) != len(names) for one in contenders):
         raise ValueError("every contender has a place for every phase")
-    series = colours([one.name for one in contenders])
+    looks = palette.styles([one.name for one in contenders], among)
     step = SPREAD / max(len(contenders), 1)
     first = -step * (len(contenders) - 1) / 2
     return figure(
         [
-            _trace(one, names, unit, series[place], place, first + step * place)
+            _trace(one, names, unit, looks[place], first + step * place)
             for place, one in enumerate(contenders)
         ],
         {
@@ -71,12 +71,12 @@ def phases(
                 "tickangle": -40,
                 "range": [-0.5, len(names) - 0.5],
                 "zeroline": False,
-                "fixedrange": True,
                 "automargin": True,
             },
             "yaxis": y_axis(
                 [point for one in contenders for point in one.points if point],
                 f"{plain_text(unit)}, {direction(lower_is_better)}",
+                scale=scale,
             ),
             "meta": {"summary": _summary(contenders, names, unit, title)},
         },
@@ -84,7 +84,7 @@ def phases(
 
 
 def _trace(
-    one: Marks, names: Sequence[str], unit: str, series: int, place: int, aside: float
+    one: Marks, names: Sequence[str], unit: str, look: palette.Style, aside: float
 ) -> go.Scatter:
     points = one.points
     trace = go.Scatter(
@@ -92,12 +92,12 @@ def _trace(
         x=[number + aside for number in range(len(names))],
         y=[point and point.y for point in points],
         mode="markers",
-        marker={"color": palette.colour(series), "symbol": SYMBOLS[place % 7], "size": 10},
+        marker={"color": look.colour, "symbol": look.symbol, "size": 10},
         customdata=[
             point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)
         ],
         hovertemplate="%{customdata}<extra>" + plain_text(one.name) + "</extra>",
-        meta={"series": series, "links": [point.link if point else None for point in points]},
+        meta={"series": look.series, "links": [point.link if point else None for point in points]},
     )
     if any(point and point.ends for point in points):
         trace.error_y = whiskers(points)

@@ -20,7 +20,7 @@ from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
-from runner.execution import activity
+from runner.execution import activity, layouts
 from runner.execution.creation import creation_values
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.spool import Spooled, left_over
@@ -239,6 +239,9 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         printed = "".join(recorder.outputs[PROBE_OUTPUT])
         probes.record(run, printed, recorder.conditions.get("lun") or {})
     probes.attach(run)
+    printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
+    if layout := layouts.noted(printed_outputs):
+        recorder.conditions["layout"] = layout
     artefacts = recorder.artefacts()
     for name, data in artefacts.items():
         artefact = ingest.store_artefact(run, name, data)

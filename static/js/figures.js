@@ -5,6 +5,8 @@
 // - Colours are the page's custom properties, read again when the theme changes. A figure names its
 //   series by number (trace.meta.series): --series-1 to --series-7.
 // - A point whose trace has trace.meta.links leads to that address, on a click.
+// - What a pointer is told of a bar stands below it, and not on it.
+// - What is chosen in the legend of the page's picture is kept in the address (hide=).
 // - 3-D needs a bundle of its own (1.7 MB), fetched when a figure with a scene is to be drawn.
 // - Nothing leaves the page: plotly's own button that uploads a chart is off.
 (function () {
@@ -74,7 +76,7 @@
     return contrast(theme.surface) >= contrast(theme.fg) ? theme.surface : theme.fg;
   }
 
-  function themedTrace(trace, theme, width) {
+  function themedTrace(trace, theme, width, ownTips) {
     const copy = structuredClone(trace);
     const series = copy.meta && copy.meta.series;
     if (series && copy.marker) {
@@ -102,6 +104,10 @@
         if (Array.isArray(error[side])) error[side] = error[side].map((end) => (end === null ? NaN : end));
       }
     }
+    if (ownTips) {
+      copy.hoverinfo = "none";
+      delete copy.hovertemplate;
+    }
     if (copy.type === "bar") {
       const fill = copy.marker && copy.marker.color;
       copy.insidetextfont = {
@@ -124,7 +130,8 @@
   // The traces in the page's colours. Intervals lie on bars of every colour and on the page: each
   // gets an edge of the page's colour, drawn below it, so that it reads on all of them.
   function themedData(data, theme, width) {
-    const traces = data.map((trace) => themedTrace(trace, theme, width));
+    const ownTips = data.some((trace) => trace.type === "bar" && Array.isArray(trace.hovertemplate));
+    const traces = data.map((trace) => themedTrace(trace, theme, width, ownTips));
     const edges = traces.filter((trace) => trace.meta && trace.meta.role === "interval").map(function (trace) {
       const edge = structuredClone(trace);
       trace.zorder = 2;
@@ -289,8 +296,76 @@
       showSendToCloud: false,
       plotlyServerURL: "",
       displayModeBar: "hover",
-      modeBarButtons: [[button("png", icons.camera), button("svg", icons.disk)]],
+      modeBarButtons: [...(zooms(element) ? [ZOOM] : []), [button("png", icons.camera), button("svg", icons.disk)]],
     };
+  }
+
+  const ZOOM = ["zoomIn2d", "zoomOut2d", "resetScale2d"];
+
+  // Whether any axis can be drawn apart: a drag does it too, a double click takes it back.
+  function zooms(element) {
+    const layout = panels(element)[drawn.get(element) || 0].layout;
+    return !layout.scene && [layout.xaxis, layout.yaxis].some((axis) => axis && !axis.fixedrange);
+  }
+
+  // Value, n and interval of a bar, below the bar: plotly's own label would lie on it.
+  function tip(element, event) {
+    const panel = panels(element)[drawn.get(element) || 0];
+    const bars = panel.data.findIndex((trace) => trace.type === "bar" && trace.orientation === "h");
+    const point = event.points[0];
+    const own = point && panel.data[point.curveNumber];
+    if (bars < 0 || !own || panel.layout.barmode === "stack") return;
+    const told = own.type === "bar" || (own.meta || {}).role !== "repeats" ? panel.data[bars].hovertemplate[panel.data[bars].y.indexOf(point.y)] : own.hovertemplate[point.pointNumber];
+    const canvas = element.querySelector(".plot-canvas");
+    let box = canvas.querySelector(".plot-tip");
+    if (!box) {
+      box = document.createElement("div");
+      box.className = "plot-tip";
+      canvas.append(box);
+    }
+    const plain = document.createElement("textarea"); // what plotly reads as HTML, as text
+    box.replaceChildren(...told.replace("<extra></extra>", "").split("<br>").map(function (line) {
+      plain.innerHTML = line;
+      const row = document.createElement("div");
+      row.textContent = plain.value;
+      return row;
+    }));
+    box.hidden = false;
+    const rows = point.yaxis;
+    const middle = rows._offset + rows.c2p(rows.d2c(point.y));
+    const half = (rows._length / Math.max(1, panel.data[bars].y.length)) * (1 - (panel.layout.bargap || 0.3)) / 2;
+    const below = middle + half + 4;
+    const left = event.event.clientX - canvas.getBoundingClientRect().left;
+    box.style.left = Math.max(0, Math.min(left - box.offsetWidth / 2, canvas.clientWidth - box.offsetWidth)) + "px";
+    const fits = below + box.offsetHeight <= canvas.clientHeight;
+    box.style.top = (fits ? below : middle - half - 4 - box.offsetHeight) + "px";
+  }
+
+  function untip(element) {
+    const box = element.querySelector(".plot-tip");
+    if (box) box.hidden = true;
+  }
+
+  // The picture of a page: which of its lines the legend puts out is part of the address.
+  function keep(element) {
+    if (element.id !== "picture") return;
+    const canvas = element.querySelector(".plot-canvas");
+    const plain = document.createElement("textarea");
+    const hidden = canvas.data.filter((trace) => trace.visible === "legendonly").map(function (trace) {
+      plain.innerHTML = trace.name;
+      return plain.value;
+    });
+    const address = new URL(location.href);
+    address.searchParams.delete("hide");
+    for (const name of hidden) address.searchParams.append("hide", name);
+    history.replaceState(history.state, "", address);
+    const form = document.getElementById("filters");
+    if (!form) return;
+    for (const field of form.querySelectorAll("[name=hide]")) field.remove();
+    for (const name of hidden) {
+      const field = Object.assign(document.createElement("input"), { type: "hidden", name: "hide", value: name });
+      form.append(field);
+    }
   }
 
   function draw(element) {
@@ -316,7 +391,12 @@
         )
       )
       .then(function () {
-        if (!element.dataset.drawn) canvas.on("plotly_click", (event) => follow(element, event));
+        if (!element.dataset.drawn) {
+          canvas.on("plotly_click", (event) => follow(element, event));
+          canvas.on("plotly_hover", (event) => tip(element, event));
+          canvas.on("plotly_unhover", () => untip(element));
+          canvas.on("plotly_restyle", () => keep(element));
+        }
         element.dataset.drawn = "yes";
         for (const button of element.querySelectorAll("[data-figure-download]")) button.hidden = false;
       })

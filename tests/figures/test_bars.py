@@ -213,7 +213,8 @@ def test_a_mean_of_repeats_has_each_of_them_as_a_dot_and_says_its_score_too() ->
     assert (dots["x"], dots["y"]) == ([12000.0, 18000.0], ["a", "a"])
     assert dots["meta"] == {"role": "repeats", "links": ["/runs/?ids=1,2"] * 2}
     assert bar["hovertemplate"] == [
-        "a<br>mean of 2 repeats 15,000 µs<br>score 12,000 µs<extra></extra>",
+        "a<br>mean of 2 repeats 15,000 µs<br>score 12,000 µs<br>"
+        "95% interval 10,000 to 20,000 µs<extra></extra>",
         "b<br>9,000 µs<extra></extra>",
     ]
     title = plain["layout"]["xaxis"]["title"]["text"]

@@ -50,6 +50,8 @@ class PointOut(Schema):
     values: list[float]
     mean: float
     interval: dict[str, Any] | None
+    lun: float | None = Field(description="what the LUN itself did, in the unit; null: not known")
+    share_percent: float | None = Field(description="the scores in percent of that")
 
 
 class ChangeOut(Schema):
@@ -58,6 +60,7 @@ class ChangeOut(Schema):
     to: str
     sentence: str
     is_slower: bool
+    disk: str = Field(description="whether it is the disk, in a sentence; empty: nobody knows")
     before: float
     after: float
     change_percent: float
@@ -157,14 +160,17 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
                 "values": list(point.values),
                 "mean": point.mean,
                 "interval": point.interval.as_dict() if point.interval else None,
+                "lun": lun,
+                "share_percent": share,
             }
-            for point in shown.points
+            for point, lun, share in shown.rows
         ],
         "changes": [
             {
                 "to": shown.points[one.change.place].name,
                 "sentence": one.sentence,
                 "is_slower": one.is_slower,
+                "disk": one.disk,
                 "before": one.change.before,
                 "after": one.change.after,
                 "change_percent": one.change.change_percent,

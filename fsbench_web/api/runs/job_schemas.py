@@ -95,7 +95,9 @@ class JobCounts(Schema):
 
 
 class JobSummary(Schema):
-    """``state`` is waiting, running, paused or ended; ``failed`` counts lost runs too."""
+    """``state`` is waiting, running, paused, held (a race that waits for a person) or ended;
+    ``failed`` counts lost runs too.
+    """
 
     id: int
     study: str

@@ -300,7 +300,7 @@ def _summary(job: Any) -> dict[str, Any]:
         "study": job.study.slug,
         "lun": job.lun.name if job.lun else None,
         "worker": job.lun.worker.name if job.lun else None,
-        "state": listing.state_of(job),
+        "state": listing.shown_state_of(job),
         "priority": job.priority,
         "paused_at": job.paused_at,
         "created_by": job.created_by.get_username() if job.created_by else None,

@@ -13,6 +13,9 @@ from fsbench_web.catalog.configurations.filesystems import (
     mkfs_command,
     mount_command,
 )
+from fsbench_web.catalog.configurations.filesystems import (
+    filesystem as find_filesystem,
+)
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layer_commands import Made, made
 from fsbench_web.catalog.configurations.layers import Layer
@@ -34,17 +37,22 @@ AGENT_PROGRAM = "fsbench-agent"
 # What measures the LUN itself (runner/agent/probe.py), and the raw output that is kept of it.
 PROBE_PROGRAM = "fsbench-probe"
 PROBE_OUTPUT = "probe.json"
+# How files and free space lie on the device, where the file system was aged (agent/layout.py).
+LAYOUT_PROGRAM = "fsbench-layout"
+LAYOUT_OUTPUTS = ("layout-before.txt", "layout-after.txt")
+LAYOUT_S = 1800.0
+AGING_SEED = 1
 
 
 @dataclass(frozen=True)
 class PlannedCommand:
     """One command as an argument list.
 
-    ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, benchmark,
-    unmount or teardown. A benchmark may be several commands, and have the file system mounted anew
-    between them. ``stdin`` is what the command reads, ``output`` the name of the raw output that is
-    kept of it, ``timeout_s`` its own limit where it has one. Without what ``may_fail`` the run goes
-    on.
+    ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
+    benchmark, unmount or teardown. A benchmark may be several commands, and have the file system
+    mounted anew between them. ``stdin`` is what the command reads, ``output`` the name of the raw
+    output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
+    ``may_fail`` the run goes on.
     """
 
     phase: str
@@ -120,7 +128,11 @@ def run_commands(
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,
         *_fill_commands(preparation, mount_point),
+        *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
+        # Neither ageing nor looking leaves anything in the caches.
+        *([unmount, mount] if preparation.age_rounds else []),
         *_benchmark_commands(workload, mount_point, [unmount, mount]),
+        *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
     ]
@@ -214,6 +226,27 @@ def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCo
     if not preparation.fill_percent:
         return []
     folder = f"{mount_point.rstrip('/')}/{FILL_FOLDER}"
+    if not preparation.age_rounds:
+        return [
+            PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
+        ]
+    extents = (f"--extents={preparation.age_extents}",) if preparation.age_extents else ()
     return [
-        PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
+        PlannedCommand(
+            "fill",
+            (
+                *("fsbench-aging", folder, f"--percent={preparation.fill_percent}"),
+                *(f"--rounds={preparation.age_rounds}", *extents, f"--seed={AGING_SEED}"),
+            ),
+        )
     ]
+
+
+def _layout_commands(
+    preparation: Preparation, filesystem: str, device: str, mount_point: str, output: str
+) -> list[PlannedCommand]:
+    """Where the file system was aged; what cannot be told ends no run."""
+    if not preparation.age_rounds:
+        return []
+    argv = (LAYOUT_PROGRAM, mount_point, device, find_filesystem(filesystem).kernel_name)
+    return [PlannedCommand("layout", argv, output=output, timeout_s=LAYOUT_S, may_fail=True)]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, ValidationError
 
 MAXIMUM_FILL_PERCENT = 90
+MAXIMUM_AGE_ROUNDS, MAXIMUM_AGE_EXTENTS = 100, 100_000
 MIB = 1024 * 1024
 # A LUN is written from here on: what stands before keeps the label by which fsbench knows its own
 # LUNs, should the run be killed before mkfs.
@@ -48,6 +49,33 @@ class Preparation:
             description="fill so much of the new file system with files before the benchmark",
         ),
     ] = 0
+    age_rounds: Annotated[
+        StrictInt,
+        Field(
+            ge=0,
+            le=MAXIMUM_AGE_ROUNDS,
+            description="age it: with files of all sizes, and then so many times the filled bytes "
+            "of deleting, creating and rewriting them; needs fill_percent",
+        ),
+    ] = 0
+    age_extents: Annotated[
+        StrictInt,
+        Field(
+            ge=0,
+            le=MAXIMUM_AGE_EXTENTS,
+            description="age it for fewer rounds where files have so many hundredths of an extent "
+            "on average before: 150 is one and a half",
+        ),
+    ] = 0
+
+    def __post_init__(self) -> None:
+        if self.age_rounds and not self.fill_percent:
+            raise PreparationError(
+                "A file system is aged at a fill level: say fill_percent, too, or leave age_rounds "
+                "out."
+            )
+        if self.age_extents and not self.age_rounds:
+            raise PreparationError("age_extents ends the ageing earlier: say age_rounds, too.")
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Preparation":
@@ -55,7 +83,9 @@ class Preparation:
         try:
             return TypeAdapter(cls).validate_python(dict(stored))
         except ValidationError as refused:
-            said = (f"{error['loc'][0]}: {error['msg']}" for error in refused.errors())
+            said = (
+                ": ".join([*map(str, error["loc"][:1]), error["msg"]]) for error in refused.errors()
+            )
             raise PreparationError(f"This is no preparation: {'; '.join(said)}.") from None
 
     def stored(self) -> dict[str, bool | int]:
@@ -70,9 +100,19 @@ class Preparation:
                 ("discarded", self.discard),
                 ("written once", self.precondition),
                 (f"filled to {self.fill_percent}%", self.fill_percent),
+                (self._age_in_words(), self.age_rounds),
             )
             if wanted
         ]
+
+    def _age_in_words(self) -> str:
+        until = f" or {self.age_extents / 100:g} extents a file" if self.age_extents else ""
+        rounds = "round" if self.age_rounds == 1 else "rounds"
+        return f"aged for {self.age_rounds} {rounds}{until}"
+
+    def written_bytes(self, size_bytes: int) -> int:
+        """How much is written into the new file system before the benchmark, at most."""
+        return self.space_bytes(size_bytes) * (1 + self.age_rounds)
 
     def space_bytes(self, size_bytes: int) -> int:
         """How much of a LUN of this size the files take that fill it."""

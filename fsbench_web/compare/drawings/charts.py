@@ -1,5 +1,7 @@
 """The bar chart of a delta table as a drawing: for pages, paper and pictures without scripts."""
 
+from collections.abc import Iterable
+
 from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -19,7 +21,7 @@ def table_title(table: DeltaTable) -> str:
 
 def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
     """The unit of the table, as it is shown or stored, and which direction is better, if any."""
-    unit = table.unit if is_stored else numbers.unit_name(table.unit)
+    unit = table.unit if is_stored else table.scale.unit
     unit = "sum of the six categories" if unit == SUM else unit or "no unit"
     unit += table.unit_remark
     if table.rows and not is_ranked(table):
@@ -28,27 +30,39 @@ def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
     return f"{unit}, {direction}"
 
 
-def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int = 24) -> Drawing:
-    """The rows of a table as bars, best first, with the intervals that are known."""
+def chart(
+    table: DeltaTable,
+    *,
+    title: str = "",
+    width: float = WIDTH,
+    most: int = 24,
+    among: Iterable[str] = (),
+) -> Drawing:
+    """The rows of a table as bars, best first, with the intervals that are known.
+
+    ``among`` are all contenders that are drawn beside it: each keeps its colour.
+    """
     rows = [table.rows[place] for place in nearest_first(table)]
     values = [table.bar_of(row) for row in rows]
-    least = numbers.least_decimals(values)
-    series = palette.series_of([row.filesystem for row in rows])
+    scale, least = table.scale, numbers.least_decimals(values)
+    series = [style.series for style in palette.styles([row.contender for row in rows], among)]
     return bars(
         [
             Bar(
                 label=row.contender,
-                value=numbers.scaled(value, table.unit),
-                text=numbers.amount(value, table.unit, least),
+                value=value / scale.divisor,
+                text=numbers.amount(value, table.unit, least)
+                if table.has_published_rows
+                else scale.amount(value, row.interval.half_width if row.interval else None),
                 series=number,
                 is_best=row.mark == "best",
                 interval=(
-                    numbers.scaled(row.interval.low, table.unit),
-                    numbers.scaled(row.interval.high, table.unit),
+                    row.interval.low / scale.divisor,
+                    row.interval.high / scale.divisor,
                 )
                 if row.interval
                 else None,
-                repeats=tuple(numbers.scaled(one, table.unit) for one in row.repeats),
+                repeats=tuple(one / scale.divisor for one in row.repeats),
             )
             for row, value, number in zip(rows, values, series, strict=True)
         ],

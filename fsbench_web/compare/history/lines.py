@@ -9,7 +9,7 @@ A line is of a team, or of a study that has none: what a label says anybody may 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -17,6 +17,8 @@ from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.db.models.functions import Coalesce, TruncDate
 from django.http import Http404
 
+from fsbench_web.compare.history import work
+from fsbench_web.compare.history.own import OwnLine, own_line
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
 from fsbench_web.core import numbers
@@ -33,6 +35,8 @@ from fsbench_web.studies.scores import measurements
 
 MOST_LINES = 100
 """Offered of one study."""
+OWN = "The LUN itself"
+MINUS = "\u2212"
 DEFAULT_CATEGORY = "total_average"
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
@@ -61,11 +65,12 @@ class Point:
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change of level in words; ``is_slower`` says which way."""
+    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk."""
 
     change: Change
     sentence: str
     is_slower: bool
+    disk: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class History:
     ``left_out`` is how many older runs there are beyond MOST_RUNS; ``undated`` are those whose
     file does not say when they were measured: they have the date of their import. ``problem`` says
     in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
-    they were converted to ``unit``.
+    they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -86,6 +91,25 @@ class History:
     undated: frozenset[int] = frozenset()
     problem: str = ""
     printed_units: tuple[str, ...] = ()
+    own: OwnLine = field(default_factory=OwnLine)
+    margin_percent: float = 0.0
+
+    @property
+    def own_changes(self) -> list[str]:
+        """Where the LUN itself changed, in sentences."""
+        return [
+            f"From {self.points[place - 1].name} to {self.points[place].name}: "
+            f"{f'{percent:+.1f}%'.replace('-', MINUS)}"
+            for place, percent in self.own.changes(self.margin_percent)
+        ]
+
+    @property
+    def rows(self) -> list[tuple[Point, float | None, float | None]]:
+        """Each point with what the LUN itself did, and the score in percent of that."""
+        return [
+            (point, self.own.mean_at(place), self.own.share_at(place))
+            for place, point in enumerate(self.points)
+        ]
 
     @property
     def has_repeats(self) -> bool:
@@ -157,7 +181,9 @@ def choices(
     found: dict[str, list[str]] = defaultdict(list)
     for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         found[test].append(category)
-    return [(test, found[test]) for test in sorted(found, key=testnames.place)]
+    shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
+    of_work = work.offered(found) if found else []
+    return [*shown, (testnames.WORK, of_work)] if of_work else shown
 
 
 def history(
@@ -188,9 +214,21 @@ def history(
         .order_by("-when", "-pk")
     )
     count = runs.count()
-    columns = ("pk", "kernel", "day", "is_undated", "tool")
+    columns = ("pk", "kernel", "day", "is_undated", "tool", "probe")
     latest = list(runs.values_list(*columns)[:MOST_RUNS])
-    scores, printed = _scores({row[0]: row[-1] for row in latest}, test, category)
+    tools = {row[0]: row[4] for row in latest}
+    profile = work.profile_of(category)
+    if profile is not None:
+        scores, printed = work.scores_of_runs(tools, profile)
+    elif categories.is_of_work(category):
+        return History(problem="The work profile of this line is not there any more.")
+    else:
+        scores, printed = _scores(tools, test, category)
+    if profile is not None and not scores:
+        return History(
+            problem=f"No run of this line has all {len(profile.demands)} data points of "
+            f"{profile.label}."
+        )
     shown = shown_units(set(printed.values()), units)
     if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
         names = sorted({unit for unit, _ in shown})
@@ -202,7 +240,7 @@ def history(
             scores[pk] = converted(scores[pk], shown[one].times)
     groups: dict[Any, list[int]] = defaultdict(list)
     undated = set()
-    for pk, kernel, day, is_undated, _ in reversed(latest):
+    for pk, kernel, day, is_undated, *_ in reversed(latest):
         if pk in scores:
             groups[kernel if along == "kernel" else day].append(pk)
             undated |= {pk} if is_undated else set()
@@ -213,9 +251,18 @@ def history(
     unit = overall_unit(unit) if unit and category == "overall" else unit
     lower = _lower(unit)
     steps = changes([point.values for point in points], margin) if points else []
+    probes = {row[0]: row[5] for row in latest if row[0] in scores and row[5] is not None}
+    own = own_line(line, [point.runs for point in points], probes, scores, (test, category, unit))
     return History(
         points=points,
-        changes=[_said(change, points, unit, lower) for change in steps],
+        changes=[
+            replace(
+                _said(change, points, unit, lower), disk=own.said_of_change(change.place, margin)
+            )
+            for change in steps
+        ],
+        own=own,
+        margin_percent=margin,
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
@@ -240,8 +287,14 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
     """The line with its intervals, and a dashed upright where its level changes."""
     if not shown.points:
         return None
+    own = [
+        lines.Point(float(place), value, note="without a file system")
+        for place, (_, value, _) in enumerate(shown.rows)
+        if value is not None
+    ]
     figure = lines.curves(
         [
+            *([lines.Line(OWN, own)] if own else []),
             lines.Line(
                 "Score",
                 [
@@ -254,7 +307,7 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
                     )
                     for place, point in enumerate(shown.points)
                 ],
-            )
+            ),
         ],
         shown.unit,
         title,
@@ -264,8 +317,9 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
     )
     # There is one line, and an interval may be shorter than a marker is high: its ends stand out
     # sideways.
-    figure.update_layout(showlegend=False)
+    figure.update_layout(showlegend=bool(own))
     figure.update_traces(marker_size=6)
+    figure.update_traces(selector={"name": OWN}, line={"dash": "dash", "color": "#8a96a5"})
     if any(point.interval for point in shown.points):
         figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in shown.changes:
@@ -348,7 +402,7 @@ def _said(change: Change, points: Sequence[Point], unit: str, lower: bool) -> Sh
     beside = (points[change.place - 1], points[change.place])
     # Zero is also what vanishes: of very many points that scatter by very little.
     is_still = change.p_value == 0 and all(len(set(point.values)) == 1 for point in beside)
-    size = f"{change.change_percent:+.1f}%".replace("-", "\u2212")
+    size = f"{change.change_percent:+.1f}%".replace("-", MINUS)
     return ShownChange(
         change,
         f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "

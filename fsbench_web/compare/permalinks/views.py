@@ -22,7 +22,7 @@ from fsbench_web.compare.answers import charts_answer, in_folds, refused
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, picture, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
-from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView
@@ -170,7 +170,8 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
 @requires(Action.READ)
 def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
     """The bar charts of one test, of the pinned numbers."""
-    return charts_answer(request, records.read(link).tables, test)
+    tables = records.read(link).tables
+    return charts_answer(request, tables, test, contenders_of(tables))
 
 
 @require_safe

@@ -8,7 +8,7 @@ from typing import ClassVar
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.offer import Contender, Need, Offer, category_of
-from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.spec import SCALES, PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable
 from fsbench_web.core.scoring import categories, testnames
 
@@ -71,6 +71,11 @@ class PictureKind(ABC):
     @abstractmethod
     def draw(self) -> Picture:
         """The picture. Raises NoPicture, and ``studies.scores.cells.TooManyValues``."""
+
+
+def scale_select(spec: PictureSpec) -> Select:
+    """What the axis of values is like."""
+    return Select("scale", "Axis of values", list(SCALES.items()), spec.scale)
 
 
 class OfCategory(PictureKind):

@@ -34,7 +34,6 @@ def _drawn(table: DeltaTable) -> Picture:
     figure = bars.best_case(
         [row.contender for row in rows],
         title=f"{testnames.label(table.test)}: {category}",
-        names=[row.filesystem for row in rows],
         **bars_of(table),
     )
     columns = [

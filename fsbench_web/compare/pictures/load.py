@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures import own_line
+from fsbench_web.compare.pictures.base import Picture, Select, scale_select
 from fsbench_web.compare.pictures.of_contenders import OfSeveral, point, sizes_in_words
 from fsbench_web.compare.pictures.offer import RUNS, Need, ScoredTests, is_measured
 from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
@@ -45,6 +46,10 @@ class LoadCurves(OfSeveral):
     )
 
     @property
+    def selects(self) -> Sequence[Select]:
+        return [scale_select(self.spec)]
+
+    @property
     def measured(self) -> list[str]:
         tests = {test: testnames.parts(test) for test in self.offer.of(RUNS)}
         return [test for test, (name, load) in tests.items() if name == self.test and load]
@@ -62,17 +67,27 @@ class LoadCurves(OfSeveral):
         if not known:
             text = "The loads of these measurements name no number to draw by."
             return Picture(None, notes=[text])
-        drawn = dict(list(known.items())[: lines.MOST_LINES])
+        at = {(one.number, one.load) for points in known.values() for one in points}
+        above = own_line.of_series(
+            self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in at]
+        )
+        drawn = dict(list(known.items())[: lines.MOST_LINES - len(above)])
         figure = lines.curves(
             [
-                Line(name, [point(one.number, one.repeats) for one in points])
-                for name, points in drawn.items()
+                *above,
+                *(
+                    Line(name, [point(one.number, one.repeats) for one in points])
+                    for name, points in drawn.items()
+                ),
             ],
             unit,
             f"{label} over {loads.label(axis)}",
             loads.label(axis),
             lower_is_better=is_lower(unit),
+            among=[*(one.name for one in self.contenders), *(one.name for one in above)],
+            scale=self.spec.scale,
         )
+        own_line.dashed(figure, above)
         notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
         return Picture(figure, _table(drawn, unit, axis), notes)
 

@@ -49,16 +49,19 @@ def ends_of(row: DeltaRow) -> tuple[float, float] | None:
 
 def bars_of(table: DeltaTable) -> dict[str, Any]:
     """Keywords of ``figures.bars.best_case_plain`` for the rows, without labels and title."""
-    rows = table.rows[::-1]
+    rows, scale = table.rows[::-1], table.scale
+    times = scale.divisor
     return {
-        "values": [table.bar_of(row) for row in rows],
-        "unit": table.unit,
+        "values": [table.bar_of(row) / times for row in rows],
+        "unit": scale.unit,
         "lower_is_better": table.lower_is_better,
         "best": [row.mark == "best" for row in rows],
-        "errors": [ends_of(row) for row in rows],
+        "errors": [ends and (ends[0] / times, ends[1] / times) for ends in map(ends_of, rows)],
         "links": [link_of(row) for row in rows],
-        "repeats": [row.repeats for row in rows],
-        "scores": [row.score if table.shows_mean(row) else None for row in rows],
+        "repeats": [tuple(one / times for one in row.repeats) for row in rows],
+        "scores": [row.score / times if table.shows_mean(row) else None for row in rows],
+        "names": [row.contender for row in rows],
+        "counts": [row.runs for row in rows],
     }
 
 

@@ -1,8 +1,9 @@
 """The phases of a work: seconds of each, contender by contender."""
 
 from collections import Counter
+from collections.abc import Sequence
 
-from fsbench_web.compare.pictures.base import Picture, PictureKind
+from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
 from fsbench_web.compare.pictures.offer import SCORES, Need, Offer, ScoredTests, tables
 from fsbench_web.compare.pictures.parts import (
     ends_of,
@@ -47,6 +48,10 @@ class Phases(PictureKind):
         self.tables, emulated = tables(spec, wanted, categories.MEAN)
         self.notices += [emulated] if emulated else []
 
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [scale_select(self.spec)]
+
     @staticmethod
     def label_of(test: str) -> str:
         return phases.label(test)
@@ -75,6 +80,8 @@ class Phases(PictureKind):
             unit,
             phases.label(self.test),
             of_unit[0].lower_is_better,
+            among=found,
+            scale=self.spec.scale,
         )
         missing = [
             f"{one} has no {phase}."

@@ -1,6 +1,8 @@
 """Profile lines: several contenders at one block size or one file size."""
 
-from fsbench_web.compare.pictures.base import NoPicture, Picture
+from collections.abc import Sequence
+
+from fsbench_web.compare.pictures.base import NoPicture, Picture, Select, scale_select
 from fsbench_web.compare.pictures.of_contenders import AtSizes, point
 from fsbench_web.compare.pictures.offer import MATRIX, Offer
 from fsbench_web.compare.pictures.parts import (
@@ -31,6 +33,10 @@ class Profile(AtSizes):
         if self.record_kb is None and self.file_kb is None and self.records:
             self.record_kb = self.records[0]
 
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [*super().selects, scale_select(self.spec)]
+
     def draw_known(self) -> Picture:
         if self.record_kb is not None and self.file_kb is not None:
             raise NoPicture(
@@ -55,6 +61,8 @@ class Profile(AtSizes):
             "file size" if along else f"{self.block} size",
             {place: size_name(place) for place in places},
             is_lower(unit),
+            among=[one.name for one in self.contenders],
+            scale=self.spec.scale,
         )
         rows = [
             repeats_row((name, *cell), repeats)

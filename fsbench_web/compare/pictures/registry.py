@@ -10,7 +10,14 @@ from fsbench_web.compare.pictures.phases import Phases
 from fsbench_web.compare.pictures.profile import Profile
 from fsbench_web.compare.pictures.ratio import Ratio
 from fsbench_web.compare.pictures.repeats import RepeatsOfRuns
-from fsbench_web.compare.pictures.spec import NUMBERS, PARAMETERS, PictureSpec
+from fsbench_web.compare.pictures.roofline import Roofline
+from fsbench_web.compare.pictures.spec import (
+    MOST_HIDDEN,
+    NUMBERS,
+    PARAMETERS,
+    SCALES,
+    PictureSpec,
+)
 from fsbench_web.compare.pictures.surface import Surface
 from fsbench_web.compare.pictures.write_and_read import WriteAndRead
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
@@ -18,7 +25,7 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
-    *(Profile, LoadCurves, Phases, RepeatsOfRuns),
+    *(Profile, LoadCurves, Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
 LARGEST_KEY = 2**63 - 1
@@ -40,11 +47,19 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     if category and category not in categories.all_slugs():
         known = ", ".join(categories.all_slugs())
         problems.append(f'There is no category "{category[:60]}"; there is {known}.')
+    scale = given.get("scale") or ""
+    if scale not in SCALES:
+        problems.append(f'scale is "{scale[:60]}"; it can be {", ".join(filter(None, SCALES))}.')
+    hide = tuple(dict.fromkeys(name for name in given.getlist("hide") if name))
+    if len(hide) > MOST_HIDDEN or any(len(one) > LONGEST_VALUE or "\x00" in one for one in hide):
+        problems.append(f"hide has up to {MOST_HIDDEN} names of the legend.")
     numbers, lines, wrong = _keys_and_sizes(given)
     problems += wrong
     if problems:
         raise SpecError(problems)
-    return PictureSpec(comparison, kind, test, category, lines=lines, **numbers)
+    return PictureSpec(
+        comparison, kind, test, category, lines=lines, scale=scale, hide=hide, **numbers
+    )
 
 
 def _keys_and_sizes(

@@ -1,6 +1,6 @@
 """Delta tables by test, with the figures that go with them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -60,23 +60,33 @@ def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
     ]
 
 
-def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, Plain]:
-    """A bar chart for each table of ``test``, best first, by what to call it."""
+def contenders_of(tables: Iterable[DeltaTable]) -> set[str]:
+    """Everybody that the tables name: what decides how each looks in charts."""
+    return {row.contender for table in tables for row in table.rows}
+
+
+def charts(
+    tables: Iterable[DeltaTable], test: str, among: Collection[str] = ()
+) -> dict[str, Plain]:
+    """A bar chart for each table of ``test``, best first, by what to call it.
+
+    ``among`` are all contenders of the page that the charts are for.
+    """
     chosen = [table for table in tables if table.test == test]
     units = {table.unit for table in chosen if table.category == chosen[0].category}
     return {
         categories.label(table.category)
-        + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): _chart(table)
+        + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): _chart(table, among)
         for table in chosen
     }
 
 
-def _chart(table: DeltaTable) -> Plain:
+def _chart(table: DeltaTable, among: Collection[str]) -> Plain:
     rows = table.rows[::-1]
     return bars.best_case_plain(
         [row.contender for row in rows],
         title=f"{testnames.label(table.test)}: "
         f"{categories.in_sentence(categories.label(table.category))}",
-        names=[row.filesystem for row in rows],
+        among=among,
         **bars_of(table),
     )

@@ -4,10 +4,13 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.figures.lines import LINEAR, LOG
 
 NUMBERS = {"a": "a", "b": "b", "record": "record_kb", "file": "file_kb"}
 """The parameters that are whole numbers, and the fields they are."""
-PARAMETERS = ("picture", "of", "in", "line", *NUMBERS)
+PARAMETERS = ("picture", "of", "in", "line", "scale", "hide", *NUMBERS)
+SCALES = {"": "As the values ask for", LOG: "Logarithmic", LINEAR: "Linear"}
+MOST_HIDDEN = 50
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,9 @@ class PictureSpec:
 
     ``kind`` is of ``compare.pictures.registry.KINDS``. ``a`` and ``b`` are contenders of pictures
     of one or two, ``lines`` those of pictures of several: keys of series, since a contender's name
-    may mean another configuration tomorrow. ``registry.spec_of(spec.to_query()) == spec``.
+    may mean another configuration tomorrow. ``scale`` is that of the axis of values, of SCALES, and
+    ``hide`` are names of the legend whose lines are put out.
+    ``registry.spec_of(spec.to_query()) == spec``.
     """
 
     comparison: ComparisonSpec = field(default_factory=ComparisonSpec)
@@ -28,6 +33,8 @@ class PictureSpec:
     lines: tuple[int, ...] = ()
     record_kb: int | None = None
     file_kb: int | None = None
+    scale: str = ""
+    hide: tuple[str, ...] = ()
 
     def to_query(self) -> str:
         """The canonical query string, without "?"."""
@@ -35,6 +42,8 @@ class PictureSpec:
         pairs += [("of", self.test)] if self.test else []
         pairs += [("in", self.category)] if self.category else []
         pairs += [("line", str(line)) for line in self.lines]
+        pairs += [("scale", self.scale)] if self.scale else []
+        pairs += [("hide", name) for name in self.hide]
         pairs += [
             (parameter, str(getattr(self, name)))
             for parameter, name in NUMBERS.items()

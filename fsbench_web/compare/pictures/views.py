@@ -1,6 +1,6 @@
 """The page of pictures, and the numbers of the one it shows as CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl
 
@@ -19,6 +19,7 @@ from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.tables import csv
 from fsbench_web.core.scoring import phases, testnames
+from fsbench_web.figures.frame import plain_text
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.cells import TooManyValues
 
@@ -83,9 +84,22 @@ def _shown(spec: PictureSpec) -> Shown:
     kind = KINDS[spec.kind](spec, test, there)
     shown = Shown(spec, there, test, kind, notices=[*_other(spec.test, test), *kind.notices])
     try:
-        return replace(shown, picture=kind.draw())
+        picture = kind.draw()
+        _put_out(picture, spec.hide)
+        return replace(shown, picture=picture)
     except (NoPicture, TooManyValues) as error:
         return replace(shown, problem=str(error))
+
+
+def _put_out(picture: Picture, names: Collection[str]) -> None:
+    """Lines that the address puts out are in the legend alone."""
+    if picture.figure is None or not names:
+        return
+    hidden = {plain_text(name) for name in names}
+    picture.figure.for_each_trace(
+        lambda trace: trace.update(visible="legendonly"),
+        selector=lambda trace: trace.name in hidden,
+    )
 
 
 def _other(asked: str, test: str) -> list[str]:

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 
 from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, unknown
-from fsbench_web.compare.selection.stored_profiles import stored_profile, stored_titles
+from fsbench_web.compare.selection.stored_profiles import (
+    stored_latest,
+    stored_profile,
+    stored_titles,
+)
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_CELLS,
@@ -44,6 +48,11 @@ def titles() -> dict[str, str]:
     query.
     """
     return {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
+
+
+def latest() -> list[Profile]:
+    """The latest version of each, presets first. One query."""
+    return [*LATEST.values(), *stored_latest()]
 
 
 def asked_of(spec: ComparisonSpec) -> list[Asked]:

@@ -39,12 +39,24 @@ def half_width(found: Interval, unit: str) -> str:
     return numbers.half_width(relative)
 
 
+BELOW_ZERO = (
+    "It reaches below zero, where nothing measured can be: with this scatter so few values say no "
+    "more than that it may be close to nothing."
+)
+
+
 def interval_sentence(found: Interval, unit: str, harmonic: float | None = None) -> str:
     """What the interval is, around what, and of what; ``harmonic`` is a mean of the same repeats.
 
     A rate that was measured over the same time in each repeat has the arithmetic mean, and over the
-    same work the harmonic one (Hoefler and Belli, rule 3).
+    same work the harmonic one (Hoefler and Belli, rule 3). An end below zero stays what Student's t
+    gives, and is explained.
     """
+    said = _interval_of(found, unit, harmonic)
+    return f"{said} {BELOW_ZERO}" if found.low < 0 < found.mean else said
+
+
+def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
     said = (
         f"95% interval {_ends(found, unit)}, around {numbers.with_unit(found.mean, unit)}, the mean"
     )

@@ -21,7 +21,7 @@ from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring.significance import Verdict
 
 NOT_PRINTED = '<span class="sub">not printed</span>'
-_ALWAYS = ("score", "behind", "change", "share", "cells", "runs")
+_ALWAYS = ("score", "behind", "change", "cells", "runs")
 """Those that a table has unless others are chosen, where they say anything."""
 
 
@@ -70,6 +70,7 @@ def _slug(column: Column) -> str:
 
 def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
     has_interval = "interval" not in view.columns
+    has_share = "share" not in (*view.columns, *view.pinned)
     unit, scale, least = table.unit, table.scale, table.least_decimals
     is_plain = view.is_exact or table.has_published_rows
 
@@ -83,7 +84,11 @@ def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
             title = exact_words(table, row)
         if title:
             score = f'<span title="{escaped(title)}">{score}</span>'
-        return score + (_interval_details(table, row) if has_interval else "")
+        return (
+            score
+            + (_interval_details(table, row) if has_interval else "")
+            + (_share_details(row) if has_share else "")
+        )
 
     yield Column("score", "Score", cell, "score")
 
@@ -103,6 +108,15 @@ def _interval_details(table: DeltaTable, row: DeltaRow) -> str:
     of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
     sentence = uncertainty.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
     return details(f"{short}{of}", sentence)
+
+
+def _share_details(row: DeltaRow) -> str:
+    """Under a score what it is of what its LUN does by itself."""
+    share = row.share
+    if share is None:
+        return ""
+    text = "not of the disk" if share.is_not_of_the_disk else share.short
+    return details(text, share.sentence())
 
 
 def _interval(table: DeltaTable, view: TableView) -> Iterable[Column]:
@@ -200,8 +214,9 @@ def _share(table: DeltaTable, view: TableView) -> Iterable[Column]:
         text = repr(share.percent) if view.is_exact else share.percent_words[:-1]
         spread = share.spread_percent
         short = "one burst" if spread is None else f"± {numbers.number(spread, 1)}%"
-        above = ' <span class="flag">not of the disk</span>' if share.is_not_of_the_disk else ""
-        return f"{text}{above}{details(short, share.sentence())}"
+        return text + details(
+            "not of the disk" if share.is_not_of_the_disk else short, share.sentence()
+        )
 
     yield Column(
         "share",

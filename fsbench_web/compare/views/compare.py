@@ -28,6 +28,7 @@ from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_row
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.differences import differences
+from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.matched import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -116,10 +117,12 @@ def csv_file(request: HttpRequest) -> HttpResponse:
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
-        tables = delta_tables(_of_test(ComparisonSpec.from_query(request.GET), test))
+        spec = ComparisonSpec.from_query(request.GET)
+        tables = delta_tables(_of_test(spec, test))
+        among = {value.slug for value in field_of(spec).values.values()}
     except SpecError as error:
         return plain_refusal(error)
-    return charts_answer(request, tables, test)
+    return charts_answer(request, tables, test, among)
 
 
 def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:

@@ -238,6 +238,7 @@ def _part(query: QueryDict) -> dict[str, Any]:
 def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list[TestGroup]:
     """The tables by test, in the order of ``labels`` where it has the test, else as they come."""
     places = {test: place for place, test in enumerate(labels)}
+    looks = palette.assigned(row.contender for table in tables for row in table.rows)
     groups: dict[str, TestGroup] = {}
     for table in tables:
         label = labels.get(table.test) or testnames.label(table.test)
@@ -254,7 +255,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
                 f"{category}, {numbers.unit_name(table.unit)}",
             )
         group.tables.append(ShownTable(anchor, category, table, table.common_flags))
-        group.winners[table.category] = _winner(anchor, table)
+        group.winners[table.category] = _winner(anchor, table, looks)
         rows = table.rows[::-1]
         group.charts[category] = bars.best_case_plain(
             [_shown_name(row) for row in rows],
@@ -263,6 +264,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             else f"{label}: {categories.in_sentence(category)}",
             # With several categories the chart stands beside two tables, and is as high as both.
             row_px=bars.ROW_PX if table.category == categories.MEAN else 42,
+            among=looks,
             **bars_of(table) | {"links": [address_of(row.run_ids) for row in rows]},
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
@@ -297,7 +299,7 @@ def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
     ]
 
 
-def _winner(anchor: str, table: DeltaTable) -> Winner:
+def _winner(anchor: str, table: DeltaTable, looks: Mapping[str, palette.Style]) -> Winner:
     names = tuple(row.contender for row in table.rows if row.best)
     # Worst first: the last row that is not best is the runner-up.
     second = next((row for row in reversed(table.rows) if not row.best), None)
@@ -305,7 +307,7 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
     # A difference that may be chance is none to be told.
     is_open = second is None or len(names) > 1 or is_leading
     margin = None if second is None or is_open else second.delta2_percent
-    series = palette.series_of(names)[0] if len(names) == 1 else None
+    series = looks[names[0]].series if len(names) == 1 else None
     standing = next((uncertainty.standing(row) for row in table.rows if row.best), "")
     return Winner(
         anchor,

@@ -36,6 +36,8 @@ READ, WRITE = "read", "write"
 NEAR = 2.0
 NOT_OF_THE_DISK_PERCENT = 103.0
 """A share above it is not of the disk: a cache answered, or the benchmark did other work."""
+SURE_PERCENT = 3.0
+"""A point of a probe is sure when the 95% half-width of its mean is no more (probe.py)."""
 FLUSH_BYTES = 4096
 PAGE_BYTES = 4096
 """The page cache reads and writes no less, on the machines that are common."""
@@ -323,6 +325,11 @@ def _joined(found: Sequence[Ceiling], join: Callable[[list[float]], float]) -> C
     )
 
 
+def most_percent(spread_percent: float) -> float:
+    """The largest share that may be of the disk, where the ceiling is known to so many percent."""
+    return NOT_OF_THE_DISK_PERCENT * (1 + spread_percent / 100)
+
+
 @dataclass(frozen=True)
 class Share:
     """A score in percent of its ceiling.
@@ -341,7 +348,9 @@ class Share:
 
     @property
     def is_not_of_the_disk(self) -> bool:
-        return self.percent > NOT_OF_THE_DISK_PERCENT
+        """Whether it is above the LUN's own for sure, for all that this may scatter."""
+        spread = self.spread_percent
+        return spread is not None and self.percent > most_percent(spread)
 
     @property
     def percent_words(self) -> str:
@@ -362,6 +371,8 @@ class Share:
         said = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
         if self.is_not_of_the_disk:
             return f"{said} More than the LUN does by itself: a cache answered, not the disk."
+        if self.percent > NOT_OF_THE_DISK_PERCENT:
+            return f"{said} Whether that is of the disk the probe is not sure enough to tell."
         return said
 
     def scaled(self, times: float) -> "Share":

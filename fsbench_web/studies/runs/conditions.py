@@ -35,12 +35,14 @@ class WaitedFor:
 class Conditions:
     """``before`` and ``device`` are (label, value) in order; ``raw`` are the kernel's counts.
 
+    ``layout`` says how files lay on the device, where the file system was aged before.
     ``locks`` are those that were waited for longest; ``no_locks`` is why they are not known.
     """
 
     before: list[tuple[str, str]]
     device: list[tuple[str, str]]
     raw: list[tuple[str, int, int]]
+    layout: list[tuple[str, str]]
     others: list[Other]
     locks: list[WaitedFor]
     no_locks: str
@@ -54,6 +56,7 @@ def conditions(run: Run) -> Conditions:
         before=_before(noted.get("before") or {}),
         device=_device(device.get("before") or {}, device.get("after") or {}),
         raw=_raw(device.get("before") or {}, device.get("after") or {}),
+        layout=_layout(noted.get("layout") or {}),
         others=[
             Other(other["run"], other["lun"], other["same"]) for other in noted.get("others") or []
         ],
@@ -82,6 +85,23 @@ def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "caches_dropped" in noted:
         said = "dropped" if noted["caches_dropped"] else "not dropped (only root can)"
         rows.append(("Page cache", said))
+    return rows
+
+
+def _layout(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    for when, label in (("before", "Before the benchmark"), ("after", "After it")):
+        one = noted.get(when)
+        if one and one["files"]:
+            extents = one["extents"] / one["files"]
+            rows.append(
+                (
+                    label,
+                    f"{extents:.2f} extents a file; {one['fragmented_files']:,} of "
+                    f"{'the first ' if one['is_cut'] else ''}{one['files']:,} files in pieces, "
+                    f"{one['most_extents']:,} at most; {numbers.size(one['bytes'])}",
+                )
+            )
     return rows
 
 

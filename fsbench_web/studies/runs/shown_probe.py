@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.core.scoring.ceilings import Point, Request, read_probe
+from fsbench_web.core.scoring.ceilings import SURE_PERCENT, Point, Request, read_probe
 from fsbench_web.studies.models import LunProbe
 
 _STATE = (
@@ -37,12 +37,16 @@ class Row:
 
 @dataclass(frozen=True)
 class ShownProbe:
-    """``made_by`` is the run that made it, None where that was deleted or is not to be seen."""
+    """``made_by`` is the run that made it, None where that was deleted or is not to be seen.
+
+    ``sure`` of its means are known to SURE_PERCENT or better.
+    """
 
     made_by: int | None
     fio: str
     took_s: float
     region_bytes: int
+    sure: int
     worst_spread: float | None
     state: list[tuple[str, str]]
     rows: list[Row]
@@ -56,6 +60,7 @@ def shown(probe: LunProbe, made_by: int | None) -> ShownProbe:
         found.fio,
         found.took_s,
         found.to_byte - found.from_byte,
+        sum((point.spread_percent or 100) <= SURE_PERCENT for point in found.points),
         found.worst_spread_percent,
         state_rows(probe.state),
         [_row(point) for point in sorted(found.points, key=_place)],

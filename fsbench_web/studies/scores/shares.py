@@ -13,17 +13,11 @@ import numpy as np
 
 from fsbench_web.core.scoring import ceilings
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.ceilings import (
-    NOT_OF_THE_DISK_PERCENT,
-    Ceiling,
-    Probe,
-    Request,
-    Share,
-)
+from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request, Share
 from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
-from fsbench_web.studies.models import LunProbe, Series
+from fsbench_web.studies.models import LunProbe, Run, RunState, Series
 
 OVERALL = "overall"  # a sum of the others, and no rate
 MOST_PROBES = 200
@@ -45,6 +39,12 @@ class SeriesCeilings:
             return None
         return ceilings.share_of(value, unit, test, found, len(self.probes))
 
+    def in_unit(self, unit: str, test: str, record_kb: int | None = None) -> float | None:
+        """What the LUN did of one test, or of one record size of it, in the unit of its numbers."""
+        found = self._of(test, record_kb)
+        share = found and ceilings.share_of(1.0, unit, test, found, len(self.probes))
+        return share.ceiling if share else None
+
     def ceiling(self, test: str, category: str) -> Ceiling | None:
         """That of a score of this test and category."""
         if category == MEAN:
@@ -56,14 +56,15 @@ class SeriesCeilings:
         return ceilings.of_cells(known, category) if known and len(known) == len(records) else None
 
     def above(self, test: str, unit: str, columns: TestColumns) -> Mask:
-        """Which numbers are more than the LUN does by itself, and so not of the disk."""
+        """Which numbers are more than the LUN does by itself, for sure, and so not of the disk."""
         found = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():
             one = self._of(test, record if record > 0 else None)
             known = one and ceilings.share_percent(1.0, unit, test, one)
-            if known:
-                is_of_it = columns.records == record
-                found |= is_of_it & _is_above(columns.values, known, ceilings.is_of_time(unit))
+            if one is not None and known and one.spread_percent is not None:
+                most = ceilings.most_percent(one.spread_percent)
+                above = _is_above(columns.values, known, most, ceilings.is_of_time(unit))
+                found |= above & (columns.records == record)
         return found
 
     @cached_property
@@ -82,21 +83,50 @@ class SeriesCeilings:
         return self._found[request]
 
 
-def _is_above(values: Numbers, percent_of_one: float, is_of_time: bool) -> Mask:
+def _is_above(values: Numbers, percent_of_one: float, most: float, is_of_time: bool) -> Mask:
     """``percent_of_one`` is the share of the value 1; of a time it is of the reciprocal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         percents = percent_of_one / values if is_of_time else percent_of_one * values
-        return np.asarray((values > 0) & (percents > NOT_OF_THE_DISK_PERCENT), dtype=np.bool_)
+        return np.asarray((values > 0) & (percents > most), dtype=np.bool_)
 
 
 def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | None:
     """Those of a series by the probes of its runs; None without any. One query, or none."""
-    if not probe_ids or series.workload is None:
+    if not probe_ids:
+        return None
+    return _series_ceilings(series, list(read_probes(probe_ids).values()))
+
+
+def of_many(series_ids: Collection[int]) -> dict[int, SeriesCeilings]:
+    """Those of several series, by key, where their LUNs were measured. Three queries at most."""
+    rows = Run.objects.filter(
+        series__in=list(series_ids), state=RunState.DONE, probe__isnull=False
+    ).order_by()
+    of_series: dict[int, set[int]] = {}
+    for series_id, probe_id in rows.values_list("series", "probe").distinct():
+        of_series.setdefault(series_id, set()).add(probe_id or 0)
+    if not of_series:
+        return {}
+    probes = read_probes(set().union(*of_series.values()))
+    found = {}
+    for series in Series.objects.filter(pk__in=of_series).select_related("workload"):
+        known = [probes[pk] for pk in sorted(of_series[series.pk]) if pk in probes]
+        if (own := _series_ceilings(series, known)) is not None:
+            found[series.pk] = own
+    return found
+
+
+def read_probes(ids: Collection[int]) -> dict[int, Probe]:
+    """By key, the latest MOST_PROBES of these. One query."""
+    kept = LunProbe.objects.filter(pk__in=sorted(ids)[-MOST_PROBES:]).order_by("pk")
+    return {pk: ceilings.read_probe(result) for pk, result in kept.values_list("pk", "result")}
+
+
+def _series_ceilings(series: Series, probes: Sequence[Probe]) -> SeriesCeilings | None:
+    if not probes or series.workload is None:
         return None
     try:
         workload = workload_of(series.workload.tool, series.workload.parameters)
     except ParameterError:
         return None  # of another release
-    kept = LunProbe.objects.filter(pk__in=sorted(probe_ids)[-MOST_PROBES:]).order_by("pk")
-    found = [ceilings.read_probe(result) for result in kept.values_list("result", flat=True)]
-    return SeriesCeilings(workload, found) if found else None
+    return SeriesCeilings(workload, probes)

@@ -112,3 +112,29 @@ def test_a_directory_takes_no_preparation(preparation: Preparation) -> None:
     with pytest.raises(PreparationError, match="A directory LUN"):
         run_commands("ext4", {}, MATRIX, "/srv/x", "/srv/x", False, preparation=preparation)
     assert run_commands("ext4", {}, MATRIX, "/srv/x", "/srv/x", False)
+
+
+def test_a_file_system_is_aged_at_a_fill_level() -> None:
+    aged = Preparation(fill_percent=40, age_rounds=3, age_extents=150)
+    assert Preparation.of(aged.stored()) == aged
+    assert aged.words() == ["filled to 40%", "aged for 3 rounds or 1.5 extents a file"]
+    assert aged.written_bytes(1000) == 1600
+    made = commands(aged)
+    assert made["fill"] == [
+        *("fsbench-aging", "/mnt/fsbench/fsbench.fill", "--percent=40", "--rounds=3"),
+        *("--extents=150", "--seed=1"),
+    ]
+    assert made["layout"] == ["fsbench-layout", "/mnt/fsbench", "/dev/x", "ext4"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"age_rounds": 2}, "say fill_percent, too"),
+        ({"fill_percent": 40, "age_extents": 150}, "say age_rounds, too"),
+        ({"fill_percent": 40, "age_rounds": 101}, "less than or equal to 100"),
+    ],
+)
+def test_ageing_that_cannot_be_is_refused(bad: dict[str, int], words: str) -> None:
+    with pytest.raises(PreparationError, match=words):
+        Preparation.of(bad)

@@ -182,3 +182,32 @@ def test_the_compare_page_is_light_on_a_cold_cache(client: Client) -> None:
     for address in set(re.findall(r'hx-get="(/compare/charts/[^"]*)"', html)):
         total += len(client.get(address.replace("&amp;", "&"), headers=packed).content)
     assert total < MOST_BYTES
+
+
+def test_words_stand_below_a_bar_and_the_axis_zooms(page: Page, lab: Any) -> None:
+    drawn(page, "of=write&in=maximum")
+    bar = page.locator("#picture .barlayer .point").first.bounding_box()
+    assert bar is not None
+    page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+    told = page.locator("#picture .plot-tip")
+    expect(told).to_contain_text("KB/s")
+    expect(told).to_contain_text("n = 1")
+    box = told.bounding_box()
+    assert box is not None
+    assert box["y"] >= bar["y"] + bar["height"] or box["y"] + box["height"] <= bar["y"]
+    expect(page.locator("#picture .hoverlayer .hovertext")).to_have_count(0)
+    ends = "() => document.querySelector('#picture .plot-canvas').layout.xaxis.range[1]"
+    before = page.evaluate(ends)
+    page.locator("#picture [data-title='Zoom in']").click()
+    page.wait_for_function(f"before => ({ends})() < before", arg=before)
+
+
+def test_what_the_legend_puts_out_and_the_axis_are_in_the_address(page: Page, lab: Any) -> None:
+    drawn(page, "picture=profile&of=write&record=4")
+    page.locator("#picture .legendtoggle").first.click()
+    page.wait_for_url(re.compile(r"[?&]hide=ext4_wb(&|$)"))
+    page.get_by_label("Axis of values").select_option("log")
+    page.wait_for_url(re.compile(r"scale=log.*hide=ext4_wb"))
+    expect(page.locator("#picture .ytitle")).to_contain_text("(log)")
+    page.reload()
+    expect(page.locator("#picture .traces[style*='opacity: 0.5']")).to_have_count(1)

@@ -16,7 +16,7 @@ from tests.compare.conftest import make_score
 pytestmark = pytest.mark.django_db
 
 EXT4 = Share(83.2, 120.2, "random read of 4 KiB, 8 outstanding", 5, 2.5)
-XFS = Share(340.0, 29.4, "sequential read, at its best depth", 1, None, is_between=True)
+XFS = Share(340.0, 29.4, "sequential read, at its best depth", 1, 20.0, is_between=True)
 
 
 def scores(**more: Any) -> None:
@@ -44,20 +44,34 @@ def test_in_words_with_what_it_rests_on() -> None:
         "83% of the LUN's own random read of 4 KiB, 8 outstanding (the mean of 5 blocks; ± 2.5%)."
     )
     assert XFS.sentence() == (
-        "340% of the LUN's own sequential read, at its best depth (in its block; how much it "
-        "scatters is not known; taken from the nearest that was measured). More than the LUN does "
-        "by itself: a cache answered, not the disk."
+        "340% of the LUN's own sequential read, at its best depth (in its block; ± 20.0%; "
+        "taken from the nearest that was measured). More than the LUN does by itself: a cache "
+        "answered, not the disk."
     )
     assert Share(0.0512, 1, "x", 1).percent_words == "0.051%"
-    assert not Share(103.0, 1, "x", 1).is_not_of_the_disk
-    assert Share(103.1, 1, "x", 1).is_not_of_the_disk
+    assert not Share(103.0, 1, "x", 1, 0.0).is_not_of_the_disk
+    assert Share(103.1, 1, "x", 1, 0.0).is_not_of_the_disk
+
+
+def test_what_the_probe_is_not_sure_of_is_not_said() -> None:
+    open_one = Share(150.0, 1, "x", 1, 60.0)
+    assert not open_one.is_not_of_the_disk
+    assert "not sure enough to tell" in open_one.sentence()
+    assert Share(165.0, 1, "x", 1, 60.0).is_not_of_the_disk
+    single = Share(400.0, 1, "x", 1, None)
+    assert not single.is_not_of_the_disk
+    assert "how much it scatters is not known" in single.sentence()
 
 
 def test_pages_files_and_api_have_them(client: Client) -> None:
     scores()
     page = client.get("/compare/").content.decode()
-    assert "83<details" in page
-    assert "Of the LUN, %" in page
+    assert "<summary>83% of the LUN</summary>" in page
+    assert "<summary>not of the disk</summary>" in page
+    assert "Of the LUN, %" not in page
+    by_column = client.get("/compare/?column=score&column=share").content.decode()
+    assert "Of the LUN, %" in by_column
+    assert "83<details" in by_column
     assert "cache answered" in page
     rows = client.get("/api/v1/comparison").json()["tables"][0]["rows"]
     assert {row["contender"]: row["share"] for row in rows}["ext4"] == EXT4.as_dict()

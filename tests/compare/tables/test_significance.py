@@ -248,6 +248,11 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
     )
     samples = sample_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
     assert samples is not None
+    wide = around(50, 60, 3)
+    said = uncertainty.interval_sentence(wide, "KB/s")
+    assert "95% interval -10.00 to 110.00 KB/s, around 50.00 KB/s" in said
+    assert said.endswith(uncertainty.BELOW_ZERO)
+    assert uncertainty.BELOW_ZERO not in uncertainty.interval_sentence(around(50, 50, 3), "KB/s")
     said = uncertainty.interval_sentence(samples, "KB/s")
     assert "12 interval samples of one run, taken as quasi-independent" in said
     assert "correlate by 0.75 (lag 1), more than chance" in said

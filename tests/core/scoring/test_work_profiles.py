@@ -50,6 +50,12 @@ def test_parts_with_the_same_cell_add_their_shares():
     assert twice.shares == {SMALL: 0.375 + 0.25, LARGE: 0.375}
 
 
+def test_a_profile_made_of_another_leaves_its_shares_alone():
+    other = replace(MIXED, parts=(READ,), title="Reads")
+    assert other.shares == {SMALL: 0.5, LARGE: 0.5}
+    assert MIXED.shares == {SMALL: 0.375, LARGE: 0.375, WAIT: 0.25}
+
+
 def values(small: float, large: float, wait: float) -> dict[Demand, dict[str, float]]:
     return {SMALL: {"1": small}, LARGE: {"1": large}, WAIT: {"1": wait}}
 

@@ -291,3 +291,23 @@ def test_two_luns_of_a_host_at_once_contend(
     # The one that ended first was scored when it was known already that it was not alone.
     for run in runs:
         assert all("contended" in score.flags for score in run.series.scores.all())
+
+
+def test_it_is_aged_and_what_that_did_is_kept(
+    host: Host, prepared: Callable[..., Run], carry_out: CarryOut, client: Client
+) -> None:
+    run = carry_out(prepared(fill_percent=40, age_rounds=2), host)
+    assert run.state == RunState.DONE, run.reason
+    assert phases(run) == [
+        *("mkfs", "mount", "fill", "layout", "unmount", "mount", "benchmark", "sync", "layout"),
+        "unmount",
+    ]
+    (fill,) = [line for line in kept(run) if line["phase"] == "fill"]
+    assert "% of the file system in use" in fill["stdout"]
+    before, after = run.conditions["layout"]["before"], run.conditions["layout"]["after"]
+    assert before["files"] > 10
+    assert before["extents"] >= before["files"]
+    assert after["files"] == before["files"]  # IOzone removes its own
+    looked_at = run.artefacts.get(name="layout-before.txt")
+    assert b"HISTOGRAM OF FREE EXTENT SIZES" in ingest.artefact_bytes(looked_at)
+    assert "extents a file" in client.get(f"/runs/{run.pk}/").content.decode()

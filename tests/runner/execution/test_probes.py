@@ -60,8 +60,8 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
         carry_out(run, host)
         assert run.state == RunState.DONE, run.reason
     first, second = runs
-    assert phases(first) == ["probe", "mkfs", "mount", "benchmark", "unmount"]
-    assert phases(second) == ["mkfs", "mount", "benchmark", "unmount"]
+    assert phases(first)[:2] == ["probe", "mkfs"]
+    assert "probe" not in phases(second)
     made = LunProbe.objects.get()
     assert (made.run, made.lun) == (first, first.series.lun)
     assert first.probe == second.probe == made

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import transaction
+from django.test import Client
 
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.scoring.quality import ABOVE_DEVICE
@@ -107,3 +108,23 @@ def test_runs_of_other_blocks_and_machines_are_not_set_against_it(runs: list[Run
 def test_what_no_agent_of_ours_printed_is_no_probe(runs: list[Run], printed: str) -> None:
     assert probes.record(runs[0], printed, {}) is None
     assert not LunProbe.objects.exists()
+
+
+def test_pictures_and_lines_over_time_have_the_lun_itself(runs: list[Run], client: Client) -> None:
+    first, again = (run for run in runs if run.series.configuration.filesystem == "xfs")
+    for run in (first, again):
+        probe(run, 100)
+        measured(run, read=50 * 1024, random_read=2000)
+    address = "/compare/pictures/?study=first-look&by=configuration&picture=roofline&of=read"
+    page = client.get(address).content.decode()
+    assert "Roofline" in page
+    assert "The LUN itself" in page
+    table = client.get(address.replace("pictures/", "pictures.csv")).content.decode()
+    assert "The LUN itself" in table
+    assert "102400" in table
+    line = f"series={first.series.pk}&along=date&test=read&category=total_average"
+    page = client.get(f"/history/?{line}").content.decode()
+    assert "The LUN itself (sequential read, at its best depth)" in page
+    [point, *_] = client.get(f"/api/v1/history?{line}").json()["points"]
+    assert point["lun"] == 100 * 1024
+    assert point["share_percent"] == pytest.approx(50)

@@ -66,6 +66,8 @@ def test_one_that_waits_for_somebody_says_so(
     for run in runs:
         fail(run, Cause.REFUSED)
     assert "It waits for somebody." in part(client, runs[0].job_id)
+    # Ended it has not: whoever waits for that by the API would take it for the answer.
+    assert client.get(f"/api/v1/sweeps/{runs[0].job_id}").json()["state"] == "held"
 
 
 def test_jobs_without_one_have_no_part_of_it(runs: list[Run], client: Client) -> None:
@@ -82,9 +84,26 @@ def test_the_review_says_what_is_asked_for(client: Client, ann: User, disk: Lun)
     ) in html
 
 
+@pytest.mark.parametrize("hours", ["", "&race_hours=8", "&race_hours="])
+def test_a_number_of_runs_instead_of_hours(
+    client: Client, ann: User, disk: Lun, hours: str
+) -> None:
+    client.force_login(ann)
+    asked = f"/runs/new/review/?lun={disk.pk}&{ASKED}&race_runs=60{hours}"
+    html = client.get(asked).content.decode()
+    assert "within 60 runs, or until it is known, by write, total average" in html
+    assert "a race of at most 60 runs" in html
+    # Back in the form, and in the document of the job, it is said once.
+    assert 'name="race_runs" type="hidden" value="60"' in html or "race_runs=60" in html
+    assert "race_hours=" not in html
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [
+        ("race_runs=x", "is not a whole number: say how many runs the race may have in all"),
+        ("race_runs=60&race_hours=9", "Say how many hours the race may take, or how many runs."),
+        ("race_runs=4", "A race of these takes 8 to 2000 runs"),
         ("race_hours=x", "is not a number: say how many hours the race may take"),
         ("race_hours=", "is not a number: say how many hours the race may take"),
         ("race_hours=0", "A race takes 0.05 to 240 hours, not 0."),

@@ -312,7 +312,7 @@ def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
     chart.scroll_into_view_if_needed()
     expect(page.locator("#chart-copy-real[data-drawn=yes]")).to_be_visible()
     chart.hover()
-    buttons = chart.locator(".modebar-btn")
+    buttons = chart.locator(".modebar-btn[data-title^=Download]")
     expect(buttons).to_have_count(2)
     for place, title in enumerate(("Download as PNG", "Download as SVG")):
         expect(buttons.nth(place)).to_have_attribute("data-title", title)

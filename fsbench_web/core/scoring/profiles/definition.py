@@ -139,7 +139,9 @@ class Profile:
     source: str = ""
     slug: str = ""
     version: int = 0
-    _shares: dict[Demand, float] = field(default_factory=dict, repr=False, compare=False)
+    _shares: dict[Demand, float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         together = math.fsum(part.weight for part in self.parts)

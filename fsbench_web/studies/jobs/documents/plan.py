@@ -16,7 +16,7 @@ No database. A document is plain data (studies.jobs.documents.text)::
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
     race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
                                  # test, category: what decides; margin_percent: no difference
-    preparation: {discard: true, precondition: true, fill_percent: 50}
+    preparation: {discard: true, precondition: true, fill_percent: 50, age_rounds: 10}
     probe_s: 60                  # seconds in which the LUN itself is measured before each block
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}

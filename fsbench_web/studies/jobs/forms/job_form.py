@@ -9,6 +9,7 @@ confirmed. Field names::
     repeats=2                       study=raid-test   or   new_study=RAID test
     repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
     repeat_by=race                  race_hours=8  race_test=write  race_category=overall
+                                    (race_runs=60 instead of hours)
     discard=yes                     precondition=yes    fill_percent=50
     order=random                    seed=42             priority=5      time_limit_s=7200
     reference=ext4.2                reference_every=10  run_again=1

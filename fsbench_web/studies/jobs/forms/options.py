@@ -14,7 +14,10 @@ from typing import Any
 from django.http import QueryDict
 from pydantic import StrictInt
 
-from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.catalog.configurations.preparation import (
+    MAXIMUM_AGE_ROUNDS,
+    MAXIMUM_FILL_PERCENT,
+)
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
@@ -40,12 +43,15 @@ _PLACES = {
     "least": "until.least",
     "most": "until.most",
     "race_hours": "race.hours",
+    "race_runs": "race.runs",
     "race_test": "race.test",
     "race_category": "race.category",
     "race_margin": "race.margin_percent",
     "discard": "preparation.discard",
     "precondition": "preparation.precondition",
     "fill_percent": "preparation.fill_percent",
+    "age_rounds": "preparation.age_rounds",
+    "age_extents": "preparation.age_extents",
     "kernels": "guest.kernels",
     "guest_memory_mib": "guest.memory_mib",
     "guest_cpus": "guest.cpus",
@@ -58,10 +64,13 @@ _ASKED = {
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
     "race_hours": "say how many hours the race may take",
+    "race_runs": "say how many runs the race may have in all",
     "race_margin": "say how many percent are no difference",
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
     "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
+    "age_rounds": f"say 0 to {MAXIMUM_AGE_ROUNDS} rounds of ageing",
+    "age_extents": "say how many hundredths of an extent a file has, or leave it empty",
     "kernels": "choose fewer kernels",
     "guest_memory_mib": "say how much memory the guest has, in MiB",
     "guest_cpus": "say how many CPUs the guest has",
@@ -86,7 +95,7 @@ _PARTS = {
 }
 """The part of the form under which it is said, where that is not the field's own."""
 _INTERVAL = ("half_width", "least", "most")
-_RACE = ("race_hours", "race_test", "race_category", "race_margin")
+_RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _TEXTS = ("order", "kernels", "race_test", "race_category")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
@@ -105,7 +114,8 @@ class FormOptions(JobOptions):
 class OptionsForm:
     """``reference`` is a variant of the form, ``ext4.2``; "": there is no reference.
 
-    The intervals are FREENIX 2002's, which stops at 10%, and half of it. A race takes a night.
+    The intervals are FREENIX 2002's, which stops at 10%, and half of it. A race takes a night,
+    unless a number of runs is said instead.
     """
 
     executor: str = HOST
@@ -118,12 +128,15 @@ class OptionsForm:
     least: str = str(RepeatTarget.least)
     most: str = str(RepeatTarget.most)
     race_hours: str = "8"
+    race_runs: str = ""
     race_test: str = ""
     race_category: str = ""
     race_margin: str = f"{RaceSpec.margin_percent:g}"
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
+    age_rounds: str = ""
+    age_extents: str = ""
     probe_s: str = ""
     order: str = RANDOM
     seed: str = ""
@@ -144,6 +157,11 @@ class OptionsForm:
     @property
     def is_race(self) -> bool:
         return self.repeat_by == BY_RACE
+
+    @property
+    def is_race_of_runs(self) -> bool:
+        """Whether runs are said, and hours by nobody: they are at their default."""
+        return bool(self.race_runs) and self.race_hours in ("", _USUAL["race_hours"])
 
     def chosen_kernels(self, ability: GuestAbility | None) -> list[GuestKernel]:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""
@@ -178,6 +196,8 @@ class OptionsForm:
         for name in _SAID:
             *part, key = _PLACES.get(name, name).split(".")
             text = getattr(self, name)
+            if name == "race_hours" and self.is_race_of_runs:
+                continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = said.setdefault(part[0], {}) if part else said
                 holder[key] = text if name in _TEXTS else _value(text)
@@ -212,6 +232,8 @@ class OptionsForm:
         for name in by.get(self.repeat_by, ("repeat_by", *_INTERVAL)):
             if getattr(self, name) or name in _REFUSED_EMPTY:
                 query[name] = getattr(self, name)
+        if self.is_race and self.is_race_of_runs:
+            del query["race_hours"]
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):
@@ -223,7 +245,10 @@ class OptionsForm:
 _USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsForm)}
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
 _SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
-_NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)}
+_NOTHING = {
+    **{"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)},
+    **{"age_rounds": ("0",), "age_extents": ("0",)},
+}
 
 
 def read_options(query: QueryDict) -> dict[str, Any]:

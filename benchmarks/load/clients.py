@@ -1,0 +1,180 @@
+"""The clients of a site under load, and what they see: browsers and uploads."""
+
+import gzip
+import html
+import http.client
+import json
+import random
+import re
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+READS_S = (5.0, 10.0)
+# A server closes a connection after 5 s without a request, and a browser then opens another.
+KEEPS_CONNECTION_S = 4.0
+COMPARE, CHART, OTHER, UPLOAD = "compare page", "charts of a test", "other page", "upload"
+CHARTS = re.compile(rb'hx-get="(/compare/charts/[^"]+)"')
+CELLS = [(record, size) for size in (64, 128, 256, 512) for record in (4, 8, 16, 32, 64)]
+OTHER_PAGES = (
+    *("/", "/studies/", "/studies/{studies}/", "/studies/{own}/matrix/?test=write", "/runs/"),
+    *("/runs/?study={studies}", "/runs/{runs}/", "/search/?q=ext4", "/history/?study={studies}"),
+    *("/compare/", "/compare/deltas.csv?study={studies}", "/api/v1/deltas?study={studies}"),
+)
+"""What people look at besides comparisons, each as often as any other."""
+
+
+@dataclass
+class Seen:
+    """What the clients saw. Requests, (began at s, took ms), by kind; a sentence a failure."""
+
+    requests: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    uploaded: dict[int, float] = field(default_factory=dict)  # run -> its first value
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, kind: str, began: float, took_s: float) -> None:
+        with self.lock:
+            self.requests.setdefault(kind, []).append((began, took_s * 1000))
+
+    def is_beside_uploads(self) -> Callable[[tuple[float, float]], bool]:
+        """Which requests were under way at the same time as an upload."""
+        spans: list[list[float]] = []
+        for began, took_ms in sorted(self.requests.get(UPLOAD, [])):
+            if spans and began <= spans[-1][1]:
+                spans[-1][1] = max(spans[-1][1], began + took_ms / 1000)
+            else:
+                spans.append([began, began + took_ms / 1000])
+        starts = [start for start, _ in spans]
+
+        def is_beside(request: tuple[float, float]) -> bool:
+            began, took_ms = request
+            place = bisect_right(starts, began + took_ms / 1000) - 1
+            return place >= 0 and spans[place][1] >= began
+
+        return is_beside
+
+    def fail(self, sentence: str) -> None:
+        with self.lock:
+            self.failures.append(sentence)
+
+
+class Client:
+    """One connection that is kept, as a browser keeps it."""
+
+    def __init__(self, port: int, seen: Seen) -> None:
+        self._port, self._seen = port, seen
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._used = 0.0
+
+    def ask(
+        self,
+        kind: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        wanted: int = 200,
+    ) -> bytes | None:
+        """The body, or None when it was not what was wanted, which is noted."""
+        if time.monotonic() - self._used > KEEPS_CONNECTION_S:
+            self._connection.close()
+        sent = {"Accept-Encoding": "gzip"} | (headers or {})
+        method, began = ("GET" if body is None else "POST"), time.perf_counter()
+        try:
+            self._connection.request(method, path, body, sent)
+            answer = self._connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            self._seen.fail(f"{kind} {path}: {type(error).__name__} {error}")
+            return None
+        self._seen.note(kind, began, time.perf_counter() - began)
+        self._used = time.monotonic()
+        if answer.headers.get("Content-Encoding") == "gzip":
+            content = gzip.decompress(content)
+        if answer.status != wanted:
+            self._seen.fail(f"{kind} {path}: {answer.status} {content[:200]!r}")
+            return None
+        return content
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What there is to look at: slugs of studies, of those with runs, and keys of finished runs."""
+
+    studies: list[str]
+    own: list[str]
+    runs: list[int]
+
+
+def browse(port: int, shelf: Shelf, is_mixed: bool, seen: Seen, end: threading.Event) -> None:
+    """Look at comparisons until the ``end``; at another page after each where ``is_mixed``."""
+    client, chance = Client(port, seen), random.Random(threading.get_ident())
+    end.wait(chance.uniform(0, READS_S[1]))
+    while not end.is_set():
+        page = client.ask(COMPARE, f"/compare/?study={chance.choice(shelf.studies)}")
+        offered = CHARTS.findall(page or b"")
+        if offered:
+            client.ask(CHART, html.unescape(chance.choice(offered).decode()))
+        end.wait(chance.uniform(*READS_S))
+        if is_mixed and not end.is_set():
+            address = chance.choice(OTHER_PAGES)
+            known = {
+                name: chance.choice(getattr(shelf, name)) for name in ("own", "studies", "runs")
+            }
+            client.ask(OTHER, address.format(**known))
+            end.wait(chance.uniform(*READS_S))
+
+
+def upload(
+    port: int, token: str, number: int, start: threading.Barrier, seen: Seen, end: threading.Event
+) -> None:
+    client, turn = Client(port, seen), 0
+    while not end.is_set():
+        try:
+            start.wait()
+        except threading.BrokenBarrierError:
+            return
+        if end.is_set():
+            return
+        turn += 1
+        send_table(client, token, number, turn, seen)
+
+
+def send_table(client: Client, token: str, number: int, turn: int, seen: Seen) -> None:
+    """Twenty numbers that no other table has, to a study of ``number``."""
+    first = 1_000_000.0 + number * 10_000 + turn
+    rows = "".join(
+        f"write,{record},{size},{first + place / 100:.2f},KB/s\n"
+        for place, (record, size) in enumerate(CELLS)
+    )
+    table = "test,record_size_kb,file_size_kb,value,unit\n" + rows
+    fields = {"study": f"Load {number}", "filesystem": "ext4", "configuration": f"c{turn % 5}"}
+    body, content_type = _multipart(fields, f"{number}-{turn}.csv", table.encode())
+    answer = client.ask(
+        UPLOAD,
+        "/api/v1/imports",
+        body,
+        {"Content-Type": content_type, "Authorization": f"Bearer {token}"},
+        wanted=201,
+    )
+    if answer is not None:
+        runs = json.loads(answer)["runs"]
+        with seen.lock:
+            seen.uploaded |= dict.fromkeys(runs, first)
+
+
+def _multipart(fields: dict[str, str], name: str, data: bytes) -> tuple[bytes, str]:
+    edge = "fsbench-load-boundary"
+    parts = [
+        f'--{edge}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+        for key, value in fields.items()
+    ]
+    head = (
+        f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        "Content-Type: text/csv\r\n\r\n"
+    )
+    parts += [head.encode(), data, f"\r\n--{edge}--\r\n".encode()]
+    return b"".join(parts), f"multipart/form-data; boundary={edge}"

@@ -1,0 +1,113 @@
+"""The LUN's own line beside that of a configuration: whether the disk got slower, or what is on it.
+
+Each run of the line is set against the probe of its block. Where a score changes and its share of
+the LUN changes with it, it is what stands on the disk; where the share stays, it is the disk.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.compare.models import Watch
+from fsbench_web.core.scoring.changes import changes
+from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.workloads import ParameterError, workload_of
+from fsbench_web.studies.models import Series
+from fsbench_web.studies.scores.shares import SeriesCeilings, read_probes
+
+Values = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class OwnLine:
+    """What the LUN did by itself, in the unit of the scores, beside each point of a line.
+
+    ``points`` and ``shares`` (scores in percent of it) have the values of each point's runs; a
+    point none of whose runs has a probe is empty. ``of`` says of which requests.
+    """
+
+    of: str = ""
+    points: tuple[Values, ...] = ()
+    shares: tuple[Values, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        return any(self.points)
+
+    def mean_at(self, place: int) -> float | None:
+        """The LUN's own at a point; None where nobody measured it."""
+        return mean(self.points[place]) if self.is_known and self.points[place] else None
+
+    def share_at(self, place: int) -> float | None:
+        """The scores of a point in percent of that."""
+        return mean(self.shares[place]) if self.is_known and self.shares[place] else None
+
+    def said_of_change(self, place: int, margin_percent: float) -> str:
+        """Whether a change of the score at this point is of the disk; "" where nobody knows."""
+        before, after = self.share_at(place - 1), self.share_at(place)
+        if before is None or after is None:
+            return ""
+        if _changed(self.shares, margin_percent, place):
+            return (
+                f"It is not the disk: the score went from {before:.0f}% to {after:.0f}% of what "
+                "the LUN does by itself."
+            )
+        own = self.changes(margin_percent)
+        if any(step == place for step, _ in own):
+            return (
+                "It is the disk: the LUN itself changed too, and the score stayed at "
+                f"{before:.0f}% and {after:.0f}% of it."
+            )
+        return (
+            f"Whether it is the disk cannot be told: the score was {before:.0f}% of the LUN's own "
+            f"before and {after:.0f}% after, and neither that nor the LUN changed for sure."
+        )
+
+    def changes(self, margin_percent: float) -> list[tuple[int, float]]:
+        """Where the LUN itself changed its level: (place of the point, percent)."""
+        known = [place for place, values in enumerate(self.points) if values]
+        found = changes([self.points[place] for place in known], margin_percent) if known else []
+        return [(known[step.place], step.change_percent) for step in found]
+
+
+def _changed(values: Sequence[Values], margin_percent: float, place: int) -> bool:
+    known = [at for at, some in enumerate(values) if some]
+    found = changes([values[at] for at in known], margin_percent)
+    return any(known[step.place] == place for step in found)
+
+
+def own_line(
+    line: Series | Watch,
+    points: Sequence[Sequence[int]],
+    probe_of: Mapping[int, int],
+    scores: Mapping[int, float],
+    what: tuple[str, str, str],
+) -> OwnLine:
+    """That of the runs of each point, by their numbers. Two queries; none where there is no probe.
+
+    ``probe_of`` are the probes of the runs by key, ``scores`` their scores, ``what`` is the test,
+    the category, and the unit of the scores.
+    """
+    if not probe_of or line.workload is None:
+        return OwnLine()
+    try:
+        kind = workload_of(line.workload.tool, line.workload.parameters)
+    except ParameterError:
+        return OwnLine()
+    test, category, unit = what
+    own = {
+        pk: SeriesCeilings(kind, [probe])
+        for pk, probe in read_probes(set(probe_of.values())).items()
+    }
+    found: dict[int, tuple[float, float]] = {}
+    of = ""
+    for run, probe in probe_of.items():
+        ceilings = own.get(probe)
+        share = ceilings and ceilings.share(scores[run], unit, test, category)
+        if share:
+            found[run] = (share.ceiling, share.percent)
+            of = share.of
+    return OwnLine(
+        of,
+        tuple(tuple(found[run][0] for run in runs if run in found) for runs in points),
+        tuple(tuple(found[run][1] for run in runs if run in found) for runs in points),
+    )

@@ -1,0 +1,90 @@
+"""Rooflines: throughput against request size, under what the LUN does by itself.
+
+After S. Williams, A. Waterman and D. Patterson, "Roofline: An Insightful Visual Performance Model
+for Multicore Architectures", CACM 52(4), 2009: what could be reached stands over what was.
+"""
+
+from collections.abc import Sequence
+
+from fsbench_web.compare.pictures import own_line
+from fsbench_web.compare.pictures.base import Picture, Select, scale_select
+from fsbench_web.compare.pictures.of_contenders import OfSeveral, point
+from fsbench_web.compare.pictures.offer import MATRIX, Offer
+from fsbench_web.compare.pictures.parts import (
+    block_column,
+    is_lower,
+    repeats_columns,
+    repeats_row,
+    unknown_unit,
+)
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures import lines
+from fsbench_web.figures.lines import Line
+from fsbench_web.figures.sizes import size_name
+from fsbench_web.studies.scores import cells
+
+
+class Roofline(OfSeveral):
+    slug = "roofline"
+    label = "Roofline"
+    words = "Throughput against request size, under what the LUN does by itself."
+    needs = MATRIX
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        _, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
+        # The largest file is the least of the cache.
+        wanted = spec.file_kb
+        self.file_kb = wanted if wanted in self.files else max(self.files, default=None)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        offered = [(size, size_name(size)) for size in self.files]
+        return [Select("file", "File size", offered, self.file_kb), scale_select(self.spec)]
+
+    def draw_known(self) -> Picture:
+        found = self.in_one_unit(cells.matrices(self.keys, self.test, file_kb=self.file_kb))
+        units = [one.unit for one in found]
+        unit = max(units, key=units.count) if units else ""
+        names = {one.key: one.name for one in self.lines or ()}
+        kept = [(names[one.series_id], one.cells) for one in found if one.unit == unit]
+        drawn = [
+            Line(name, [point(cell[0], repeats) for cell, repeats in sorted(measured.items())])
+            for name, measured in kept
+        ]
+        records = sorted({cell[0] for _, measured in kept for cell in measured})
+        above = own_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
+        drawn = drawn[: lines.MOST_LINES - len(above)]
+        label = testnames.label(self.test)
+        if not drawn or not above:
+            said = (
+                f"Nobody measured the LUN of these contenders by itself, or {label} has nothing of "
+                "it that it is set against: submit a job that does (Measure the LUN itself)."
+            )
+            return Picture(None, notes=[said])
+        figure = lines.curves(
+            [*above, *drawn],
+            unit,
+            f"{label}, files of {size_name(self.file_kb or 0)}",
+            f"{testnames.block_word(self.test)} size",
+            {float(kb): size_name(kb) for kb in records},
+            is_lower(unit),
+            among=[*(line.name for line in above), *(one.name for one in self.contenders)],
+            scale=self.spec.scale,
+        )
+        own_line.dashed(figure, above)
+        ceiling = {each.x: each.y for each in above[0].points}
+        rows = [
+            repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)
+            for name, measured in kept
+            for cell, repeats in sorted(measured.items())
+        ]
+        columns = [
+            Column("Contender"),
+            block_column(self.test),
+            Column("The LUN itself", VALUE, unit),
+        ]
+        table = PictureTable([*columns, *repeats_columns(unit)], rows)
+        return Picture(figure, table, unknown_unit(unit))

@@ -1,0 +1,87 @@
+"""A work profile read from a trace: into the form, to be corrected before anything is saved."""
+
+from dataclasses import replace
+
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.profiles.form import of_profile
+from fsbench_web.compare.profiles.views import form_page
+from fsbench_web.compare.selection.ranges import sizes_of
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
+from fsbench_web.core.traces.observed import (
+    BY_BYTES,
+    BY_OPERATIONS,
+    BY_TIME,
+    MOST_BYTES,
+    TraceError,
+    parts_of,
+)
+from fsbench_web.core.traces.reading import FORMATS, observed
+
+WEIGHTS = {
+    BY_OPERATIONS: "operations",
+    BY_BYTES: "bytes",
+    BY_TIME: "time that they took, where the trace says it",
+}
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.DEFINE)
+def page(request: HttpRequest) -> HttpResponse:
+    """The trace is read and forgotten: what is in the form is all that is left of it."""
+    if request.method != "POST":
+        return _asked(request)
+    by = request.POST.get("by", BY_OPERATIONS)
+    try:
+        file_kb = _file_kb(request.POST.get("file", ""))
+        data = _data(request)
+        found = parts_of(observed(data), by if by in WEIGHTS else BY_OPERATIONS, file_kb)
+    except TraceError as error:
+        return _asked(request, str(error))
+    source = " ".join(found.notes)[:1000]
+    profile = Profile("Read from a trace", RATIO, found.parts, "", source)
+    return form_page(
+        request,
+        replace(of_profile(profile), title=""),
+        notes=found.notes,
+        notes_title="Read from the trace, and not saved yet. Correct what is wrong.",
+    )
+
+
+def _asked(request: HttpRequest, problem: str = "") -> HttpResponse:
+    context = {
+        "problem": problem,
+        "formats": FORMATS,
+        "weights": list(WEIGHTS.items()),
+        "by": request.POST.get("by", BY_OPERATIONS),
+        "file": request.POST.get("file", "1g"),
+        "most_mib": MOST_BYTES // 1024**2,
+    }
+    return render(request, "compare/profile_read.html", context, status=422 if problem else 200)
+
+
+def _file_kb(text: str) -> int | None:
+    if not text.strip():
+        return None
+    try:
+        return sizes_of(text).least
+    except ValueError as error:
+        raise TraceError(0, f"The size of files is {error}.") from None
+
+
+def _data(request: HttpRequest) -> bytes:
+    file = request.FILES.get("trace")
+    if isinstance(file, UploadedFile):
+        return file.read(MOST_BYTES + 1)
+    text = request.POST.get("text", "")
+    if not text.strip():
+        raise TraceError(0, "Choose a file, or paste the text of a trace.")
+    return text.encode()

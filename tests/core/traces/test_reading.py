@@ -1,0 +1,168 @@
+"""Traces as parts of a work profile.
+
+Samples: ``db.v3.iolog`` was written by fio 3.33 (--write_iolog), ``threads.strace`` by strace 6.1
+(-f -T -tt) of a program with two threads, both on the machine where these tests were written.
+``sda.blkparse`` is from blktrace's own user guide (doc/blktrace.tex, as kept in sdsc/blktrace), the
+biosnoop samples from tools/biosnoop_example.txt of iovisor/bcc.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.core.traces import observed as limits
+from fsbench_web.core.traces.observed import ReadParts, TraceError, parts_of, power_kb
+from fsbench_web.core.traces.reading import observed
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+def sample(name: str) -> bytes:
+    return (SAMPLES / name).read_bytes()
+
+
+def said(found: ReadParts) -> list[tuple[str, float]]:
+    return [(part.words, part.weight) for part in found.parts]
+
+
+def test_an_iolog_of_fio_is_the_job_that_wrote_it():
+    """rw=randrw, rwmixread=70, bs=8k, size=4m, fsync=8, number_ios=60."""
+    found = parts_of(observed(sample("db.v3.iolog")))
+    assert said(found) == [
+        ("Random read, 8 KB in files of 4 MB", 66.7),
+        ("Random write, 8 KB in files of 4 MB, flushed", 33.3),
+    ]
+    assert found.notes == ("fio iolog: 60 reads and writes of 1 files, weighed by operations.",)
+
+
+def test_version_2_is_the_same_without_times():
+    """As fio 2 writes it (iolog.c, log_io_u: name, action, offset, length)."""
+    head, *lines = sample("db.v3.iolog").decode().splitlines()
+    second = [head.replace("3", "2"), *(line.partition(" ")[2] for line in lines)]
+    by_two = parts_of(observed("\n".join(second).encode()))
+    assert by_two == parts_of(observed(sample("db.v3.iolog")))
+
+
+def test_strace_follows_files_over_threads_and_interrupted_calls():
+    trace = observed(sample("threads.strace"))
+    found = parts_of(trace)
+    # Two writes of 64 KB, then 8 reads and 8 writes of 8 KB at places, then 8 KB from the start.
+    assert trace.count == 2 + 16 + 2
+    assert dict(said(found)) == {
+        "Random read, 8 KB in files of 128 KB": 40,
+        "Random write, 8 KB in files of 128 KB, flushed": 40,
+        "Write, 64 KB in files of 128 KB, flushed": 10,
+        "Read, 4 KB in files of 128 KB": 10,
+    }
+    by_time = parts_of(trace, "time")
+    assert by_time.notes[0].endswith("weighed by time.")
+    assert said(by_time) != said(found)
+
+
+def test_what_strace_read_is_kept_nowhere():
+    text = sample("threads.strace").decode().replace('"table"', '"/home/ada/salaries.db"')
+    trace = observed(text.encode())
+    assert "salaries" not in repr(trace) + repr(parts_of(trace))
+
+
+def test_blkparse_counts_what_was_issued_to_the_device():
+    found = parts_of(observed(sample("sda.blkparse")), file_kb=4 * 1024 * 1024)
+    # 56 sectors from 223490, and 8 from where these end.
+    assert said(found) == [
+        ("Random write, 32 KB in files of 4 GB, beyond the cache", 50),
+        ("Write, 4 KB in files of 4 GB, beyond the cache", 50),
+    ]
+    assert found.notes[1] == "The trace does not say how large files are: 4 GB is assumed."
+
+
+@pytest.mark.parametrize(("name", "count"), [("xvda.biosnoop", 15), ("queued.biosnoop", 6)])
+def test_biosnoop_with_and_without_queue_times(name, count):
+    trace = observed(sample(name))
+    assert trace.count == count
+    assert (
+        sum(trace.octets.values())
+        == {15: 12 * 4096 - 4096 + 2 * 8192 + 512 + 65536, 6: 48640}[count]
+    )
+    assert parts_of(trace, "bytes").parts
+    assert parts_of(trace, "time").parts
+
+
+def test_a_histogram():
+    text = "operation,block,file,count\nrandom_read,8k,4g,3000\nwrite,65536,1m,1000\n"
+    found = parts_of(observed(text.encode()))
+    assert said(found) == [
+        ("Random read, 8 KB in files of 4 GB", 75),
+        ("Write, 64 KB in files of 1 MB", 25),
+    ]
+    by_bytes = parts_of(observed(text.encode()), "bytes")
+    assert by_bytes.parts[0].operation == "write"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"", "Line 1: this is none of the formats"),
+        (b"hello\nworld\n", "Line 1: this is none of the formats"),
+        (b"\x07\x65\x61\x00\x00", "no text: blktrace's own files go through blkparse"),
+        (
+            b"fio version 3 iolog\nx read 0 4096\n",
+            "Line 2: a line of version 3 begins with its time",
+        ),
+        (b"fio version 2 iolog\n/f read 0\n", "Line 2: it is no action on a file"),
+        (b"fio version 2 iolog\n/f read -1 4096\n", "Line 2: it is no action on a file"),
+        (b"fio version 2 iolog\n/f add\n/f open\n", "No read or write was found"),
+        (b"operation,block,count\nread,8z,1\n", "Line 2: '8z' is no size"),
+        (b"operation,block,count\nread,8k,-1\n", "Line 2: count is a number from 0"),
+        (b"operation,block,count\nread,8k,nan\n", "Line 2: count is a number from 0"),
+        (b"operation,block,count\nseek,8k,1\n", "Line 2: operation is read, write"),
+        (b"operation,block,count\nread,8k\n", "Line 2: it has 2 cells, and the head 3"),
+        (b"operation,block,count\nread,0,1\n", "Line 2: a size is above 0"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line_and_reason(text, reason):
+    with pytest.raises(TraceError) as told:
+        parts_of(observed(text))
+    assert reason in str(told.value)
+
+
+def test_a_cut_line_of_blkparse_or_biosnoop_is_refused_by_its_number():
+    for name, line in (("sda.blkparse", 3), ("xvda.biosnoop", 4)):
+        lines = sample(name).splitlines()
+        lines[line - 1] = lines[line - 1][:14]
+        with pytest.raises(TraceError) as told:
+            observed(b"\n".join(lines))
+        assert told.value.line == line
+
+
+def test_traces_are_bounded(monkeypatch):
+    long = b"fio version 2 iolog\n" + b"/f read 0 4096\n" * 100
+    monkeypatch.setattr("fsbench_web.core.traces.reading.MOST_LINES", 50)
+    with pytest.raises(TraceError, match="Line 51: a trace has 50 lines at most"):
+        observed(long)
+    monkeypatch.setattr("fsbench_web.core.traces.reading.MOST_BYTES", 1024)
+    with pytest.raises(TraceError, match="MiB at most"):
+        observed(long)
+    monkeypatch.setattr(limits, "MOST_FILES", 3)
+    many = "fio version 2 iolog\n" + "".join(f"/f{n} read 0 4096\n" for n in range(5))
+    with pytest.raises(TraceError, match="Line 5: there are more than 3 files"):
+        observed(many.encode())
+
+
+def test_a_line_made_to_be_slow_is_read_once():
+    """Each of these would take a search by pattern the square of its length."""
+    for filling in (" = 1", "<", "st_mode=S_IFREG", '\\"', "[pid 1"):
+        line = f'1 read(3, "{filling * 6000}", 4096) = 4096 <0.1>\n'
+        observed((line * 20).encode())
+
+
+def test_more_parts_than_a_profile_has_are_told():
+    rows = "".join(f"read,{2**n}k,1g,{n + 1}\n" for n in range(20))
+    rows += "".join(f"write,{2**n}k,1g,{n + 1}\n" for n in range(20))
+    found = parts_of(observed(f"operation,block,file,count\n{rows}".encode()))
+    assert len(found.parts) == 24
+    assert "16 further parts with" in found.notes[1]
+
+
+@pytest.mark.parametrize(("octets", "kb"), [(1, 1), (1024, 1), (1025, 2), (8192, 8), (12288, 16)])
+def test_sizes_are_the_next_power_of_two(octets, kb):
+    assert power_kb(octets) == kb

@@ -1,0 +1,99 @@
+"""A contender looks the same in every chart, whoever is beside it and however good it is."""
+
+import itertools
+
+import numpy as np
+
+from fsbench_web.figures import palette
+from fsbench_web.figures.palette import assigned, styles
+
+# G. M. Machado, M. M. Oliveira and L. A. F. Fernandes, IEEE TVCG 15(6), 2009: severity 1.0.
+SEEN_BY = {
+    "everybody": np.eye(3),
+    "protanopes": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopes": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+    "tritanopes": np.array(
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ]
+    ),
+}
+
+
+def linear(colour: str) -> np.ndarray:
+    channels = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    to_xyz = np.array(
+        [
+            [0.4124564, 0.3575761, 0.1804375],
+            [0.2126729, 0.7151522, 0.072175],
+            [0.0193339, 0.119192, 0.9503041],
+        ]
+    )
+    xyz = to_xyz @ np.clip(rgb, 0, 1) / np.array([0.95047, 1, 1.08883])
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_ext2_and_ext3_are_told_apart_in_colour_in_grey_and_without_either() -> None:
+    ext2, ext3 = styles(["ext2", "ext3"])
+    for who, matrix in SEEN_BY.items():
+        apart = lab(matrix @ linear(ext2.colour)) - lab(matrix @ linear(ext3.colour))
+        assert np.linalg.norm(apart) > 20, who
+    lightness = [lab(linear(one.colour))[0] for one in (ext2, ext3)]
+    assert abs(lightness[0] - lightness[1]) > 20
+    assert ext2.symbol != ext3.symbol
+    assert ext2.dash != ext3.dash
+
+
+def test_neither_company_nor_place_changes_how_a_file_system_looks() -> None:
+    every = ["ext2", "ext3", "ext4", "xfs", "jfs", "btrfs", "reiserfs"]
+    for count in (1, 3, 7):
+        for some in itertools.permutations(every, count) if count < 7 else [every[::-1]]:
+            assert dict(zip(some, styles(some), strict=True)) == {
+                name: assigned(every)[name] for name in some
+            }
+
+
+def test_a_chart_of_some_has_the_looks_of_the_page() -> None:
+    page = ["ext4_a", "ext4_b", "ext4_c", "xfs_d", "6.1", "6.9"]
+    whole = assigned(page)
+    assert styles(["xfs_d", "ext4_c"], page) == [whole["xfs_d"], whole["ext4_c"]]
+    assert len({one.series for one in whole.values()}) == len(page)
+
+
+def test_beyond_the_colours_marker_and_dash_tell_apart() -> None:
+    names = [f"ext4_{number:02}" for number in range(9)] + [
+        f"other{number}" for number in range(20)
+    ]
+    looks = assigned(names).values()
+    assert len({(one.series, one.symbol, one.dash) for one in looks}) == len(names)
+    # Of many configurations the colour is that of their file system.
+    assert {assigned(names)[name].series for name in names[:7]} == {4}
+    # Beyond the looks that there are they come again, and no name is without.
+    assert len(assigned(map(str, range(60)))) == 60
+
+
+def test_seven_looks_have_seven_of_each() -> None:
+    first = [palette.Style(number) for number in range(1, 8)]
+    for part in ("series", "symbol", "dash"):
+        assert len({getattr(one, part) for one in first}) == 7
+    every = {(s.series, s.symbol, s.dash) for s in map(palette.Style, range(1, 50))}
+    assert len(every) == 49
