@@ -2,10 +2,11 @@
 
 Simulated with a fixed seed: a contender with the cells of a profile, whose true speeds are known,
 is run several times; each run is faster or slower as a whole (drift), and each cell by itself
-(noise), normally distributed logarithms in percent unless said otherwise. What an interval has to hold is
-what a repeat comes to in the mean. It is set against an interval that takes cells for independent
-of each other, which is what one would get from the intervals of the parts: with a drift it is far
-too narrow, and that is why each repeat is scored by itself. Exits with 1 where a promise is broken.
+(noise), normally distributed logarithms in percent unless said otherwise. What an interval has to
+hold is what a repeat comes to in the mean. It is set against an interval that takes cells for
+independent of each other, which is what one would get from the intervals of the parts: with a drift
+it is far too narrow, and that is why each repeat is scored by itself. Exits with 1 where a promise
+is broken.
 """
 
 import sys

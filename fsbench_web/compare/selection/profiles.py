@@ -1,9 +1,16 @@
 """The work profiles that a comparison ranks by: one of a name, or a range of its address."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from django.http import QueryDict
 
 from fsbench_web.compare.selection.ranges import sizes_of
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, unknown
+from fsbench_web.compare.selection.spec import (
+    WORK_PARAMETERS,
+    ComparisonSpec,
+    SpecError,
+    unknown,
+)
 from fsbench_web.compare.selection.stored_profiles import (
     stored_latest,
     stored_profile,
@@ -65,6 +72,17 @@ def asked_of(spec: ComparisonSpec) -> list[Asked]:
     if found is None:
         raise SpecError(unknown("profile", [spec.profile], titles()), "profile")
     return [Asked(found, testnames.WORK, f"{categories.PROFILE}{found.name}")]
+
+
+def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
+    """What the address of a study, or of its report, ranks by besides its tables, for the same
+    contenders; not ``is_of_work`` where it says nothing. Raises SpecError.
+    """
+    given = QueryDict(mutable=True)
+    for name in (*WORK_PARAMETERS, "baseline", "cells"):
+        given.setlist(name, query.getlist(name))
+    own = ComparisonSpec.from_query(given)
+    return replace(own, studies=spec.studies, by=spec.by, units=spec.units)
 
 
 def decided(spec: ComparisonSpec) -> ComparisonSpec:
