@@ -60,7 +60,7 @@ def problems(spec: JobSpec) -> str:
 def test_it_is_planned_with_the_names_of_the_guest(guest_spec: MakeSpec, ann: User) -> None:
     wanted = guest_spec(configurations=stacked(), guest=GuestSpec(("debian-6.1",)), repeats=1)
     (run,) = planned(wanted).runs
-    assert run.configuration == "ext4_md-raid1_luks_2luns_noop"
+    assert run.configuration == "ext4_md-raid1_luks_2luns_none"
     assert run.commands[0].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb")
     assert run.shown_command.argv[-1] == "/dev/mapper/fsbench1-0"
     assert run.commands[-1].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb")
@@ -76,7 +76,7 @@ def test_a_layer_on_one_lun_is_another_configuration(guest_spec: MakeSpec, ann: 
     both = (ConfigurationSpec("ext4", {}, "none"), *stacked(Stack(layers=(LUKS,))))
     wanted = guest_spec(configurations=both, guest=GuestSpec(("debian-6.1",)), repeats=1)
     runs = submit(wanted, "disk1", ann)
-    assert [run.series.configuration.label for run in runs] == ["ext4_noop", "ext4_luks_noop"]
+    assert [run.series.configuration.label for run in runs] == ["ext4_none", "ext4_luks_none"]
 
 
 def test_layers_are_refused_outside_of_a_guest(guest_spec: MakeSpec) -> None:
@@ -162,7 +162,7 @@ def test_the_form_offers_layers_to_guests_and_brings_them_to_the_review(
     assert re.search(r'name="ext4.1.layers">.*?value="md-raid1_luks" selected>md raid1, then', form)
     assert re.search(r'name="ext4.1.luns" value="disk2" checked', form)
     review = page("/runs/new/review/", query)
-    assert "ext4_md-raid1_luks_2luns_noop" in review
+    assert "ext4_md-raid1_luks_2luns_none" in review
     assert "Everything on disk1 and disk2 will be erased" in review
     own = [pair for pair in query if pair[0] not in ("executor", "kernel")]
     assert 'name="xfs.1.layers"' not in page("/runs/new/", own)

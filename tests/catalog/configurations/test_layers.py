@@ -50,7 +50,7 @@ def test_labels_and_words_stay_readable() -> None:
     md = Layer.of({"layer": "md", "level": "raid10", "chunk_kb": 64})
     shape = Shape(4, layers=(md, Layer("luks", {"sector_size": "4096"})))
     label = configuration_label("xfs", {"atime": "noatime"}, "mq-deadline", False, shape)
-    assert label == "xfs_noatime_md-raid10-c64_luks-s4096_4luns_dl"
+    assert label == "xfs_noatime_md-raid10-c64_luks-s4096_4luns_mq-deadline"
     assert (
         shape.words == "4 LUNs, md raid10, chunk (KB) 64, dm-crypt (LUKS2) sector size (bytes) 4096"
     )
