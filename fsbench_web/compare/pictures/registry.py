@@ -5,6 +5,7 @@ from django.http import QueryDict
 from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
 from fsbench_web.compare.pictures.heat_map import HeatMap
+from fsbench_web.compare.pictures.latencies import Cumulative, Tails
 from fsbench_web.compare.pictures.load import LoadCurves
 from fsbench_web.compare.pictures.phases import Phases
 from fsbench_web.compare.pictures.profile import Profile
@@ -25,7 +26,7 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
-    *(Profile, LoadCurves, Roofline, Phases, RepeatsOfRuns),
+    *(Profile, LoadCurves, Roofline, Phases, RepeatsOfRuns, Tails, Cumulative),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
 LARGEST_KEY = 2**63 - 1
