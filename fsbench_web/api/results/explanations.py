@@ -27,7 +27,7 @@ class ExplanationFilters(Schema):
     category: str = Field("", max_length=20, description="maximum, overall, mean, ...")
 
 
-class ContenderOut(Schema):
+class ExplainedContenderOut(Schema):
     """``runs`` are the finished ones that were sampled."""
 
     series: int
@@ -61,7 +61,7 @@ class DifferenceOut(Schema):
 class ExplanationOut(Schema):
     """``differences`` are ranked: costs of the work, then waits."""
 
-    contender: ContenderOut
+    contender: ExplainedContenderOut
     slower_percent: float | None
     sentence: str
     tested: int
@@ -74,7 +74,7 @@ class ExplanationsOut(Schema):
 
     test: str
     category: str
-    reference: ContenderOut
+    reference: ExplainedContenderOut
     caution: str
     explanations: list[ExplanationOut]
 

@@ -94,6 +94,7 @@ CALLS = {
     ("get", "/api/v1/own-workloads/{workload_id}"),
     ("post", "/api/v1/own-workloads/{workload_id}/withdraw"),
     ("get", "/api/v1/luns"),
+    ("get", "/api/v1/luns/{lun_id}/ledger"),
     ("get", "/api/v1/hardware"),
     ("get", "/api/v1/hardware/{slug}"),
     ("put", "/api/v1/hardware/{slug}/device-rate"),
