@@ -13,6 +13,7 @@ requests as independent. Requests of one run seldom are: what scatters between r
 intervals of the repeats' own percentiles, which scores have. ``benchmarks/tails.py`` shows both.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,8 +57,7 @@ class Distribution:
 
     def at_rank(self, rank: int) -> int:
         """The value of the so many smallest, from 1."""
-        places = range(len(self.values))
-        return self.values[next(place for place in places if self.cumulative[place] >= rank)]
+        return self.values[bisect_left(self.cumulative, rank)]
 
     def percentile(self, percent: str) -> int:
         """The value that so many percent do not exceed, as fio's calc_clat_percentiles."""

@@ -44,10 +44,7 @@ def test_jobs_of_one_run_and_repeats_of_one_series_are_one_distribution(series: 
 def test_the_page_of_a_run_and_the_call_have_its_tails(series: Series, client: Client) -> None:
     run = run_of(series, 1, of((1000, 98), (5_000_000, 2)))
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert (
-        "Randread, read, completion latency at queue depth 4" in page
-        or "completion latency" in page
-    )
+    assert "Randread read, completion latency at" in page
     assert "p99.99" in page
     (found,) = client.get(f"/api/v1/runs/{run.pk}/latencies").json()["latencies"]
     assert (found["values"], found["counts"]) == ([1000, 5_000_000], [98, 2])
@@ -78,6 +75,6 @@ def test_contenders_are_drawn_beside_each_other(series: Series, client: Client, 
     text = client.get(f"/compare/pictures.csv?picture={kind}&of={MEAN}").content.decode()
     lines = [line.split(",") for line in text.splitlines()]
     assert sorted(line[:3] for line in lines[1:]) == [
-        ["ext4", "100", "1000"],
-        ["xfs", "100000", "900"],
+        ["ext4", "100.0", "1000.0"],
+        ["xfs", "100000.0", "900.0"],
     ]

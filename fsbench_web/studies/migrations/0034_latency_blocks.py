@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0032_shares"),
+        ("studies", "0033_todays_schedulers_in_labels"),
     ]
 
     operations = [
