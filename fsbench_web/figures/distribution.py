@@ -28,7 +28,15 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
     places = [one for one in _PERCENTS if _nines(one / 100) <= most + 0.3]
     return _figure(
         [
-            (name, [x for x, _ in points], [numbers.scaled(y, unit) for _, y in points])
+            (
+                name,
+                [x for x, _ in points],
+                [numbers.scaled(y, unit) for _, y in points],
+                [
+                    f"{100 - 100 * 10**-x:.6g}% within {numbers.with_unit(y, unit)}"
+                    for x, y in points
+                ],
+            )
             for name, points in traces
         ],
         title,
@@ -52,7 +60,12 @@ def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
     for name, shares in lines.items():
         points = _thinned([(share, value) for value, share in shares], 1.0)
         traces.append(
-            (name, [numbers.scaled(y, unit) for _, y in points], [100 * x for x, _ in points])
+            (
+                name,
+                [numbers.scaled(y, unit) for _, y in points],
+                [100 * x for x, _ in points],
+                [f"{100 * x:.6g}% within {numbers.with_unit(y, unit)}" for x, y in points],
+            )
         )
     return _figure(
         traces,
@@ -97,7 +110,7 @@ def _logarithmic(lines: Mapping[str, Shares], unit: str, title: str) -> dict[str
 
 
 def _figure(
-    traces: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    traces: Sequence[tuple[str, Sequence[float], Sequence[float], Sequence[str]]],
     title: str,
     shown: str,
     x_axis: dict[str, object],
@@ -107,7 +120,7 @@ def _figure(
 ) -> Plain:
     if len(traces) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
-    styles = palette.styles([name for name, _, _ in traces])
+    styles = palette.styles([name for name, *_ in traces])
     axis = {"fixedrange": True, "automargin": True, "zeroline": False}
     return {
         "data": [
@@ -117,15 +130,17 @@ def _figure(
                 "x": [float(f"{one:.6g}") for one in xs],
                 "y": [float(f"{one:.6g}") for one in ys],
                 "mode": "lines",
+                "customdata": [plain_text(one) for one in said],
+                "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
                 "line": {
                     "color": style.colour,
-                    "dash": style.dash,
+                    "dash": style.dash if len(traces) > 1 else "solid",
                     "width": 2,
                     "shape": "hv",
                 },
                 "meta": {"series": style.series},
             }
-            for (name, xs, ys), style in zip(traces, styles, strict=True)
+            for (name, xs, ys, said), style in zip(traces, styles, strict=True)
         ],
         "layout": {
             "title": heading(title),

@@ -169,7 +169,7 @@ def _device_commands(
         if size_bytes is None:
             raise PreparationError("The LUN's size is not known: it cannot be written once.")
         count = size_bytes - PRECONDITION_FROM_BYTES
-        found.append(
+        found += [
             PlannedCommand(
                 "precondition",
                 (
@@ -179,7 +179,7 @@ def _device_commands(
                     "status=progress",
                 ),
             )
-        )
+        ] * preparation.passes
     return found
 
 

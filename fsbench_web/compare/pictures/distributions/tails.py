@@ -1,6 +1,6 @@
 """Latencies of several contenders as distributions, each of all its repeats as one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fsbench_web.compare.pictures.base import Picture
 from fsbench_web.compare.pictures.of_contenders import OfSeveral
@@ -10,8 +10,7 @@ from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.figures import distribution as figures
-from fsbench_web.figures.distribution import Shares
-from fsbench_web.figures.frame import Plain, figure
+from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of
 
@@ -27,9 +26,10 @@ def _with_latencies(scored: ScoredTests) -> list[str]:
     ]
 
 
-class Latencies(OfSeveral):
-    """One that draws distributions; ``drawn`` says how."""
-
+class Tails(OfSeveral):
+    slug = "tails"
+    label = "All completions"
+    words = "Every completion of all repeats at its percentile, down to the slowest of all."
     needs = Need(
         _with_latencies,
         "No finished run of this comparison measured a latency. Run a workload of fio, which does.",
@@ -40,9 +40,6 @@ class Latencies(OfSeveral):
         name, load = testnames.parts(test)
         label = testnames.label_of_latency(testnames.latency_of(name))
         return f"{label} at {loads.words(load)}" if load else label
-
-    def drawn(self, lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
-        raise NotImplementedError
 
     def draw_known(self) -> Picture:
         name, load = testnames.parts(self.test)
@@ -60,7 +57,7 @@ class Latencies(OfSeveral):
             )
         unit = known[0][1].unit
         same = [each for each in known if each[1].unit == unit]
-        plain = self.drawn(
+        plain = figures.percentile_curve(
             {label: one.shares() for label, one, _ in same}, unit, self.label_of(self.test)
         )
         return Picture(
@@ -77,24 +74,6 @@ class Latencies(OfSeveral):
         if missing:
             notes.append(f"{missing} of the contenders have no distribution of this latency.")
         return notes
-
-
-class Tails(Latencies):
-    slug = "tails"
-    label = "Tails of latencies"
-    words = "Latency at each percentile, on an axis that gives each further nine the same room."
-
-    def drawn(self, lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
-        return figures.percentile_curve(lines, unit, title)
-
-
-class Cumulative(Latencies):
-    slug = "cdf"
-    label = "Latencies as shares"
-    words = "The share of completions within each latency (CDF), on a logarithmic axis."
-
-    def drawn(self, lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
-        return figures.cumulative(lines, unit, title)
 
 
 def _table(known: Known, unit: str) -> PictureTable:
