@@ -4,7 +4,9 @@
 
 Prints for each kind of table (many runs; one run with a cell a row), each in a process of its own:
 *parse*, the file into columns; *import*, from the file's first byte to the last score, with its
-peak memory; *store* and *read*, the very numbers that this left, from columns into their table and
+peak memory, by a process that has imported another file before, as the importer of a site has, and
+by one that loads its programs first (*first import*); *store* and *read*, the very numbers that
+this left, from columns into their table and
 back; and *bare*, the same numbers as rows into a table without keys and indexes, by COPY on
 PostgreSQL and one prepared INSERT on SQLite (without DATABASE_URL). Bytes are those of the tables
 with their indexes; processor seconds are the process's own, without the database server's.
@@ -17,13 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
 ROWS = 1_000_000
 TABLE, BARE = "studies_measurementblock", "import_rate_bare"
 PIECE_BYTES = 256 * 1024
+PART_BYTES = 12 * 1024 * 1024
 
 
 def many_runs(count: int) -> Iterator[str]:
@@ -54,28 +57,51 @@ def one_run(count: int) -> Iterator[str]:
 KINDS = {"many-runs": many_runs, "one-run": one_run}
 
 
-def measure_import(path: Path) -> float:
-    """Seconds from the file to its scores."""
-    from fsbench_web.imports.plan import Target
-    from fsbench_web.imports.sources import pack
-    from fsbench_web.imports.storing import large
-
-    started = time.perf_counter()
-    with path.open("rb") as file:
-        source = pack(path.name, file)
-    assert large.is_large([source])
-    large.import_large(source, Target(path.stem, "ext4", "ext4"), None)
-    return time.perf_counter() - started
+Took = tuple[float, float]
+"""Seconds, and seconds of a processor in this process."""
 
 
-def measure_parse(path: Path) -> float:
-    """Seconds from the file to its columns."""
+def took(work: Callable[[], object]) -> Took:
+    started, busy = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - started, time.process_time() - busy
+
+
+def measure_import(path: Path) -> Took:
+    """From the file to its scores, where a part of it was imported before."""
+    from django.core.management import call_command
+
+    part = path.with_name(f"part-of-{path.name}")
+    with path.open("rb") as whole:
+        part.write_bytes(b"".join(whole.readlines(PART_BYTES)))
+    measure_first_import(part)
+    part.unlink()
+    call_command("flush", interactive=False, verbosity=0)
+    return measure_first_import(path)
+
+
+def measure_first_import(path: Path) -> Took:
+    """From the file to its scores."""
+
+    def work() -> None:
+        from fsbench_web.imports.plan import Target
+        from fsbench_web.imports.sources import pack
+        from fsbench_web.imports.storing import large
+
+        with path.open("rb") as file:
+            source = pack(path.name, file)
+        assert large.is_large([source])
+        large.import_large(source, Target(path.stem, "ext4", "ext4"), None)
+
+    return took(work)
+
+
+def measure_parse(path: Path) -> Took:
+    """From the file to its columns."""
     from fsbench_web.core.formats.tables import long
 
-    started = time.perf_counter()
     with path.open("rb") as file:
-        long.read(file, path.stat().st_size)
-    return time.perf_counter() - started
+        return took(lambda: long.read(file, path.stat().st_size))
 
 
 def stored_bytes(table: str) -> int:
@@ -166,11 +192,13 @@ def child(what: str, path: Path) -> None:
     import django
 
     django.setup()
-    of_file = {"parse": measure_parse, "import": measure_import}
+    of_file = {
+        "parse": measure_parse,
+        "first import": measure_first_import,
+        "import": measure_import,
+    }
     of_stored = {"store": measure_store, "read": measure_read, "bare": measure_bare}
-    before = time.process_time()
-    seconds = of_file[what](path) if what in of_file else of_stored[what]()
-    processor_s = time.process_time() - before if what in of_file else 0.0
+    seconds, processor_s = of_file[what](path) if what in of_file else (of_stored[what](), 0.0)
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size = stored_bytes(BARE if what == "bare" else TABLE)
     print(f"{seconds} {processor_s} {peak_mb} {size}")
@@ -203,9 +231,9 @@ def main(rows: int, folder: Path) -> None:
             file.writelines(lines(rows))
         size_mb = path.stat().st_size / 1024 / 1024
         print(f"\n{kind}: {size_mb:.0f} MB")
-        found = {
-            what: measured(what, path) for what in ("parse", "import", "store", "read", "bare")
-        }
+        found = {"parse": measured("parse", path), "first import": measured("first import", path)}
+        call_command("flush", interactive=False, verbosity=0)
+        found |= {what: measured(what, path) for what in ("import", "store", "read", "bare")}
         bare_s = found["bare"][0]
         for what, (seconds, processor_s, peak_mb, size) in found.items():
             remark = f"{bare_s / seconds:6.2f} of bare"

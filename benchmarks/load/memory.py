@@ -10,7 +10,8 @@ LIMIT_MB = 400
 """Of a web process, at any moment."""
 GROWS_MB_A_MINUTE = 3.0
 """More than that, in the second half of the time, is called growth: below it is what answers of
-one moment hold that the next ones do not.
+one moment hold that the next ones do not. Processes use much for the first time in their first
+minutes: a measurement of five minutes or more tells that from growth.
 """
 
 

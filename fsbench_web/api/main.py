@@ -32,10 +32,12 @@ from fsbench_web.api.protocol.description import finished
 from fsbench_web.api.protocol.docs import DocsPage
 from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
+from fsbench_web.api.results.explanations import router as explanations
 from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
 from fsbench_web.api.runs.activity import router as run_activity
 from fsbench_web.api.runs.jobs import router as jobs
+from fsbench_web.api.runs.lun_ledgers import router as lun_ledgers
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
 from fsbench_web.api.runs.series import router as series
@@ -101,6 +103,7 @@ _AREAS = [
     ("studies", study_writes),
     ("studies", series),
     ("deltas", deltas),
+    ("explanations", explanations),
     ("comparisons", comparison),
     ("comparisons", history),
     ("permalinks", permalinks),
@@ -113,6 +116,7 @@ _AREAS = [
     ("runs", run_activity),
     ("jobs", jobs),
     ("workers", workers),
+    ("workers", lun_ledgers),
     ("search", search),
     ("workloads", workloads),
     ("workloads", own_workloads),

@@ -91,7 +91,7 @@ class WatchIn(Strict):
 
     series: StrictInt = Field(ge=1, le=LARGEST_ID)
     test: str = Field(max_length=190)
-    category: str = Field(max_length=20)
+    category: str = Field(max_length=100)
     along: Literal["kernel", "date"] = "date"
     margin: StrictInt = Field(10, ge=1, le=MOST_MARGIN, description="percent")
     email: str = Field("", max_length=254)

@@ -161,7 +161,7 @@ class Watch(models.Model):
     preparation = models.JSONField(default=dict)
     machine = models.JSONField(default=dict, help_text="As of its series: catalog.machines")
     test = models.CharField(max_length=190)
-    category = models.CharField(max_length=20)
+    category = models.CharField(max_length=100)
     along = models.CharField(max_length=10, choices=Along)
     margin_percent = models.PositiveSmallIntegerField()
     email = models.EmailField(blank=True)

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from fsbench_web.compare.explanations import views as explanation_views
 from fsbench_web.compare.exports import views as export_views
 from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
@@ -9,6 +10,7 @@ from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.profiles import order, traces
 from fsbench_web.compare.profiles import views as profile_views
+from fsbench_web.compare.slides import views as slide_views
 from fsbench_web.compare.views import compare, history
 from fsbench_web.compare.watches import views as watch_views
 
@@ -22,6 +24,7 @@ urlpatterns = [
     path("compare/charts/<str:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
+    path("compare/why/", explanation_views.page, name="why"),
     path("compare/order/", order.order, name="work_order"),
     path("profiles/", profile_views.listing, name="profiles"),
     path("profiles/new/", profile_views.new, name="profile_new"),
@@ -29,6 +32,8 @@ urlpatterns = [
     path("profiles/<slug:slug>/", profile_views.page, name="profile"),
     path("profiles/<slug:slug>/edit/", profile_views.edit, name="profile_edit"),
     path("profiles/<slug:slug>/<int:version>/", profile_views.page, name="profile_version"),
+    path("compare/slide/", slide_views.comparison_page, name="slide"),
+    path("compare/slide.<str:suffix>", slide_views.comparison_file, name="slide_file"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("studies/<slug:slug>/papers/<slug:paper>/", paper_views.page, name="paper_comparison"),
     path(
@@ -51,6 +56,10 @@ urlpatterns = [
     path("p/<slug:key>/charts/<str:test>/", permalink_views.charts, name="permalink_charts"),
     path("p/<slug:key>/snapshot.json", permalink_views.snapshot, name="permalink_snapshot"),
     path("p/<slug:key>/picture.png", permalink_views.picture_png, name="permalink_picture"),
+    path("p/<slug:key>/slide/", slide_views.permalink_page, name="permalink_slide"),
+    path(
+        "p/<slug:key>/slide.<str:suffix>", slide_views.permalink_file, name="permalink_slide_file"
+    ),
     path("p/<slug:key>/embed/", embed.view, name="permalink_embed"),
     path("p/<slug:key>/edit/", permalink_views.edit, name="permalink_edit"),
     path("p/<slug:key>/withdraw/", permalink_views.withdraw, name="permalink_withdraw"),

@@ -49,6 +49,8 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
                 "color": palette.colour(place % 7 + 1),
                 "dash": DASHES[place % 7],
                 "width": 1.5,
+                # What was counted between two samples holds for all of the time between.
+                "shape": "hvh",
             },
             "marker": {"color": palette.colour(place % 7 + 1), "size": 5},
             "hovertemplate": "%{x:.1f} s<br>%{y:,.4~g} "

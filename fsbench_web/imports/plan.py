@@ -1,6 +1,6 @@
 """Files and what was said about them -> the runs they are. No database."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fsbench_web.core.formats import (
@@ -199,20 +199,35 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     """The runs in all files that are not left out, in the order given, with every problem."""
     plan = Plan([], target_problems(target), is_strict=target.strict)
     plan.left_out = [source for source in sources if source.is_left_out]
+    taken = [source for source in sources if not source.is_left_out]
     if not sources:
         plan.problems.append(ImportProblem("No file was given."))
-    taken = [source for source in sources if not source.is_left_out]
-    if sources and not taken:
+    elif not taken:
         plan.problems.append(ImportProblem("Every file is left out: choose one to import."))
+    plan.files = list(_read_files(taken, target))
+    _pass_over(plan)
+    labels = labels_of([file.path for file in plan.files], target)
+    for planned, label in zip(plan.files, labels, strict=True):
+        _place_runs(planned, target, label)
+        if target.strict:
+            planned.problems += losses(together(planned.warnings))
+    return plan
+
+
+def _read_files(sources: Iterable[SourceFile], target: Target) -> Iterator[PlannedFile]:
     count = 0
-    for source in taken:
+    for source in sources:
         if count > MAX_VALUES:
             message = f"The import has more than {MAX_VALUES} values before this file: split it."
-            plan.files.append(PlannedFile(source, problems=[ImportProblem(message, source.path)]))
+            yield PlannedFile(source, problems=[ImportProblem(message, source.path)])
             continue
         planned = _read_file(source, target.kilobyte)
         count += len(planned.parsed.values) if planned.parsed else 0
-        plan.files.append(planned)
+        yield planned
+
+
+def _pass_over(plan: Plan) -> None:
+    """Leave out what is no result beside results, and what only says what another file says."""
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
@@ -222,17 +237,16 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         file.problems = [ImportProblem(message, file.path, is_note=True)]
         plan.files.remove(file)
         plan.passed_over.append(file)
-    labels = labels_of([file.path for file in plan.files], target)
-    for planned, label in zip(plan.files, labels, strict=True):
-        if planned.parsed is not None:
-            planned.runs = _runs_of(planned.source, planned.parsed, target, label)
-            planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
-            planned.problems += _repeat_problems(planned)
-            planned.problems += unread_columns(planned.parsed.unread_columns, planned.source)[1]
-    if target.strict:
-        for planned in plan.files:
-            planned.problems += losses(together(planned.warnings))
-    return plan
+
+
+def _place_runs(planned: PlannedFile, target: Target, label: str) -> None:
+    """The runs in a file that was read, and what is wrong with them."""
+    if planned.parsed is None:
+        return
+    planned.runs = _runs_of(planned.source, planned.parsed, target, label)
+    planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
+    planned.problems += _repeat_problems(planned)
+    planned.problems += unread_columns(planned.parsed.unread_columns, planned.source)[1]
 
 
 def labels_of(paths: Sequence[str], target: Target) -> list[str]:

@@ -113,31 +113,20 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
     by_file: dict[str | None, list[ImportProblem]] = defaultdict(list)
     for problem in preview.problems:
         by_file[problem.file].append(problem)
-    runs: dict[str, list[StoredRun]] = defaultdict(list)
-    sources: dict[int, set[str]] = defaultdict(set)
-    for stored in preview.stored.runs if preview.stored else []:
-        runs[stored.planned.file].append(stored)
-        sources[stored.run.pk].add(stored.planned.file)
-    files = []
     said: dict[str | None, list[WarningRow]] = defaultdict(list)
     for warning in preview.warnings:
         said[warning.file].append(warning.as_warning())
+    files = [FileShown(row) for row in rows]
     of_files: set[ImportProblem] = set()
-    for row in rows:
-        file = FileShown(row)
-        plan = planned.get(row.pk)
+    for file in files:
+        plan = planned.get(file.row.pk)
         if plan is not None:
             file.parsed, file.is_table = plan.parsed, plan.is_table
             file.unread = UnreadColumns(plan.unread, plan.source.given) if plan.unread else None
-            file.warnings = said.pop(row.path, [])
-            file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
+            file.warnings = said.pop(file.row.path, [])
+            file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(file.row.path, [])]))
             of_files |= set(file.problems)
-            file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
-            file.runs = [
-                _run(stored, len(sources[stored.run.pk]))
-                for stored in runs[row.path][:MAX_RUNS_SHOWN]
-            ]
-        files.append(file)
+    run_count = _show_runs(files, preview)
     _tell_settings_apart(files, planned)
     for file in [one for one in files if one.is_table and one.parsed is None][:_MOST_OFFERS]:
         file.kept = mappings.offered(mappings.head_of(file.row), user)
@@ -147,13 +136,27 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[p for rest in by_file.values() for p in rest if p not in of_files],
         warnings=[one for rest in said.values() for one in rest],
-        run_count=len(sources)
-        if preview.stored
-        else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
+        run_count=run_count,
         bad_count=sum(1 for file in files if file.problems),
         unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
         open_units=list(dict.fromkeys(one for file in files for one in file.open_units)),
     )
+
+
+def _show_runs(files: Iterable[FileShown], preview: Preview) -> int:
+    """Give each file the first of its runs; how many runs there are in all."""
+    if preview.stored is None:
+        return sum(len(file.runs) for file in preview.plan.files) if preview.is_much else 0
+    runs: dict[str, list[StoredRun]] = defaultdict(list)
+    sources: dict[int, set[str]] = defaultdict(set)
+    for stored in preview.stored.runs:
+        runs[stored.planned.file].append(stored)
+        sources[stored.run.pk].add(stored.planned.file)
+    for file in files:
+        of_file = runs[file.row.path]
+        file.more_runs = max(0, len(of_file) - MAX_RUNS_SHOWN)
+        file.runs = [_run(one, len(sources[one.run.pk])) for one in of_file[:MAX_RUNS_SHOWN]]
+    return len(sources)
 
 
 def _tell_settings_apart(

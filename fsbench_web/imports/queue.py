@@ -24,7 +24,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.imports import quota, uploads, work
+from fsbench_web.imports import quota, targets, uploads, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
@@ -49,9 +49,7 @@ class ClaimLost(Exception):
 def receive(source: SourceFile, target: Target, user: User) -> Import:
     """Keep a large table until the importer has checked it. Raises ImportRefused."""
     uploads.remove_expired()
-    with transaction.atomic():
-        commit.study_for(target, user)
-        transaction.set_rollback(True)
+    targets.require_study(target, user)
     with transaction.atomic():
         quota.lock(user)
         quota.refuse_beyond(user, [source])
@@ -79,9 +77,7 @@ def hand_over(
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
     sources = much.sources
     uploads.remove_expired()
-    with transaction.atomic():
-        commit.study_for(target, user)
-        transaction.set_rollback(True)
+    targets.require_study(target, user)
     with transaction.atomic():
         quota.lock(user)
         quota.refuse_beyond(user, sources)

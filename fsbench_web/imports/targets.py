@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Visibility
@@ -42,6 +43,13 @@ class ImportResult:
     errors: list[ErrorRow] = field(default_factory=list)
     known: list[KnownRun] = field(default_factory=list)
     warnings: list[WarningRow] = field(default_factory=list)
+
+
+def require_study(target: Target, user: User | None) -> None:
+    """Raise ImportRefused where ``study_for`` would. Nothing is made."""
+    with transaction.atomic():
+        study_for(target, user)
+        transaction.set_rollback(True)
 
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:

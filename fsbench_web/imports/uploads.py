@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import guesses, quota, work
+from fsbench_web.imports import guesses, quota, targets, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, Target, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -60,9 +60,7 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     plan = plan_files(sources, target)
     if plan.problems or not any(file.parsed or file.is_table for file in plan.files):
         raise ImportRefused(plan.all_problems)
-    with transaction.atomic():
-        commit.study_for(target, user)
-        transaction.set_rollback(True)
+    targets.require_study(target, user)
     with transaction.atomic():
         quota.lock(user)
         quota.refuse_beyond(user, sources)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import transaction
@@ -13,7 +14,6 @@ from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile,
 from fsbench_web.studies.models import Run, Series, StackLun, Study
 
 
-@transaction.atomic
 def series_for(
     study: Study,
     configuration: FilesystemConfiguration,
@@ -57,27 +57,29 @@ def series_for(
         identity.append(["stack", [[role, one.pk] for role, one in members]])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     rows = Series.objects.select_for_update() if is_locked else Series.objects.all()
-    series, is_new = rows.get_or_create(
-        key=key,
-        defaults={
-            "study": study,
-            "configuration": configuration,
-            "workload": workload,
-            "hardware": hardware,
-            "lun": lun,
-            "journal_lun": journal_lun,
-            "stack_luns": in_words((role, one.name) for role, one in members),
-            "kernel": kernel,
-            "distribution": distribution,
-            "preparation": dict(preparation or {}),
-            "machine": dict(machine or {}),
-        },
-    )
-    if is_new:
-        StackLun.objects.bulk_create(
-            StackLun(series=series, lun=one, role=role, place=place)
-            for place, (role, one) in enumerate(members)
+    # A stack is there whole or not at all; a series without one takes no savepoint.
+    with transaction.atomic() if members else nullcontext():
+        series, is_new = rows.get_or_create(
+            key=key,
+            defaults={
+                "study": study,
+                "configuration": configuration,
+                "workload": workload,
+                "hardware": hardware,
+                "lun": lun,
+                "journal_lun": journal_lun,
+                "stack_luns": in_words((role, one.name) for role, one in members),
+                "kernel": kernel,
+                "distribution": distribution,
+                "preparation": dict(preparation or {}),
+                "machine": dict(machine or {}),
+            },
         )
+        if is_new:
+            StackLun.objects.bulk_create(
+                StackLun(series=series, lun=one, role=role, place=place)
+                for place, (role, one) in enumerate(members)
+            )
     # Found by their keys: nobody needs to read them again.
     series.study, series.configuration = study, configuration
     return series

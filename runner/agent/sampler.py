@@ -319,6 +319,8 @@ def start(say: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
     devices = [("data", plan["device"])]
     if plan.get("journal_device"):
         devices.append(("journal", plan["journal_device"]))
+    for place, device in enumerate(plan.get("member_devices") or [], start=1):
+        devices.append((f"member-{place}", device))
     try:
         return Sampler(say, devices, every_s, is_shared=not plan.get("unmount"))
     except Exception as error:

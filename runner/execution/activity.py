@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from fsbench_web.core.activity.costs import Work, costs_of, work_of
+from fsbench_web.core.activity.costs import costs_of
+from fsbench_web.core.activity.series import Activity
+from fsbench_web.core.activity.waits import waits_of
+from fsbench_web.core.activity.window import Work, work_of
 from fsbench_web.core.formats.fio.totals import uncounted
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.workloads.own import OwnCommand
@@ -22,12 +25,11 @@ def store(
 ) -> None:
     """Within the transaction that ends the run. ``parsed`` is empty where it did not end well."""
     try:
-        activity = recorder.activity.built(is_whole=recorder.is_ok is True)
+        activity = activity_of(recorder)
         if activity is None:
             return
-        costs = {}
-        if parsed:
-            costs = costs_of(activity, _work(run, recorder, parsed, artefacts))
+        workload = run.series.workload
+        costs = known_costs(workload.tool if workload else "", recorder, parsed, artefacts)
         with transaction.atomic():
             records.store(run, activity, costs)
     except Exception:
@@ -35,12 +37,33 @@ def store(
         logger.exception("run %s: its activity cannot be stored", run.pk)
 
 
+def activity_of(recorder: Recorder) -> Activity | None:
+    """What was sampled; None where nothing was."""
+    return recorder.activity.built(is_whole=recorder.is_ok is True)
+
+
+def known_costs(
+    tool: str,
+    recorder: Recorder,
+    parsed: Mapping[str, ParsedResult],
+    artefacts: Mapping[str, bytes],
+) -> dict[str, float]:
+    """What the run is known for, by name; nothing of one that did not end well."""
+    activity = activity_of(recorder)
+    if activity is None or not parsed:
+        return {}
+    work = _work(tool, recorder, parsed, artefacts)
+    return costs_of(activity, work) | waits_of(activity, work)
+
+
 def _work(
-    run: Run, recorder: Recorder, parsed: Mapping[str, ParsedResult], artefacts: Mapping[str, bytes]
+    tool: str,
+    recorder: Recorder,
+    parsed: Mapping[str, ParsedResult],
+    artefacts: Mapping[str, bytes],
 ) -> Work | None:
     """What the benchmark asked for; None where the kernel cannot have counted all of it."""
-    workload = run.series.workload
-    if workload is None or workload.tool == OwnCommand.tool:
+    if tool in ("", OwnCommand.tool):
         # Any program: it may read and write as the kernel does not count, and nobody says how.
         return None
     work = work_of([step for step in recorder.activity.steps if step.phase == "benchmark"])

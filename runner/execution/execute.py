@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -42,7 +43,7 @@ from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, locks, lun_state
+from runner.host import blockdev, disk_health, locks, lun_state
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -214,6 +215,11 @@ def _erase_and_measure(
                     if is_dropped
                     else "The host's page cache could not be dropped (only root can)."
                 )
+                if data.number is not None:
+                    recorder.conditions["lun"] = lun_state.read(data.number)
+                    if any(step.phase == "probe" for step in plan.steps):
+                        health = _beside(recorder, partial(disk_health.read, data.device))
+                        recorder.conditions["lun"] |= {"health": health} if health else {}
                 places.verify(host, luns, recorder, run.confirmed)
                 last_checks.note_erasures(run, host, luns, recorder)
                 last_checks.still_wanted(run, host, recorder)
@@ -229,8 +235,6 @@ def _erase_and_measure(
                     members=tuple((one.name, one.device) for one in members),
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
-                if data.number is not None:
-                    recorder.conditions["lun"] = lun_state.read(data.number)
                 with _watched_device(data.number, recorder):
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free(luns, recorder)

@@ -47,7 +47,7 @@ def test_a_job_is_confirmed_with_the_name_of_the_lun_and_watched(watcher: Page):
     page.get_by_role("button", name="Review the job").click()
 
     expect(page.get_by_role("heading", name="3 runs on disk1")).to_be_visible()
-    expect(page.get_by_text("ext4_noatime_noop").first).to_be_visible()
+    expect(page.get_by_text("ext4_noatime_none").first).to_be_visible()
     # What was left at its default is not in the address.
     assert "inode_size" not in page.url
     erase = page.get_by_role("button", name="Erase disk1 and run")
@@ -61,8 +61,8 @@ def test_a_job_is_confirmed_with_the_name_of_the_lun_and_watched(watcher: Page):
     erase.click()
     expect(page.get_by_text("3 runs are queued.")).to_be_visible()
 
-    run = Run.objects.get(series__configuration__label="ext4_wb_noop")
-    page.get_by_role("link", name="ext4_wb_noop").click()
+    run = Run.objects.get(series__configuration__label="ext4_wb_none")
+    page.get_by_role("link", name="ext4_wb_none").click()
     expect(page.locator("[data-run-badge]")).to_have_text("queued")
     handle = start(run, log=(("stdout", "first <b>line</b>"),))
     expect(page.locator("[data-run-badge]")).to_have_text("running")

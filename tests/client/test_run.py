@@ -112,8 +112,8 @@ def test_options_make_the_same_job_as_a_document(fsbench: Command) -> None:
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["planned"]) == 6
     assert {run.series.configuration.label for run in Run.objects.all()} == {
-        "ext4_noatime_noop",
-        "xfs_ag4_noop",
+        "ext4_noatime_none",
+        "xfs_ag4_none",
     }
     refused = fsbench(
         *("submit", "--study", "Options", "--lun", "lun0", "--filesystem", "ext5"),
@@ -164,7 +164,7 @@ def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Pa
     assert f"{fsbench.site}/runs/{second}/" in failed.stderr
     whole = fsbench("watch", "--job", made["id"])
     assert whole.returncode == 5
-    assert re.search(rf"^run {second} \(\w+_noop\): failed$", whole.stdout, re.M)
+    assert re.search(rf"^run {second} \(\w+_none\): failed$", whole.stdout, re.M)
     again = fsbench("cancel", "--job", made["id"])
     assert (again.returncode, "0 runs cancelled" in again.stdout) == (0, True)
 

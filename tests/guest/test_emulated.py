@@ -70,7 +70,7 @@ def test_emulated_results_are_left_out_beside_real_ones_and_counted() -> None:
         "2 emulated series are left out: emulated results are for function, not for speed."
     )
     assert shown(replace(WRITE, emulated="out")) == shown(WRITE)
-    assert shown(replace(WRITE, by="configuration")) == [("xfs_noop", 900.0), ("ext4_noop", 1000.0)]
+    assert shown(replace(WRITE, by="configuration")) == [("xfs_none", 900.0), ("ext4_none", 1000.0)]
 
 
 @pytest.mark.usefixtures("mixed")

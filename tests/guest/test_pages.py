@@ -240,4 +240,4 @@ def test_the_api_takes_jobs_of_guests(disk: Lun, signed_in: Client, ann: User) -
     assert {run["boot_s"] for run in runs} == {4.5, 5.0}
     left_out = body["left_out"]
     assert isinstance(left_out, list)
-    assert [one["configuration"] for one in left_out] == ["reiser3_noop own-2.6"]
+    assert [one["configuration"] for one in left_out] == ["reiser3_none own-2.6"]

@@ -102,7 +102,7 @@ def spec(disk: Lun) -> Callable[..., JobSpec]:
 
 @pytest.fixture
 def runs(spec: Callable[..., JobSpec], ann: User) -> list[Run]:
-    """Four queued runs: ext4_wb_noop, xfs_noop, and both again."""
+    """Four queued runs: ext4_wb_none, xfs_none, and both again."""
     return submit(spec(), "disk1", ann)
 
 

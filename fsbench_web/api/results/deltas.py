@@ -8,6 +8,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
@@ -277,14 +278,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
     response={200: str, **_ERRORS},
     summary="Delta tables as CSV",
     url_name="deltas_csv",
-    openapi_extra={
-        "responses": {
-            200: {
-                "description": "text/csv",
-                "content": {"text/csv": {"schema": {"type": "string"}}},
-            }
-        }
-    },
+    openapi_extra=binary("text/csv", description="text/csv"),
 )
 @requires(Action.READ)
 def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router, Schema
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.activity.costs import COSTS
@@ -105,14 +106,7 @@ def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
     response={200: str, 404: Error},
     summary="The same samples as CSV",
     url_name="run_activity_csv",
-    openapi_extra={
-        "responses": {
-            200: {
-                "description": "text/csv",
-                "content": {"text/csv": {"schema": {"type": "string"}}},
-            }
-        }
-    },
+    openapi_extra=binary("text/csv", description="text/csv"),
 )
 @requires(Action.READ)
 def get_activity_csv(request: HttpRequest, run_id: int) -> HttpResponse:

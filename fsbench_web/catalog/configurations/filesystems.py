@@ -180,11 +180,11 @@ FILESYSTEMS: dict[str, Filesystem] = {
 # mke2fs(8) -J device=, mkfs.xfs(8) -l logdev=, jfs_mkfs(8) -J device=, mkreiserfs(8) -j.
 EXTERNAL_JOURNAL_FILESYSTEMS = tuple(slug for slug, spec in FILESYSTEMS.items() if spec.journal)
 
-# What sysfs calls them now, and the short label of the paper's ancestor where there is one
-# (noop -> none, deadline -> mq-deadline, cfq -> bfq; anticipatory has no successor).
+# What stands in labels: the name in sysfs of today's kernels, and of what the multi-queue block
+# layer renamed or dropped (noop -> none, deadline -> mq-deadline) what the paper writes.
 SCHEDULER_LABELS = {
-    "none": "noop",
-    "mq-deadline": "dl",
+    "none": "none",
+    "mq-deadline": "mq-deadline",
     "kyber": "kyber",
     "bfq": "bfq",
     "noop": "noop",

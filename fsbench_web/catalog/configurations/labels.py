@@ -1,8 +1,10 @@
 """Short labels of configurations, as the Unisys paper writes them: ext3_wb_noatime_dl_xj. Pure.
 
-The order is the paper's: file system, journal mode, access times, scheduler, external journal;
-what the paper does not have (allocation groups, block size, several LUNs) stands before the
-scheduler: btrfs_data-raid1_2luns_noop.
+Schedulers have today's names, as in ``ext4_wb_none``; what was printed or imported as ``noop`` or
+``dl`` keeps its word, and such a label is still understood wherever one is given. The order is the
+paper's: file system, journal mode, access times, scheduler, external journal; what the paper does
+not have (allocation groups, block size, several LUNs) stands before the scheduler:
+btrfs_data-raid1_2luns_none.
 """
 
 import re
@@ -29,6 +31,23 @@ _RENAMED_SCHEDULERS = {"noop": "none", "deadline": "mq-deadline"}
 def canonical_scheduler(scheduler: str) -> str:
     """Today's name of an I/O scheduler: ``deadline`` of an old kernel is ``mq-deadline``."""
     return _RENAMED_SCHEDULERS.get(scheduler, scheduler)
+
+
+def todays_label(label: str) -> str:
+    """The same with today's word for its scheduler: ``ext4_noop`` is ``ext4_none``.
+
+    What is no label of ours stays what it is.
+    """
+    parts = parse_label(label)
+    if parts is None or canonical_scheduler(parts.scheduler) == parts.scheduler:
+        return label
+    return configuration_label(
+        parts.filesystem,
+        parts.options,
+        canonical_scheduler(parts.scheduler),
+        parts.external_journal,
+        parts.shape,
+    )
 
 
 def configuration_label(
@@ -101,7 +120,7 @@ def parse_label(label: str) -> LabelParts | None:
 
 
 def _scheduler_of(word: str) -> str:
-    """The first scheduler with this label: SCHEDULER_LABELS lists today's names first."""
+    """As the label writes it: of ``dl`` the elevator ``deadline``, not its successor."""
     return next(name for name, label in SCHEDULER_LABELS.items() if label == word)
 
 

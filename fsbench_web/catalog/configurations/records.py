@@ -16,13 +16,15 @@ def configuration_for(
     scheduler: str = "",
     external_journal: bool = False,
     shape: Shape = PLAIN_SHAPE,
+    keeps_word: bool = False,
 ) -> FilesystemConfiguration:
     """Get or create the configuration with these options.
 
     ``options`` are keys and values of ``catalog.configurations.filesystems``; empty values mean the
     tool's default. ``scheduler`` is a name that sysfs knows or knew (``deadline`` is
     ``mq-deadline`` today, and one configuration with it); empty means the host's default. ``shape``
-    is how many LUNs it stands on. Raises OptionError for what is not on the allow-list.
+    is how many LUNs it stands on; ``keeps_word`` has its label written with the scheduler's name
+    that is given. Raises OptionError for what is not on the allow-list.
     """
     validated = filesystems.validated_options(filesystem, options)
     if scheduler and scheduler not in filesystems.SCHEDULER_LABELS:
@@ -32,6 +34,7 @@ def configuration_for(
         )
     if external_journal:
         filesystems.external_journal(filesystem)
+    printed = labels.configuration_label(filesystem, validated, scheduler, external_journal, shape)
     scheduler = labels.canonical_scheduler(scheduler)
     identity: dict[str, Any] = {
         "filesystem": filesystem,
@@ -44,6 +47,8 @@ def configuration_for(
         # Nothing of the LUN alone: configurations keep the digests that they had before.
         identity["stack"] = shape.stored()
     label = labels.configuration_label(filesystem, validated, scheduler, external_journal, shape)
+    if keeps_word and printed != label:
+        return _get_or_create({**identity, "label": printed}, printed)
     return _get_or_create(identity, label)
 
 
@@ -59,8 +64,9 @@ def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
     """The configuration that ``label`` names in the paper's grammar (ext3_wb_noatime_dl_xj).
 
     Known when every part of the label is known to ``catalog.configurations.filesystems``; its own
-    label is then the one with the parts in the usual order. Else unknown, of ``filesystem``, or of
-    what stands before the label's first underscore.
+    label is then the one with the parts in the usual order. One that was written with a scheduler's
+    old word keeps it: it is a configuration of its own beside that which is run today. Else
+    unknown, of ``filesystem``, or of what stands before the label's first underscore.
     """
     parts = labels.parse_label(label)
     if parts is not None and filesystem in ("", parts.filesystem):
@@ -68,6 +74,7 @@ def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
             return configuration_for(
                 *(parts.filesystem, parts.options, parts.scheduler, parts.external_journal),
                 parts.shape,
+                keeps_word=True,
             )
         except filesystems.OptionError:
             pass  # ext2_xj: every word is known, the whole is not possible here

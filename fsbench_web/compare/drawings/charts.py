@@ -21,7 +21,7 @@ def table_title(table: DeltaTable) -> str:
 
 def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
     """The unit of the table, as it is shown or stored, and which direction is better, if any."""
-    unit = table.unit if is_stored else numbers.unit_name(table.unit)
+    unit = table.unit if is_stored else table.scale.unit
     unit = "sum of the six categories" if unit == SUM else unit or "no unit"
     unit += table.unit_remark
     if table.rows and not is_ranked(table):
@@ -44,23 +44,25 @@ def chart(
     """
     rows = [table.rows[place] for place in nearest_first(table)]
     values = [table.bar_of(row) for row in rows]
-    least = numbers.least_decimals(values)
+    scale, least = table.scale, numbers.least_decimals(values)
     series = [style.series for style in palette.styles([row.contender for row in rows], among)]
     return bars(
         [
             Bar(
                 label=row.contender,
-                value=numbers.scaled(value, table.unit),
-                text=numbers.amount(value, table.unit, least),
+                value=value / scale.divisor,
+                text=numbers.amount(value, table.unit, least)
+                if table.has_published_rows
+                else scale.amount(value, row.interval.half_width if row.interval else None),
                 series=number,
                 is_best=row.mark == "best",
                 interval=(
-                    numbers.scaled(row.interval.low, table.unit),
-                    numbers.scaled(row.interval.high, table.unit),
+                    row.interval.low / scale.divisor,
+                    row.interval.high / scale.divisor,
                 )
                 if row.interval
                 else None,
-                repeats=tuple(numbers.scaled(one, table.unit) for one in row.repeats),
+                repeats=tuple(one / scale.divisor for one in row.repeats),
             )
             for row, value, number in zip(rows, values, series, strict=True)
         ],

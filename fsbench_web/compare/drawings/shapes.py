@@ -5,7 +5,7 @@ own: ``fg``, ``muted``, ``grid``, ``surface``, ``accent``, or ``series-1`` to ``
 (figures.palette).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsbench_web.figures import palette
@@ -71,6 +71,23 @@ class Drawing:
     height: float
     summary: str
     shapes: tuple[Shape, ...] = ()
+
+
+def placed(shape: Shape, x: float, y: float, times: float = 1) -> Shape:
+    """The shape ``times`` as large, its origin at (x, y)."""
+    if isinstance(shape, Line):
+        return replace(
+            shape,
+            x1=x + shape.x1 * times,
+            x2=x + shape.x2 * times,
+            y1=y + shape.y1 * times,
+            y2=y + shape.y2 * times,
+            thickness=shape.thickness * times,
+        )
+    x, y = x + shape.x * times, y + shape.y * times
+    if isinstance(shape, Text):
+        return replace(shape, x=x, y=y, size=shape.size * times)
+    return replace(shape, x=x, y=y, width=shape.width * times, height=shape.height * times)
 
 
 def hatching(rect: Rect, step: float = 5) -> list[Line]:

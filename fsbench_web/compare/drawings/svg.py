@@ -3,7 +3,7 @@
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, hatching
+from fsbench_web.compare.drawings.shapes import LIGHT, Drawing, Line, Rect, Shape, Text, hatching
 
 
 def svg(drawing: Drawing) -> SafeString:
@@ -15,6 +15,24 @@ def svg(drawing: Drawing) -> SafeString:
         drawing.summary,
         format_html_join("", "{}", ((_element(shape),) for shape in drawing.shapes)),
     )
+
+
+def standalone(drawing: Drawing) -> bytes:
+    """The same as a file that needs no style sheet: colours are those of a light page."""
+    style = "".join(
+        f".d-{role}{{fill:{colour}}}line.d-{role}{{stroke:{colour}}}"
+        for role, colour in LIGHT.items()
+    )
+    width, height = _n(drawing.width), _n(drawing.height)
+    made = format_html(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" '
+        'role="img" font-family="DejaVu Sans, Verdana, sans-serif"><title>{}</title>'
+        '<style>{}.d-bold{{font-weight:700}}</style><rect class="d-surface" width="{}" '
+        'height="{}"/>{}</svg>\n',
+        *(width, height, width, height, drawing.summary, SafeString(style), width, height),
+        format_html_join("", "{}", ((_element(shape),) for shape in drawing.shapes)),
+    )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{made}'.encode()
 
 
 def _element(shape: Shape) -> SafeString:

@@ -102,6 +102,7 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
                 None,
                 (
                     describe(spec, live.choices),
+                    *(sentence for one in live.work for sentence in one.sentences),
                     live.emulated.sentence if live.emulated else "",
                     _of_part(request, limited),
                 ),

@@ -17,6 +17,7 @@ from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.db.models.functions import Coalesce, TruncDate
 from django.http import Http404
 
+from fsbench_web.compare.history import work
 from fsbench_web.compare.history.own import OwnLine, own_line
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
@@ -180,7 +181,9 @@ def choices(
     found: dict[str, list[str]] = defaultdict(list)
     for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         found[test].append(category)
-    return [(test, found[test]) for test in sorted(found, key=testnames.place)]
+    shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
+    of_work = work.offered(found) if found else []
+    return [*shown, (testnames.WORK, of_work)] if of_work else shown
 
 
 def history(
@@ -213,7 +216,19 @@ def history(
     count = runs.count()
     columns = ("pk", "kernel", "day", "is_undated", "tool", "probe")
     latest = list(runs.values_list(*columns)[:MOST_RUNS])
-    scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
+    tools = {row[0]: row[4] for row in latest}
+    profile = work.profile_of(category)
+    if profile is not None:
+        scores, printed = work.scores_of_runs(tools, profile)
+    elif categories.is_of_work(category):
+        return History(problem="The work profile of this line is not there any more.")
+    else:
+        scores, printed = _scores(tools, test, category)
+    if profile is not None and not scores:
+        return History(
+            problem=f"No run of this line has all {len(profile.demands)} data points of "
+            f"{profile.label}."
+        )
     shown = shown_units(set(printed.values()), units)
     if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
         names = sorted({unit for unit, _ in shown})

@@ -2,14 +2,13 @@
 
 import hashlib
 import io
-from dataclasses import replace
 
 from django.utils import timezone
 
 from fsbench_web.compare.drawings.bars import shortened
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.raster import image
-from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks.records import Pinned, title_of
 
@@ -42,7 +41,7 @@ def drawing(link: Permalink, pinned: Pinned) -> Drawing:
         Rect(0, 0, 600, 6, "accent"),
         *_in_lines(title, 35, 38, 2),
         Text(35, 90, shortened(pinned.description, 92), 10.5, "muted"),
-        *(_moved(shape, 35, 103) for shape in figure.shapes),
+        *(placed(shape, 35, 103) for shape in figure.shapes),
         Line(35, 284, 565, 284, "grid"),
         Text(35, 302, "fsbench", 13, "accent", "start", True),
         Text(565, 302, f"{kept}, {more}{runs}", 10.5, "muted", "end"),
@@ -63,9 +62,3 @@ def _in_lines(text: str, x: float, y: float, most: int) -> list[Shape]:
         Text(x, y + place * 25, shortened(line, 44), 20, "fg", "start", True)
         for place, line in enumerate(lines)
     ]
-
-
-def _moved(shape: Shape, x: float, y: float) -> Shape:
-    if isinstance(shape, Line):
-        return replace(shape, x1=shape.x1 + x, x2=shape.x2 + x, y1=shape.y1 + y, y2=shape.y2 + y)
-    return replace(shape, x=shape.x + x, y=shape.y + y)

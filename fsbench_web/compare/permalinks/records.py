@@ -204,7 +204,8 @@ def _snapshot(live: Comparison) -> str:
 
 
 def _description(live: Comparison) -> str:
-    said = describe(live.spec, live.choices)
+    work = (sentence for one in live.work for sentence in one.sentences)
+    said = " ".join([describe(live.spec, live.choices), *work])
     return f"{said} {live.emulated.sentence}" if live.emulated else said
 
 

@@ -12,6 +12,7 @@ from fsbench_web.compare.report import appendices
 from fsbench_web.compare.report.analysis import analysis
 from fsbench_web.compare.report.blocks import (
     Block,
+    Heading,
     Report,
     prose,
 )
@@ -39,11 +40,13 @@ def report_of(
     units: str = "",
     emulated: str = "",
     left_out: str = "",
+    work: Sequence[str] = (),
 ) -> Report:
     """``site`` is the address of the home page, with its last slash; ``address`` the report's.
 
     ``emulated`` says what the tables leave out because it was emulated, "" where they leave nothing
-    out; ``left_out`` likewise what is more than a report holds.
+    out; ``left_out`` likewise what is more than a report holds. ``work`` says what was measured of
+    a work profile, whose tables stand before the others.
     """
     places = {id(table): f"table-{number}" for number, table in enumerate(tables, start=1)}
 
@@ -57,6 +60,8 @@ def report_of(
     query = urlencode(pairs)
     in_units = urlencode([*pairs, *([("units", units)] if units else [])])
     blocks: list[Block] = [
+        *([Heading("Your own work", 1, "work")] if work else []),
+        *map(prose, work),
         *summary(study, tables, said, place, site),
         *(prose(sentence) for sentence in (left_out, emulated) if sentence),
         *methodology(study, method),

@@ -26,7 +26,8 @@ from reportlab.platypus import (
 )
 from reportlab.platypus.tableofcontents import TableOfContents
 
-from fsbench_web.compare.drawings.shapes import LIGHT, Drawing, Line, Rect, Shape, Text, hatching
+from fsbench_web.compare.drawings.paper import put, register_fonts
+from fsbench_web.compare.drawings.shapes import LIGHT, Drawing
 from fsbench_web.compare.exports.document import one_line
 from fsbench_web.compare.report.blocks import (
     Block,
@@ -42,7 +43,6 @@ from fsbench_web.compare.report.blocks import (
 )
 from fsbench_web.compare.report.pdf_text import (
     BODY,
-    BOLD,
     CAPTION,
     CELL,
     CODE,
@@ -57,7 +57,6 @@ from fsbench_web.compare.report.pdf_text import (
     cut,
     marked,
     plain,
-    register_fonts,
     text_width,
 )
 
@@ -157,32 +156,7 @@ class _Drawn(Flowable):
 
     def draw(self) -> None:
         self.canv.scale(self.scale, self.scale)
-        for shape in self.drawing.shapes:
-            self._shape(shape)
-
-    def _shape(self, shape: Shape) -> None:
-        canvas, top = self.canv, self.drawing.height
-        colour = colors.HexColor(LIGHT[shape.colour])
-        if isinstance(shape, Text):
-            canvas.setFillColor(colour)
-            canvas.setFont(BOLD if shape.bold else REGULAR, shape.size)
-            draw = {
-                "start": canvas.drawString,
-                "middle": canvas.drawCentredString,
-                "end": canvas.drawRightString,
-            }[shape.anchor]
-            draw(shape.x, top - shape.y, one_line(shape.text))
-        elif isinstance(shape, Line):
-            canvas.setStrokeColor(colour)
-            canvas.setLineWidth(shape.thickness)
-            canvas.line(shape.x1, top - shape.y1, shape.x2, top - shape.y2)
-        elif isinstance(shape, Rect):
-            canvas.setFillColor(colour)
-            canvas.rect(
-                shape.x, top - shape.y - shape.height, shape.width, shape.height, stroke=0, fill=1
-            )
-            for line in hatching(shape) if shape.hatched else ():
-                self._shape(line)
+        put(self.canv, self.drawing)
 
 
 def _story(report: Report, document: _Document) -> Iterable[Flowable]:

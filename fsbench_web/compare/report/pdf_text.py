@@ -1,35 +1,19 @@
 """How text looks in a report's PDF: its fonts and styles, and how it is marked up."""
 
-from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase import pdfmetrics
-from reportlab.pdfbase.ttfonts import TTFont
 
-from fsbench_web.compare.drawings import typeface
+from fsbench_web.compare.drawings.paper import BOLD, MONO, REGULAR
 from fsbench_web.compare.drawings.shapes import LIGHT
 from fsbench_web.compare.exports.document import one_line
 from fsbench_web.compare.tables.findings import Part
 
-REGULAR, BOLD, MONO = "fsbench", "fsbench-bold", "fsbench-mono"
 LONGEST_CELL = 400
 LONGEST_LINE = 4000
-
-
-@lru_cache(maxsize=1)
-def register_fonts() -> None:
-    """Once: those of the drawings."""
-    for name, path in (
-        (REGULAR, typeface.REGULAR),
-        (BOLD, typeface.BOLD),
-        (MONO, typeface.MONO),
-    ):
-        pdfmetrics.registerFont(TTFont(name, str(path)))
-    # All four: ReportLab takes what is left out for the plain one, also where it is to be bold.
-    pdfmetrics.registerFontFamily(REGULAR, REGULAR, BOLD, REGULAR, BOLD)
 
 
 def _style(name: str, size: float, **more: Any) -> ParagraphStyle:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -12,10 +12,12 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.tables import bounds
-from fsbench_web.compare.tables.delta_tables import tables_and_notice
+from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notice
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
@@ -70,9 +72,10 @@ def _report(request: HttpRequest, study: Study) -> Report:
     if not study.is_published:
         limited = bounds.by_rows(limited, room=limits.REPORT)
     tables, emulated = tables_and_notice(limited.spec)
+    work, of_work = _work(spec, request.GET)
     return report_of(
         study,
-        tables,
+        [*of_work, *tables],
         method_of(study),
         site=request.build_absolute_uri("/"),
         address=request.build_absolute_uri(reverse("report", args=[study.slug])),
@@ -80,8 +83,21 @@ def _report(request: HttpRequest, study: Study) -> Report:
         units=spec.units,
         emulated=emulated.sentence if emulated and emulated.left_out else "",
         left_out=_left_out(request, limited),
+        work=work,
         made_at=timezone.localtime(),
     )
+
+
+def _work(spec: ComparisonSpec, query: QueryDict) -> tuple[list[str], list[DeltaTable]]:
+    """What was measured of the work profile that the address asks for, and its tables."""
+    try:
+        asked = profiles.of_query(spec, query)
+        shown = comparison(asked) if asked.is_of_work else None
+    except SpecError as error:
+        return error.problems, []
+    if shown is None:
+        return [], []
+    return [sentence for one in shown.work for sentence in one.sentences], shown.tables
 
 
 def _left_out(request: HttpRequest, limited: bounds.Bounded) -> str:

@@ -1,10 +1,21 @@
 """The work profiles that a comparison ranks by: one of a name, or a range of its address."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from django.http import QueryDict
 
 from fsbench_web.compare.selection.ranges import sizes_of
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, unknown
-from fsbench_web.compare.selection.stored_profiles import stored_profile, stored_titles
+from fsbench_web.compare.selection.spec import (
+    WORK_PARAMETERS,
+    ComparisonSpec,
+    SpecError,
+    unknown,
+)
+from fsbench_web.compare.selection.stored_profiles import (
+    stored_latest,
+    stored_profile,
+    stored_titles,
+)
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_CELLS,
@@ -46,6 +57,11 @@ def titles() -> dict[str, str]:
     return {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
 
 
+def latest() -> list[Profile]:
+    """The latest version of each, presets first. One query."""
+    return [*LATEST.values(), *stored_latest()]
+
+
 def asked_of(spec: ComparisonSpec) -> list[Asked]:
     """What ``spec`` ranks by. Raises SpecError for a profile that is not there, or no range."""
     if spec.profile and spec.has_range:
@@ -56,6 +72,17 @@ def asked_of(spec: ComparisonSpec) -> list[Asked]:
     if found is None:
         raise SpecError(unknown("profile", [spec.profile], titles()), "profile")
     return [Asked(found, testnames.WORK, f"{categories.PROFILE}{found.name}")]
+
+
+def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
+    """What the address of a study, or of its report, ranks by besides its tables, for the same
+    contenders; not ``is_of_work`` where it says nothing. Raises SpecError.
+    """
+    given = QueryDict(mutable=True)
+    for name in (*WORK_PARAMETERS, "baseline", "cells"):
+        given.setlist(name, query.getlist(name))
+    own = ComparisonSpec.from_query(given)
+    return replace(own, studies=spec.studies, by=spec.by, units=spec.units)
 
 
 def decided(spec: ComparisonSpec) -> ComparisonSpec:

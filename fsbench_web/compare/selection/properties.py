@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.labels import todays_label
 from fsbench_web.catalog.configurations.stacks import Shape
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
@@ -226,10 +227,13 @@ def contenders() -> dict[str, str]:
 def condition(parameter: str, chosen: Collection[str]) -> Condition:
     """What the filter ``parameter`` of OFFERED asks for, set to these slugs.
 
-    Of options a configuration must have every one that is chosen, and of several values of the same
+    A configuration may be asked for by its old label (ext4_noop), which means today's too. Of
+    options a configuration must have every one that is chosen, and of several values of the same
     option any. The tool's defaults, and options that are not known, pass besides.
     """
     known = PROPERTIES[parameter]
+    if parameter == "configuration":
+        chosen = {*chosen, *map(todays_label, chosen)}
     if parameter not in STAGE_FILTERS:
         return Condition(lambda row: known.of(row).slug in chosen, known.is_of_configuration)
     by_key: dict[str, set[str]] = defaultdict(set)
@@ -268,6 +272,14 @@ def options_in_words(labels: Iterable[str]) -> str:
 def offered(choices: ScoreChoices, parameter: str) -> list[Value]:
     """What a filter of ``OFFERED`` can be set to, by label; ``unknown`` where anything is."""
     return sorted(set(OFFERED[parameter](choices)), key=lambda value: (value.label, value.slug))
+
+
+def known_slugs(choices: ScoreChoices, parameter: str, asked: Collection[str]) -> dict[str, None]:
+    """What a filter of ``OFFERED`` can be set to, and old labels among ``asked`` of what can."""
+    known = dict.fromkeys(value.slug for value in offered(choices, parameter))
+    if parameter == "configuration":
+        known |= dict.fromkeys(label for label in asked if todays_label(label) in known)
+    return known
 
 
 def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:

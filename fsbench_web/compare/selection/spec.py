@@ -282,7 +282,7 @@ class ComparisonSpec:
                 for problem in unknown(
                     parameter,
                     getattr(self, FILTERS[parameter]),
-                    [value.slug for value in properties.offered(choices, parameter)],
+                    properties.known_slugs(choices, parameter, getattr(self, FILTERS[parameter])),
                 )
             ),
         ]

@@ -1,7 +1,7 @@
 """Work profiles that people made, as whoever asks may see them."""
 
 from django.contrib.auth.models import User
-from django.db.models import Max, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Visibility
@@ -40,16 +40,22 @@ def profile_of(slug: str, row: WorkProfileVersion) -> Profile | None:
         return None
 
 
-def stored_titles() -> dict[str, str]:
-    """The latest title of each, by slug; MOST_OFFERED. One query."""
-    latest = (
-        WorkProfileVersion.objects.filter(profile__in=visible())
-        .annotate(newest=Max("profile__versions__number"))
-        .order_by("profile__slug", "-number")
-        .values_list("profile__slug", "document__title", "number", "newest")
+def stored_latest() -> list[Profile]:
+    """The latest version of each; MOST_OFFERED. One query."""
+    newest = Subquery(
+        WorkProfileVersion.objects.filter(profile=OuterRef("profile"))
+        .order_by("-number")
+        .values("number")[:1]
     )
-    return {
-        slug: str(title)
-        for slug, title, number, newest in latest[: 5 * MOST_OFFERED]
-        if number == newest
-    }
+    rows = (
+        WorkProfileVersion.objects.filter(profile__in=visible(), number=newest)
+        .select_related("profile")
+        .order_by("profile__slug")
+    )
+    found = (profile_of(row.profile.slug, row) for row in rows[:MOST_OFFERED])
+    return [profile for profile in found if profile is not None]
+
+
+def stored_titles() -> dict[str, str]:
+    """The latest title of each, by slug. One query."""
+    return {profile.slug: profile.title for profile in stored_latest()}

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from django.db.models import QuerySet
 
+from fsbench_web.catalog.configurations.labels import todays_label
 from fsbench_web.compare.selection.spec import (
     EVERYTHING,
     FILTERS,
@@ -211,6 +212,13 @@ def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
     return ways
 
 
+def _baseline(spec: ComparisonSpec, shown: Sequence[Contender]) -> str:
+    """The name of the contender that is meant: an old label means today's where none has it."""
+    if spec.by == "configuration" and all(each.name != spec.baseline for each in shown):
+        return todays_label(spec.baseline)
+    return spec.baseline
+
+
 def _table(
     key: TableKey,
     shown: Sequence[Contender],
@@ -221,7 +229,8 @@ def _table(
     lower = direction(key.unit)
     table_flags = _mixed((contender.row for contender in shown), spec.by)
     values = [contender.exact for contender in shown]
-    base = next((each.exact for each in shown if each.name == spec.baseline), None)
+    baseline = _baseline(spec, shown)
+    base = next((each.exact for each in shown if each.name == baseline), None)
     opened = [is_open(each.row.printed_unit, tool_of(each.row)) for each in shown]
     is_mixed = any(opened) and not all(opened)
     try:
@@ -251,7 +260,7 @@ def _table(
                 (*table_flags, UNIT_UNEXPLAINED) if is_mixed and opened[place] else table_flags,
                 checked,
                 change_percent=changes[place],
-                is_baseline=bool(spec.baseline) and shown[place].name == spec.baseline,
+                is_baseline=bool(baseline) and shown[place].name == baseline,
                 run_ids=_runs(shown[place].row, runs),
                 score=float(values[place]),
             )

@@ -13,6 +13,7 @@ from django.template import Context
 from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
 
+from fsbench_web.compare.explanations.address import why_address
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection import wording
 from fsbench_web.compare.selection.settings import SORTS
@@ -72,6 +73,7 @@ def delta_table(context: Context, table: DeltaTable) -> SafeString:
         f'aria-label="Export {label}, {category}">Export</a>'
         if export
         else "",
+        _why(table, label, category),
         f"</caption>\n<thead><tr>{_CONTENDER}",
         *(column.head for column in columns_of(table, view)),
         "</tr></thead>\n<tbody>",
@@ -79,6 +81,17 @@ def delta_table(context: Context, table: DeltaTable) -> SafeString:
         "</tbody></table></div>\n",
     ]
     return SafeString("".join(parts))  # what is not written here is escaped above
+
+
+def _why(table: DeltaTable, label: str, category: str) -> str:
+    """The way to what differs between its rows; the two texts are HTML already."""
+    address = why_address(table)
+    if not address:
+        return ""
+    return (
+        f' <a class="small no-print" href="{escaped(address)}" '
+        f'aria-label="Why: {label}, {category}">Why?</a>'
+    )
 
 
 def _view(context: Context) -> TableView:
@@ -148,6 +161,7 @@ def study_table(
         f", {runs} run{pluralize(runs)} each" if runs and not has_published_values else "",
         "</span>",
         *(_flag(flag) for flag in shown.flags if flag != "published_differs"),
+        _why(table, escaped(group.label), escaped(shown.category)),
         f'</caption>\n<thead><tr><th scope="col" data-sort="contender">{contender}</th>',
         *(
             _paper_head("Score" if table.unit == SUM else unit)

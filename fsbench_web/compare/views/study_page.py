@@ -17,11 +17,10 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.pictures.parts import bars_of
-from fsbench_web.compare.selection import folds
+from fsbench_web.compare.selection import folds, profiles
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import (
-    WORK_PARAMETERS,
     ComparisonSpec,
     SpecError,
     units_of,
@@ -195,14 +194,10 @@ def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
 
     A comparison of the study by that alone; what is wrong with it is said in its place.
     """
-    asked, problems = spec.whole, []
+    asked: ComparisonSpec = spec.whole
+    problems: list[str] = []
     try:
-        words = (*WORK_PARAMETERS, "baseline", "cells")
-        given = QueryDict(mutable=True)
-        for name in words:
-            given.setlist(name, query.getlist(name))
-        own = ComparisonSpec.from_query(given)
-        asked = replace(own, studies=spec.studies, by=spec.by, units=spec.units)
+        asked = profiles.of_query(spec, query)
         shown = comparison_of(asked) if asked.is_of_work else None
     except SpecError as error:
         shown, problems = None, error.problems

@@ -19,7 +19,7 @@ class WatchForm(forms.Form):
 
     series = forms.IntegerField(min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
     test = forms.CharField(max_length=190, widget=forms.HiddenInput)
-    category = forms.CharField(max_length=20, widget=forms.HiddenInput)
+    category = forms.CharField(max_length=100, widget=forms.HiddenInput)
     along = forms.ChoiceField(
         choices=[(slug, label) for slug, label in lines.ALONG.items()], widget=forms.HiddenInput
     )

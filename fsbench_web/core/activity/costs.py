@@ -12,7 +12,8 @@ J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO Amplification in Linux F
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsbench_web.core.activity.series import Activity, Step
+from fsbench_web.core.activity.series import Activity
+from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
 
 SECTOR_BYTES = 512  # of the kernel's statistics, whatever the device's own are
 MIB, GIB = 2**20, 2**30
@@ -164,62 +165,12 @@ def is_cost(test: str) -> bool:
     return test in COSTS
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a benchmark asked for, in bytes and operations, and what its processes took for it.
-
-    ``cpu_s`` are their seconds of user and system time; None: not counted.
-    """
-
-    read_bytes: float
-    written_bytes: float
-    operations: float
-    cpu_s: float | None = None
-
-
-@dataclass(frozen=True)
-class Window:
-    """The measured part of a run, in seconds of its activity. ``is_settled``: all is written."""
-
-    start_s: float
-    end_s: float
-    is_settled: bool
-
-    @property
-    def seconds(self) -> float:
-        return self.end_s - self.start_s
-
-
-def window_of(activity: Activity) -> Window | None:
-    """From the first command of the benchmark to the sync behind the last; None without any."""
-    steps = [step for step in activity.steps if step.phase == "benchmark"]
-    if not steps:
-        return None
-    synced = [s for s in activity.steps if s.phase == "sync" and s.start_s >= steps[-1].end_s]
-    return Window(steps[0].start_s, (synced or steps)[-1].end_s, bool(synced))
-
-
-def work_of(steps: list[Step]) -> Work | None:
-    """What the processes of a benchmark's commands asked for; None where that was not counted."""
-    if not steps or any(
-        name not in step.processes for step in steps for name in ("rchar", "wchar")
-    ):
-        return None
-
-    def total(*names: str) -> float:
-        return sum(step.processes.get(name, 0) for step in steps for name in names)
-
-    is_timed = all("user_s" in step.processes for step in steps)
-    cpu_s = total("user_s", "system_s") if is_timed else None
-    return Work(total("rchar"), total("wchar"), total("syscr", "syscw"), cpu_s)
-
-
 def costs_of(activity: Activity, work: Work | None) -> dict[str, float]:
     """The costs that can be known, by test. ``work`` is None where nobody knows it."""
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
-    seen = _Seen(activity, window)
+    seen = Seen(activity, window)
     found = {
         **_of_the_device(seen, work),
         **_of_processors(seen, work),
@@ -229,67 +180,41 @@ def costs_of(activity: Activity, work: Work | None) -> dict[str, float]:
     return {test: value for test, value in found.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class _Seen:
-    activity: Activity
-    window: Window
-
-    def grown(self, *names: str) -> float | None:
-        """By how much some counts grew together; None where any is not known."""
-        found = [
-            self.activity.grown(name, self.window.start_s, self.window.end_s) for name in names
-        ]
-        return None if not found or None in found else float(sum(one or 0 for one in found))
-
-    def of_devices(self, name: str) -> float | None:
-        """Of the data and the journal device together."""
-        roles = [one.rpartition(".")[0] for one in self.activity.columns if one.endswith(".writes")]
-        return None if self.activity.is_shared else self.grown(*(f"{r}.{name}" for r in roles))
-
-
-def _ratio(
-    count: float | None, of: float | None, least: float = 0.0, times: float = 1.0
-) -> float | None:
-    if count is None or of is None or of <= 0 or of < least:
-        return None
-    return count * times / of
-
-
-def _of_the_device(seen: _Seen, work: Work | None) -> Mapping[str, float | None]:
+def _of_the_device(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
     written, read = seen.of_devices("sectors_written"), seen.of_devices("sectors_read")
     found = {
-        "mean_write_request": _ratio(
+        "mean_write_request": ratio(
             written, seen.of_devices("writes"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
         ),
-        "mean_read_request": _ratio(
+        "mean_read_request": ratio(
             read, seen.of_devices("reads"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
         ),
     }
     if work is None or not seen.window.is_settled:
         return found
     return found | {
-        "write_amplification": _ratio(written, work.written_bytes, LEAST_BYTES, SECTOR_BYTES),
-        "read_amplification": _ratio(read, work.read_bytes, LEAST_BYTES, SECTOR_BYTES),
-        "flushes_per_1000_operations": _ratio(
+        "write_amplification": ratio(written, work.written_bytes, LEAST_BYTES, SECTOR_BYTES),
+        "read_amplification": ratio(read, work.read_bytes, LEAST_BYTES, SECTOR_BYTES),
+        "flushes_per_1000_operations": ratio(
             seen.of_devices("flushes"), work.operations, LEAST_OPERATIONS, 1000
         ),
     }
 
 
-def _of_processors(seen: _Seen, work: Work | None) -> Mapping[str, float | None]:
+def _of_processors(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
     busy_ms = seen.grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
     if busy_ms is None or work is None or seen.window.seconds < LEAST_S:
         return {}
     moved = work.read_bytes + work.written_bytes
     return {
-        "cpu_seconds_per_gib": _ratio(busy_ms, moved, LEAST_BYTES, GIB / 1000),
-        "process_cpu_seconds_per_gib": _ratio(work.cpu_s, moved, LEAST_BYTES, GIB),
-        "operations_per_cpu_second": _ratio(work.operations, busy_ms, LEAST_S * 100, 1000),
-        "energy_per_gib": _ratio(seen.grown("energy.package_uj"), moved, LEAST_BYTES, GIB / 1e6),
+        "cpu_seconds_per_gib": ratio(busy_ms, moved, LEAST_BYTES, GIB / 1000),
+        "process_cpu_seconds_per_gib": ratio(work.cpu_s, moved, LEAST_BYTES, GIB),
+        "operations_per_cpu_second": ratio(work.operations, busy_ms, LEAST_S * 100, 1000),
+        "energy_per_gib": ratio(seen.grown("energy.package_uj"), moved, LEAST_BYTES, GIB / 1e6),
     }
 
 
-def _of_pressure(seen: _Seen) -> Mapping[str, float | None]:
+def _of_pressure(seen: Seen) -> Mapping[str, float | None]:
     """That of the control group where the run has one, else of the whole machine."""
     found: dict[str, float | None] = {}
     if seen.window.seconds < LEAST_S:
@@ -298,7 +223,7 @@ def _of_pressure(seen: _Seen) -> Mapping[str, float | None]:
         stalled_us = seen.grown(f"group.pressure_{what}_some_us")
         if stalled_us is None:
             stalled_us = seen.grown(f"pressure.{what}_some_us")
-        share = _ratio(stalled_us, seen.window.seconds * 1e6, 0.0, 100.0)
+        share = ratio(stalled_us, seen.window.seconds * 1e6, 0.0, 100.0)
         # Counts and clock are not read in the same instant.
         found[f"{what}_pressure"] = None if share is None else min(share, 100.0)
     return found

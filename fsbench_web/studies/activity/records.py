@@ -13,7 +13,8 @@ from fsbench_web.studies.scores import ingest
 def store(run: Run, activity: Activity, costs: Mapping[str, float]) -> None:
     """Keep what was sampled during a run. The caller holds the transaction.
 
-    ``costs`` are those that the run is good for, by test: they become measurements of it.
+    ``costs`` are those that the run is good for, by test, and become measurements of it; waits
+    (core.activity.waits) among them are kept beside them.
     """
     RunActivity.objects.update_or_create(
         run=run,
@@ -25,7 +26,9 @@ def store(run: Run, activity: Activity, costs: Mapping[str, float]) -> None:
             "costs": dict(costs),
         },
     )
-    ingest.store_values(run, None, [_value(test, value) for test, value in costs.items()])
+    ingest.store_values(
+        run, None, [_value(test, value) for test, value in costs.items() if test in COSTS]
+    )
 
 
 def _value(test: str, value: float) -> ParsedValue:

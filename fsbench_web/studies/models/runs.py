@@ -313,7 +313,8 @@ class RunActivity(models.Model):
     seconds = models.FloatField(help_text="From the first to the last")
     is_whole = models.BooleanField(help_text="False: the run broke off, and they with it")
     costs = models.JSONField(
-        default=dict, help_text="{test: value} of core.activity.costs, those that are known"
+        default=dict,
+        help_text="{test: value} of core.activity.costs, those that are known",
     )
 
     study_path = "run__series__study"

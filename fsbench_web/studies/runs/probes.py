@@ -26,7 +26,7 @@ MOST_BYTES = 1024 * 1024
 def wanted_s(run: Run) -> int:
     """For how many seconds this run is to measure its LUN first; 0: not at all."""
     series, job = run.series, run.job
-    if job is None or not job.probe_s or not run.block or series.lun is None:
+    if job is None or not job.probe_s or not run.block or series.lun is None or series.stack_luns:
         return 0
     if series.lun.kind == Lun.Kind.DIRECTORY or probe_of_block(run) is not None:
         return 0
@@ -34,8 +34,9 @@ def wanted_s(run: Run) -> int:
 
 
 def probe_of_block(run: Run) -> LunProbe | None:
-    """That of the run's LUN in its block, on its machine."""
-    if run.job_id is None or not run.block or run.series.lun_id is None:
+    """That of the run's LUN in its block, on its machine; None of several LUNs together."""
+    series = run.series
+    if run.job_id is None or not run.block or series.lun_id is None or series.stack_luns:
         return None
     # By the job and not by the name of the block alone: numbers of deleted jobs may come again.
     found = LunProbe.objects.filter(

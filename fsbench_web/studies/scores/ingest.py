@@ -6,7 +6,7 @@ parser can read old output again.
 
 import gzip
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from django.db import transaction
@@ -156,58 +156,57 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
 
     ``found`` was judged by ``basis``. The caller holds the series' lock.
     """
-    expected = _expected_cells(series)
-    of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
     Score.selections.filter(series=series, origin=COMPUTED).delete()
     is_published = series.study.is_published
-    printed = set(series.scores.values_list("test", "category")) if is_published else ()
-    insert_rows(
-        Score,
-        _WRITTEN_SCORES,
-        (
-            (
-                series.pk,
-                test,
-                category,
-                str(selection),
-                score.value,
-                unit,
-                len(selected.runs[category]),
-                as_json(selected.runs[category]),
-                measured if unit == SUM else None,
-                sure.half_width if sure and sure.of == REPEATS else None,
-                sure.relative_percent if sure and sure.of == REPEATS else None,
-                as_json(sure.as_dict() if sure else None),
-                as_json(_repeat_scores(selected, category, basis)),
-                score.cells,
-                expected.get(category),
-                as_json(selected.left_out.get(category)),
-                as_json(_share(basis, score.value, unit, test, category, selection)),
-                as_json(
-                    [
-                        *score.flags,
-                        *selected.flags.get(category, ()),
-                        # Those repeats are what a sound score is without.
-                        *(of_runs if selection != Selection.SOUND else ()),
-                    ]
-                ),
-                COMPUTED,
-            )
-            for test, quality_of_test in found.tests.items()
-            for selection, selected in quality_of_test.scores.items()
-            for category, score in selected.scores.items()
-            for sure in [selected.intervals.get(category)]
-            for measured in [found.units[test]]
-            for unit in [overall_unit(measured) if category == "overall" else measured]
-            if (test, category) not in printed
-        ),
-    )
+    printed = set(series.scores.values_list("test", "category")) if is_published else set()
+    insert_rows(Score, _WRITTEN_SCORES, _rows(series, basis, found, printed))
     boundaries = {
         test: one.boundary for test, one in found.tests.items() if one.boundary is not None
     }
     series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
     written = {"quality": series.quality, "scores_stamp": series.scores_stamp}
     Series.objects.filter(pk=series.pk).update(**written)
+
+
+def _rows(
+    series: Series, basis: Basis, found: Found, printed: Collection[tuple[str, str]]
+) -> Iterator[tuple[object, ...]]:
+    """Its scores as _WRITTEN_SCORES, but for those (test, category) that a paper ``printed``."""
+    expected = _expected_cells(series)
+    of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
+    for test, quality_of_test in found.tests.items():
+        measured = found.units[test]
+        for selection, selected in quality_of_test.scores.items():
+            # Those repeats are what a sound score is without.
+            flags_of_runs = of_runs if selection != Selection.SOUND else ()
+            for category, score in selected.scores.items():
+                if (test, category) in printed:
+                    continue
+                unit = overall_unit(measured) if category == "overall" else measured
+                sure = selected.intervals.get(category)
+                of_repeats = sure if sure and sure.of == REPEATS else None
+                flags = [*score.flags, *selected.flags.get(category, ()), *flags_of_runs]
+                yield (
+                    series.pk,
+                    test,
+                    category,
+                    str(selection),
+                    score.value,
+                    unit,
+                    len(selected.runs[category]),
+                    as_json(selected.runs[category]),
+                    measured if unit == SUM else None,
+                    of_repeats.half_width if of_repeats else None,
+                    of_repeats.relative_percent if of_repeats else None,
+                    as_json(sure.as_dict() if sure else None),
+                    as_json(_repeat_scores(selected, category, basis)),
+                    score.cells,
+                    expected.get(category),
+                    as_json(selected.left_out.get(category)),
+                    as_json(_share(basis, score.value, unit, test, category, selection)),
+                    as_json(flags),
+                    COMPUTED,
+                )
 
 
 def _share(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fsbench_web.core.conversion import meaning
+from fsbench_web.core.conversion import RATE, SIZE, meaning
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
@@ -44,6 +44,13 @@ class Measure:
     unit: str
     factor: float
     lower_is_better: bool
+
+    @property
+    def base(self) -> int | None:
+        """What its KB, MB and GB are of; None of other units, and where nobody knows."""
+        if self.dimension not in (RATE, SIZE) or self.factor <= 1:
+            return None
+        return 1000 if self.factor % 1000 == 0 else 1024
 
 
 @dataclass(frozen=True)

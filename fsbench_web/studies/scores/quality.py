@@ -125,36 +125,12 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
     is_direct = bool(parameters.get("direct_io")) or cells.asks_for_direct_io(
         parameters.get("modes") or ()
     )
-    unsound: dict[int, tuple[str, ...]] = {}
-    memory_bytes: list[float] = []
-    rows: Iterable[tuple[Any, ...]]
-    if finished is None:
-        of_series = Run.objects.filter(series=series, state=RunState.DONE).order_by("id")
-        rows = of_series.values_list("id", *READ_OF_RUNS)
-    else:
-        rows = map(attrgetter("id", *READ_OF_RUNS), finished)
-    blocks: dict[int, str] = {}
-    probe_ids: set[int] = set()
-    for run_id, is_contended, drift, conditions, block, probe_id in rows:
-        if probe_id is not None:
-            probe_ids.add(probe_id)
-        if block:
-            blocks[run_id] = block
-        has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
-        is_busy = "busy" in (conditions or {})
-        if flags := (
-            *(CONTENDED,) * is_contended,
-            *(DRIFTED,) * has_drifted,
-            *(BUSY,) * is_busy,
-        ):
-            unsound[run_id] = flags
-        total = ((conditions or {}).get("before") or {}).get("memory_total_bytes")
-        if isinstance(total, int | float) and total > 0:
-            memory_bytes.append(float(total))
+    runs = _known_of_runs(series, finished)
+    memory_bytes = runs.memory_bytes
     if series.runs_on.is_guest:  # what the host has is no cache of a guest's: its disks bypass it
         memory_bytes = [float(series.runs_on.memory_bytes)]
     limit, limit_from = None, ""
-    own = ceilings_of(series, probe_ids)
+    own = ceilings_of(series, runs.probe_ids)
     if own is not None:
         limit_from = PROBE
     elif hardware is not None and hardware.deliverable_kb_s:
@@ -167,11 +143,45 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         limit,
         limit_from,
         min(memory_bytes) / 1024 if memory_bytes else None,
-        unsound,
+        runs.unsound,
         _postmark_times(series) if tool == "postmark" else {},
-        blocks,
+        runs.blocks,
         own,
     )
+
+
+@dataclass
+class _KnownOfRuns:
+    """What is known of finished runs; the first two as ``Basis`` has them."""
+
+    unsound: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    blocks: dict[int, str] = field(default_factory=dict)
+    memory_bytes: list[float] = field(default_factory=list)
+    probe_ids: set[int] = field(default_factory=set)
+
+
+def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRuns:
+    rows: Iterable[tuple[Any, ...]]
+    if finished is None:
+        of_series = Run.objects.filter(series=series, state=RunState.DONE).order_by("id")
+        rows = of_series.values_list("id", *READ_OF_RUNS)
+    else:
+        rows = map(attrgetter("id", *READ_OF_RUNS), finished)
+    found = _KnownOfRuns()
+    for run_id, is_contended, drift, conditions, block, probe_id in rows:
+        conditions = conditions or {}
+        has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
+        said = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, "busy" in conditions))
+        if flags := tuple(flag for flag, is_so in said if is_so):
+            found.unsound[run_id] = flags
+        if block:
+            found.blocks[run_id] = block
+        total = (conditions.get("before") or {}).get("memory_total_bytes")
+        if isinstance(total, int | float) and total > 0:
+            found.memory_bytes.append(float(total))
+        if probe_id is not None:
+            found.probe_ids.add(probe_id)
+    return found
 
 
 def best_direct_kb_s(series: Series) -> float | None:

@@ -35,6 +35,7 @@ from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Measurement
+from fsbench_web.studies.sequence import RANDOM
 from fsbench_web.studies.series import members_of
 
 STEPS = [
@@ -275,6 +276,7 @@ def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpe
         parameters=first.parameters,
         more_workloads=tuple(more),
         repeats=FORM_REPEATS,
+        order=RANDOM,
         study=series.study.slug if series and not series.study.is_published else "",
     )
     return job_form.prefilled(spec).to_query()

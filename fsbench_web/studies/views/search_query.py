@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
+from fsbench_web.catalog.configurations.labels import canonical_scheduler, todays_label
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.studies.models import Run, RunState, Series, Study
 
@@ -119,7 +120,17 @@ def _with_options() -> QuerySet[FilesystemConfiguration]:
 
 
 def _of_configuration(word: str) -> Q:
-    return _contains(("label", "filesystem", "scheduler", "option_text"), word)
+    found = _contains(("label", "filesystem", "scheduler", "option_text"), word)
+    # By its old word, and by its old label.
+    renamed = canonical_scheduler(word.lower()), todays_label(word.lower())
+    return reduce(
+        or_,
+        [
+            found,
+            *([Q(scheduler=renamed[0])] if renamed[0] != word.lower() else []),
+            *([Q(label=renamed[1])] if renamed[1] != word.lower() else []),
+        ],
+    )
 
 
 def _contains(fields: tuple[str, ...], word: str) -> Q:

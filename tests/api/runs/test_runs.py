@@ -65,10 +65,10 @@ def test_it_queues_a_job(writer: Client, lun: Lun, job: JobBody, alice: User) ->
     assert body["study"] == "array-test"
     labels = [(run["configuration"]["label"], run["repeat"]) for run in body["runs"]]
     assert labels == [
-        ("ext4_noatime_noop", 1),
-        ("xfs_ag4_noop", 1),
-        ("ext4_noatime_noop", 2),
-        ("xfs_ag4_noop", 2),
+        ("ext4_noatime_none", 1),
+        ("xfs_ag4_none", 1),
+        ("ext4_noatime_none", 2),
+        ("xfs_ag4_none", 2),
     ]
     assert all(list(run) == SUMMARY and run["state"] == "queued" for run in body["runs"])
     assert set(Run.objects.values_list("pk", "created_by")) == {
@@ -99,8 +99,8 @@ def test_a_journal_on_another_lun_is_confirmed_with_it(
     assert made.status_code == 201, made.content
     first, second = made.json()["runs"]
     assert [first["configuration"]["label"], second["configuration"]["label"]] == [
-        "ext4_noatime_noop_xj",
-        "xfs_ag4_noop_xj",
+        "ext4_noatime_none_xj",
+        "xfs_ag4_none_xj",
     ]
     assert (first["lun"], first["journal"]) == ("lun0", "log0")
     assert first["configuration"]["external_journal"] is True
@@ -118,7 +118,7 @@ def test_a_stack_names_the_other_luns_and_is_answered_with_them(
     (run,) = send(writer, wanted).json()["runs"]
     assert run["stack"] == [{"role": "data", "lun": "lun1"}]
     assert run["configuration"]["stack"] == {"data": 2}
-    assert run["configuration"]["label"] == "btrfs_2luns_noop"
+    assert run["configuration"]["label"] == "btrfs_2luns_none"
     (found,) = writer.get("/api/v1/runs?lun=lun1").json()["runs"]
     assert found["id"] == run["id"]
     refused = send(writer, wanted | {"configurations": [stacked | {"stack": {"disks": ["lun1"]}}]})

@@ -41,6 +41,16 @@ def test_the_old_name_of_a_scheduler_is_the_new_one() -> None:
     )
     assert configuration_for("ext3", {}, "noop").scheduler == "none"
     assert configuration_for("ext3", {}, "cfq").pk != configuration_for("ext3", {}, "bfq").pk
+    assert configuration_for("ext3", {}, "deadline").label == "ext3_mq-deadline"
+
+
+@pytest.mark.django_db
+def test_what_was_printed_or_imported_with_an_old_word_keeps_it() -> None:
+    printed, measured = from_label("jfs_xj_noop"), configuration_for("jfs", {}, "none", True)
+    assert (printed.label, printed.scheduler) == ("jfs_xj_noop", "none")
+    assert (measured.label, measured.scheduler) == ("jfs_xj_none", "none")
+    assert from_label("jfs_noop_xj").pk == printed.pk
+    assert from_label("jfs_xj_none").pk == measured.pk
 
 
 @pytest.mark.django_db

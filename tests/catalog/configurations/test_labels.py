@@ -8,6 +8,7 @@ from fsbench_web.catalog.configurations.labels import (
     canonical_scheduler,
     configuration_label,
     parse_label,
+    todays_label,
 )
 
 # What the Unisys 2005 paper and the other published studies name.
@@ -62,7 +63,14 @@ def test_the_parts_may_come_in_any_order() -> None:
     assert parse_label("ext3_xj_dl_noatime_wb") == parse_label("ext3_wb_noatime_dl_xj")
     parts = parse_label("jfs_xj_noop")
     assert parts is not None
-    assert (parts.scheduler, parts.external_journal) == ("none", True)
+    assert (parts.scheduler, parts.external_journal) == ("noop", True)
+
+
+def test_an_old_label_has_todays_word_for_its_scheduler() -> None:
+    assert todays_label("ext3_wb_noatime_dl_xj") == "ext3_wb_noatime_mq-deadline_xj"
+    assert todays_label("jfs_xj_noop") == "jfs_xj_none"
+    for same in ("ext4_none", "ext4_mq-deadline", "ext4_cfq", "ext3_as", "ext4", "mine_noop", ""):
+        assert todays_label(same) == same
 
 
 def test_noatime_and_nodiratime_together_are_one_value() -> None:

@@ -4,13 +4,13 @@ import pytest
 
 from fsbench_web.compare.tables.answer import answer, headline_tables, test_line, trust
 from fsbench_web.compare.tables.rows import DeltaTable
-from tests.compare.tables.rows import delta_row
+from tests.compare.tables.test_significance import row
 
 
 def table(test: str, unit: str = "KB/s", category: str = "mean", **scores: float) -> DeltaTable:
     lower = unit == "s"
     best = (min if lower else max)(scores.values())
-    rows = (delta_row(name, score, best=score == best) for name, score in scores.items())
+    rows = (row(name, score, best=score == best) for name, score in scores.items())
     return DeltaTable(test, category, unit, lower, tuple(rows))
 
 

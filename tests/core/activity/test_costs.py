@@ -13,11 +13,10 @@ from fsbench_web.core.activity.costs import (
     LOWER,
     MIB,
     NEITHER,
-    Work,
     costs_of,
-    work_of,
 )
 from fsbench_web.core.activity.series import Activity, ActivityBuilder, Step
+from fsbench_web.core.activity.window import Work, work_of
 from fsbench_web.core.scoring import testnames
 
 BEFORE = dict.fromkeys(

@@ -79,7 +79,7 @@ def test_btrfs_raid1_is_measured_on_two_luns_that_are_leased_together(
 
     monkeypatch.setattr(execute, "_run_plan", look)
     run = submitted(host, "btrfs", options=RAID1, members=WITH_SECOND, scheduler="mq-deadline")
-    assert run.series.configuration.label == "btrfs_data-raid1_meta-raid1_2luns_dl"
+    assert run.series.configuration.label == "btrfs_data-raid1_meta-raid1_2luns_mq-deadline"
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason
     assert held == [{"scratch", "second"}]

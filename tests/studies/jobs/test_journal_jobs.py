@@ -40,7 +40,7 @@ def add_luns(*luns: LunAnnouncement) -> Worker:
 
 def test_the_preview_shows_the_commands_of_both_luns(spec: MakeSpec) -> None:
     ext3, xfs = preview(spec(configurations=(EXT3, XFS), repeats=1))
-    assert (ext3.configuration, xfs.configuration) == ("ext3_b1024_noop_xj", "xfs_noop_xj")
+    assert (ext3.configuration, xfs.configuration) == ("ext3_b1024_none_xj", "xfs_none_xj")
     assert [command.phase for command in ext3.commands][:2] == ["journal", "mkfs"]
     assert ext3.commands[0].argv[-1] == "/dev/sdq"
     assert "1024" in ext3.commands[0].argv
@@ -72,7 +72,7 @@ def test_the_same_configuration_with_two_journals_is_two_series(spec: MakeSpec, 
     assert Series.objects.count() == 3
     assert [run.repeat for run in made] == [1, 1, 1, 2, 2, 2]
     labels = [run.series.configuration.label for run in made[:3]]
-    assert labels == ["ext4_noop", "ext4_noop_xj", "ext4_noop_xj"]
+    assert labels == ["ext4_none", "ext4_none_xj", "ext4_none_xj"]
 
 
 @pytest.mark.parametrize("typed", ["disk1", "log1", "disk1log1", "log1 disk1", "disk1  log1", ""])

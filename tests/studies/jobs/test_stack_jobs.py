@@ -60,7 +60,7 @@ def test_it_writes_runs_that_lease_all_luns(spec: MakeSpec, ann: User) -> None:
     assert plan.runs[0].shown_command.argv[-2:] == ("/dev/disk/by-id/disk1", "/dev/disk2")
     (run,) = submit(wanted, "disk1 disk2", ann)
     series = Series.objects.get()
-    assert series.configuration.label == "btrfs_data-raid1_meta-raid1_2luns_noop"
+    assert series.configuration.label == "btrfs_data-raid1_meta-raid1_2luns_none"
     assert (series.stack_luns, [lun.name for lun in series.luns]) == ("disk2", ["disk1", "disk2"])
     handle = start(run)
     assert Lun.objects.get(name="disk2").lease.run == run
@@ -78,7 +78,7 @@ def test_the_same_on_other_luns_is_another_series(spec: MakeSpec, ann: User) -> 
     assert Series.objects.count() == 4
     assert [run.repeat for run in runs] == [1] * 4 + [2] * 4
     labels = [run.series.configuration.label for run in runs[:4]]
-    assert labels == ["btrfs_noop", "btrfs_2luns_noop", "btrfs_2luns_noop", "btrfs_3luns_noop"]
+    assert labels == ["btrfs_none", "btrfs_2luns_none", "btrfs_2luns_none", "btrfs_3luns_none"]
 
 
 @pytest.mark.parametrize("typed", ["disk1", "disk2", "disk2 disk1", "disk1disk2", ""])

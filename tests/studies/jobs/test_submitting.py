@@ -32,10 +32,10 @@ def problems(spec, confirmation="disk1") -> list[str]:
 def test_it_previews_exactly_what_is_run(spec):
     planned = preview(spec())
     assert [(run.repeat, run.configuration) for run in planned] == [
-        (1, "ext4_wb_noop"),
-        (1, "xfs_noop"),
-        (2, "ext4_wb_noop"),
-        (2, "xfs_noop"),
+        (1, "ext4_wb_none"),
+        (1, "xfs_none"),
+        (2, "ext4_wb_none"),
+        (2, "xfs_none"),
     ]
     phases = [command.phase for command in planned[0].commands]
     assert phases == ["mkfs", "mount", "benchmark", "unmount"]
@@ -50,7 +50,7 @@ def test_it_previews_exactly_what_is_run(spec):
 def test_it_makes_all_first_repeats_before_the_second(spec, ann, worker):
     made = submit(spec(), "disk1", ann)
     labels = [(run.series.configuration.label, run.repeat) for run in made]
-    assert labels == [("ext4_wb_noop", 1), ("xfs_noop", 1), ("ext4_wb_noop", 2), ("xfs_noop", 2)]
+    assert labels == [("ext4_wb_none", 1), ("xfs_none", 1), ("ext4_wb_none", 2), ("xfs_none", 2)]
     assert [run.pk for run in made] == sorted(run.pk for run in made)
     assert {run.state for run in made} == {RunState.QUEUED}
     assert {run.series.kernel for run in made} == {"6.1.0"}
@@ -159,7 +159,7 @@ def test_it_refuses_the_same_configuration_twice(spec):
         ConfigurationSpec("ext4", {"atime": "noatime", "inode_size": ""}, "none"),
     )
     (problem,) = problems(spec(configurations=twice))
-    assert "ext4_noatime_noop is in the job twice" in problem
+    assert "ext4_noatime_none is in the job twice" in problem
 
 
 def test_it_refuses_a_scheduler_that_the_lun_does_not_offer(spec):

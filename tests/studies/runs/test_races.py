@@ -114,8 +114,8 @@ def test_it_finds_the_best_and_says_so_in_a_sentence(submitted: Callable[..., li
     found = race()
     assert found.ended_at is not None
     assert found.conclusion.startswith(
-        "ext4_noop is the best of 3 configurations for IOzone, small by write, total average: "
-        "25% faster than xfs_noop, the next best (95% interval "
+        "ext4_none is the best of 3 configurations for IOzone, small by write, total average: "
+        "25% faster than xfs_none, the next best (95% interval "
     )
     stands = standing(found)
     assert f"It took {Run.objects.count()} runs of 40;" in found.conclusion
@@ -163,8 +163,8 @@ def test_time_that_is_over_ends_it_inconclusive(submitted: Callable[..., list[Ru
             measure(run, took=timedelta(minutes=7))
     assert blocks == [3, 3, 2]  # 56 minutes
     assert race().conclusion == (
-        "ext4_noop leads 3 configurations for IOzone, small by write, total average, inconclusive: "
-        "25% faster than xfs_noop (no interval can be told, in 1 fresh block); it is the best of "
+        "ext4_none leads 3 configurations for IOzone, small by write, total average, inconclusive: "
+        "25% faster than xfs_none (no interval can be told, in 1 fresh block); it is the best of "
         "those left with a probability of over 99%. It took 8 runs in 56 min of 1 h; everything "
         "in each of its 3 blocks would have taken 9."
     )
@@ -189,7 +189,7 @@ def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., lis
         "It failed 2 times in one block.",
     ]
     run_to_its_end()
-    assert race().conclusion.startswith("xfs_noop is the best of 3 configurations")
+    assert race().conclusion.startswith("xfs_none is the best of 3 configurations")
 
 
 def test_a_second_attempt_that_is_done_keeps_its_place(
@@ -230,7 +230,7 @@ def test_one_that_is_left_is_the_best_there_is(submitted: Callable[..., list[Run
     measure(waiting()[0])
     fail(waiting()[0])
     assert waiting() == []
-    assert "ext4_noop is the only one of 2 configurations" in race().conclusion
+    assert "ext4_none is the only one of 2 configurations" in race().conclusion
 
 
 @pytest.mark.parametrize("comes_back", [False, True])
@@ -317,7 +317,7 @@ def test_a_cancelled_one_ends_and_stays_ended(
     control.cancel(job, "ann")
     assert waiting() == []
     assert race().conclusion == (
-        "Stopped, because a run was cancelled. ext4_noop led, inconclusive, after 1 block."
+        "Stopped, because a run was cancelled. ext4_none led, inconclusive, after 1 block."
     )
     for run in control.retry(job, "disk1", ann, [RunState.CANCELLED]):
         measure(run)

@@ -351,7 +351,7 @@ def test_a_run_can_be_submitted_again_with_the_same_form(signed_in, runs):
     address = re.search(r'href="/runs/new/\?([^"]+)"', page)[1].replace("&amp;", "&")
     review = text(signed_in.get(f"/runs/new/review/?{address}"))
     assert "1 run on disk1" in review
-    assert "ext4_wb_noop" in review
+    assert "ext4_wb_none" in review
     assert "First look" in review
 
 

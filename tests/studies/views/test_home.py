@@ -30,7 +30,7 @@ def test_it_shows_studies_runs_workers_and_luns_without_a_sign_in(client, runs):
     assert "First look" in page
     assert "1 of 4 runs done" in page
     assert "A paper" in page
-    assert "ext4_wb_noop" in page
+    assert "ext4_wb_none" in page
     assert f"in use by run {runs[1].pk}" in page
     assert "busy" in page
     assert "for journals" in page

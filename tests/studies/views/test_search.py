@@ -15,9 +15,9 @@ def found(kind: str, text: str) -> list[str]:
 
 
 def test_every_word_must_be_found(runs):
-    assert found("configurations", "EXT4 writeback") == ["ext4_wb_noop"]
+    assert found("configurations", "EXT4 writeback") == ["ext4_wb_none"]
     assert found("configurations", "ext4 noatime") == []
-    assert found("configurations", "noop") == ["ext4_wb_noop", "xfs_noop"]
+    assert found("configurations", "noop") == ["ext4_wb_none", "xfs_none"]
     assert found("studies", "look first") == ["First look"]
     # A word of the study and one of the configuration.
     assert found("runs", "first xfs") == [f"run {run.pk}" for run in reversed(runs[1::2])]

@@ -186,7 +186,8 @@ def test_a_measured_study_shows_tables_configurations_and_heat_maps(
     html = client.get("/studies/mine/?tab=tests&by=configuration").content.decode()
     assert '<span title="4000.0 KB/s">4,000</span>' in table(html, "write-maximum")
     assert (
-        ">4000.0<" in client.get("/studies/mine/?tab=tests&by=configuration&numbers=exact").content.decode()
+        ">4000.0<"
+        in client.get("/studies/mine/?tab=tests&by=configuration&numbers=exact").content.decode()
     )
     assert "printed" not in table(html, "write-maximum")
     runs = client.get("/studies/mine/?tab=runs&by=configuration").content.decode()

@@ -101,4 +101,5 @@ def _value(entry: Entry, value: float, measure: Measure, numbers: Mapping[int, f
         value / measure.factor,
         measure.unit,
         tuple(sorted(numbers)),
+        measure.base,
     )

@@ -14,6 +14,7 @@ from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest import nearest_of
 from fsbench_web.core import units
+from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.combining import Combined, NoScore, combined
 from fsbench_web.core.scoring.profiles.coverage import (
     MOST_NAMED,
@@ -105,7 +106,9 @@ def ranked(spec: ComparisonSpec) -> Ranked:
     for one in looked.asked:
         entries = looked.entries(one, spec)
         tables, answer = _ranked(one, _named(entries, spec), spec)
-        if answer.measured < answer.of:
+        # Of a range of several operations each says it of its own.
+        is_several = one.category == categories.RANGE and one.test == testnames.WORK
+        if answer.measured < answer.of and not is_several:
             near = nearest_of(one.profile, entries, looked.tools, looked.selection)
             answer = replace(answer, nearest=near)
         answers.append(replace(answer, only_printed=printed))

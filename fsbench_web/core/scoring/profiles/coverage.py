@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fsbench_web.core.readable import scale_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
 
 MOST_NAMED = 6
@@ -30,13 +31,16 @@ class Coverage:
 
 @dataclass(frozen=True)
 class NearValue:
-    """The best that a contender measured of one cell, in ``unit``."""
+    """The best that a contender measured of one cell, in ``unit``, of whose KB, MB and GB ``base``
+    says what they are where that is known.
+    """
 
     contender: str
     label: str
     value: float
     unit: str
     run_ids: tuple[int, ...]
+    base: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,17 @@ class Nearest:
     values: tuple[NearValue, ...]
     record_kb: int | None = None
     file_kb: int | None = None
+
+    @property
+    def shown(self) -> list[tuple[NearValue, str]]:
+        """Each value as people read it, all in one unit where they were printed in one."""
+        kinds = {(one.unit, one.base) for one in self.values}
+        found = []
+        for one in self.values:
+            alike = self.values if len(kinds) == 1 else (one,)
+            scale = scale_of(one.unit, [each.value for each in alike], one.base)
+            found.append((one, f"{scale.amount(one.value)} {scale.unit}".strip()))
+        return found
 
 
 @dataclass(frozen=True)
@@ -107,6 +122,19 @@ class WorkAnswer:
         if self.measured and not self.is_complete:
             who = f"{self.scored} of {self.contenders} contenders"
             return f"{said}, all of them by {who}"
+        return said
+
+    @property
+    def sentences(self) -> list[str]:
+        """The same where there is no page: what was measured, and what is nearest."""
+        said = [f"{self.headline} ({self.title})."]
+        for near in self.nearest:
+            known = "; ".join(f"{one.contender} {text}" for one, text in near.shown[:MOST_NAMED])
+            said.append(
+                f"{near.operation}: nearest measured is {near.cell}: {known}."
+                if known
+                else f"{near.operation}: nothing was measured so, at any size."
+            )
         return said
 
     @property

@@ -95,21 +95,26 @@ def check(spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Pr
     if len(spec.workloads) > 1:
         problems.add("race", "One measure decides, so that a race is of one workload: choose one.")
     for name, workload in workloads[:1]:
-        known = measures(workload)
-        if not known and not race.test:
+        _check_measure(race, name, measures(workload), problems)
+
+
+def _check_measure(
+    race: RaceSpec, name: str, known: Sequence[tuple[str, str]], problems: Problems
+) -> None:
+    """Whether the workload measures what decides; ``known`` is empty where nobody knows what."""
+    if not known:
+        if not race.test:
             problems.add("race", f"Nobody knows what {name} prints: name the test that decides.")
-        if known and not any(
-            race.test in ("", test) and race.category in ("", slug) for test, slug in known
-        ):
-            tests = ", ".join(dict.fromkeys(test for test, _ in known))
-            made = ", ".join(dict.fromkeys(slug for _, slug in known))
-            problems.add(
-                "race",
-                f"{name} does not measure {race.test or 'anything'} by {race.category or 'any'}: "
-                f"choose one of the tests {tests}, by {made}.",
-            )
-        if not known and race.category not in ("", *all_slugs()):
+        if race.category not in ("", *all_slugs()):
             problems.add("race", f"{race.category} is no category: {', '.join(all_slugs())}.")
+    elif not any(race.test in ("", test) and race.category in ("", slug) for test, slug in known):
+        tests = ", ".join(dict.fromkeys(test for test, _ in known))
+        made = ", ".join(dict.fromkeys(slug for _, slug in known))
+        problems.add(
+            "race",
+            f"{name} does not measure {race.test or 'anything'} by {race.category or 'any'}: "
+            f"choose one of the tests {tests}, by {made}.",
+        )
 
 
 def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:

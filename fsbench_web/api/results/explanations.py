@@ -1,0 +1,142 @@
+"""What differs most between contenders in what their work cost and how they waited."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import LARGEST_ID
+from fsbench_web.compare.explanations import words
+from fsbench_web.compare.explanations.found import MOST_SERIES, Contender, explanations
+from fsbench_web.core.explanation import Difference
+
+router = Router()
+
+
+class ExplanationFilters(Schema):
+    series: list[int] = Field(
+        ...,
+        min_length=2,
+        max_length=MOST_SERIES,
+        description="the contenders, at least two; the fastest is the reference",
+    )
+    test: str = Field("", max_length=200, description="of which the speed is told")
+    category: str = Field("", max_length=20, description="maximum, overall, mean, ...")
+
+
+class ExplainedContenderOut(Schema):
+    """``runs`` are the finished ones that were sampled."""
+
+    series: int
+    label: str
+    score: float | None
+    unit: str
+    runs: int
+
+
+class DifferenceOut(Schema):
+    """``ratio`` is of this contender over the reference, with the floor of the cost added to both,
+    and its 95% interval; ``p_holm`` is corrected over all costs of the pair. ``status`` is differs,
+    alike or unsure, ``kind`` work or wait.
+    """
+
+    cost: str
+    label: str
+    unit: str
+    kind: str
+    status: str
+    value: float
+    reference_value: float
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+    p_holm: float | None
+    blocks: int
+    definition: str
+
+
+class ExplanationOut(Schema):
+    """``differences`` are ranked: costs of the work, then waits."""
+
+    contender: ExplainedContenderOut
+    slower_percent: float | None
+    sentence: str
+    tested: int
+    differences: list[DifferenceOut]
+    missing: list[str]
+
+
+class ExplanationsOut(Schema):
+    """Associations, never a proof."""
+
+    test: str
+    category: str
+    reference: ExplainedContenderOut
+    caution: str
+    explanations: list[ExplanationOut]
+
+
+@router.get(
+    "/explanations",
+    response={200: ExplanationsOut, 404: Error, 422: Error},
+    summary="What differs most between contenders",
+    url_name="explanations",
+)
+@requires(Action.READ)
+def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -> dict[str, Any]:
+    """The fastest of some series against each of the others, ranked by what differs most."""
+    if any(not 0 < one <= LARGEST_ID for one in filters.series):
+        raise Refused(422, [("series", "There is no such series.")])
+    found = explanations(filters.series, filters.test, filters.category)
+    if found is None:
+        raise Refused(404, [("series", "Fewer than two of these series are there.")])
+    return {
+        "test": found.test,
+        "category": found.category,
+        "reference": _contender(found.reference),
+        "caution": words.CAUTION,
+        "explanations": [
+            {
+                "contender": _contender(one.slower),
+                "slower_percent": one.behind_percent,
+                "sentence": one.sentence,
+                "tested": one.explanation.tested,
+                "differences": [
+                    _difference(each) for each in (*one.explanation.work, *one.explanation.waits)
+                ],
+                "missing": [cost.test for cost in one.explanation.missing],
+            }
+            for one in found.others
+        ],
+    }
+
+
+def _contender(one: Contender) -> dict[str, Any]:
+    return {
+        "series": one.series.pk,
+        "label": one.label,
+        "score": one.score,
+        "unit": one.unit,
+        "runs": one.runs,
+    }
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    return {
+        "cost": one.cost.test,
+        "label": one.cost.label,
+        "unit": one.cost.unit,
+        "kind": one.kind,
+        "status": one.status,
+        "value": one.value,
+        "reference_value": one.other,
+        "ratio": one.ratio,
+        "ratio_low": one.low,
+        "ratio_high": one.high,
+        "p_holm": one.p_value,
+        "blocks": one.blocks,
+        "definition": one.cost.definition,
+    }

@@ -1,0 +1,117 @@
+"""The ledger of a LUN: what its runs did to it, and what it does by itself."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router, Schema
+from pydantic import Field
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.runs import ledger
+
+router = Router()
+
+
+class TotalsOut(Schema):
+    """Of the runs that you may see: ``known`` of them were counted by the kernel before and after,
+    preparation and mkfs included.
+    """
+
+    runs: int
+    known: int
+    written_bytes: int
+    read_bytes: int
+    discarded_bytes: int
+    is_cut: bool = Field(description="there are older runs, which are not added up")
+
+
+class FigureOut(Schema):
+    name: str
+    iops: float
+    kb_s: float
+
+
+class LunProbeOut(Schema):
+    """What the LUN did by itself, at its best depth; those that were measured. ``run`` made it,
+    null where it is gone or not to be seen; ``sure`` of ``points`` are known to 3% or better.
+    """
+
+    at: datetime
+    run: int | None
+    state: dict[str, Any] = Field(
+        description="what kernel, disk and smartctl said before: write_cache, temperature_c, health"
+    )
+    figures: list[FigureOut]
+    sure: int
+    points: int
+
+
+class DriftOut(Schema):
+    name: str
+    since: datetime
+    change_percent: float
+    p_value: float
+
+
+class LedgerOut(Schema):
+    """``probes`` are the latest, 200 at most, the latest first."""
+
+    id: int
+    name: str
+    worker: str
+    size_bytes: int | None
+    totals: TotalsOut
+    times_written: float | None = Field(description="of its whole size")
+    probes: list[LunProbeOut]
+    drift: list[DriftOut]
+
+
+@router.get(
+    "/luns/{int:lun_id}/ledger",
+    response={200: LedgerOut, 404: Error},
+    summary="The ledger of a LUN",
+    url_name="lun_ledger",
+)
+@requires(Action.READ)
+def get_ledger(request: HttpRequest, lun_id: int) -> dict[str, Any]:
+    """What was written to it in all, and what it does by itself over time. Its runs: `/runs`."""
+    lun = Lun.objects.select_related("worker").filter(pk=lun_id).first()
+    if lun is None:
+        raise Refused(404, [("lun_id", f"There is no LUN {lun_id}.")])
+    shown = ledger.ledger(lun)
+    names = [label for label, *_ in ledger.KEY_FIGURES]
+    return {
+        "id": lun.pk,
+        "name": lun.name,
+        "worker": lun.worker.name,
+        "size_bytes": lun.size_bytes,
+        "totals": shown.totals,
+        "times_written": shown.totals.times(lun.size_bytes),
+        "probes": [
+            {
+                "at": row.at,
+                "run": row.run,
+                "state": row.state,
+                "figures": [
+                    {"name": name, "iops": figure[0], "kb_s": figure[1]}
+                    for name, figure in zip(names, row.figures, strict=True)
+                    if figure is not None
+                ],
+                "sure": row.sure,
+                "points": row.points,
+            }
+            for row in shown.probes
+        ],
+        "drift": [
+            {
+                "name": one.label,
+                "since": one.at,
+                "change_percent": one.change.change_percent,
+                "p_value": one.change.p_value,
+            }
+            for one in shown.drifts
+        ],
+    }

@@ -1,0 +1,93 @@
+"""What an explanation says in sentences. Pure.
+
+They speak of association: *it wrote 2.1 times the bytes*, never *because*.
+"""
+
+from collections.abc import Sequence
+
+from fsbench_web.core import numbers
+from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, Difference, Explanation
+
+MOST_SAID = 3
+CAUTION = (
+    "These are associations: what differs together with the speed. A cause may be among them, or "
+    "be something that was not counted; only a run in which nothing else is changed can tell."
+)
+_PHRASES = {
+    "write_amplification": "wrote {} the bytes to the device for each byte of its work",
+    "read_amplification": "read {} the bytes from the device for each byte of its work",
+    "flushes_per_1000_operations": "flushed {} as often",
+    "mean_write_request": "had write requests {} as large",
+    "mean_read_request": "had read requests {} as large",
+    "cpu_seconds_per_gib": "took {} the CPU seconds of the machine for each GiB",
+    "process_cpu_seconds_per_gib": "took {} the CPU seconds of its own processes for each GiB",
+    "operations_per_cpu_second": "did {} the operations for each CPU second",
+    "space_amplification": "took {} the space for its files",
+    "energy_per_gib": "took {} the energy for each GiB",
+    "io_pressure": "had {} the I/O pressure",
+    "cpu_pressure": "had {} the CPU pressure",
+    "memory_pressure": "had {} the memory pressure",
+    "device_utilisation": "kept the device busy {} as long",
+    "device_queue_depth": "had {} the requests in the device",
+    "wait_outside_device": "waited {} as long for I/O while the device had nothing to do",
+    "device_read_time": "had reads of the device that took {} as long",
+    "device_write_time": "had writes of the device that took {} as long",
+    "device_flush_time": "had flushes that took {} as long",
+    "merged_share": "had {} the share of merged requests",
+    "switches_per_1000_operations": "switched contexts {} as often",
+}
+
+
+def times(ratio: float) -> str:
+    """A ratio in words: "2.1 times", "0.48 times"."""
+    digits = 0 if ratio >= 100 else 1 if ratio >= 9.95 else 2
+    return f"{ratio:,.{digits}f} times"
+
+
+def phrase(difference: Difference) -> str:
+    """What the contender did, against the other one."""
+    cost = difference.cost
+    if difference.is_next_to_nothing:
+        mine, its = (amount(one, cost.unit) for one in (difference.value, difference.other))
+        return f"had {mine} of “{cost.label}” against {its}"
+    said = _PHRASES.get(cost.test)
+    ratio = times(difference.ratio)
+    return said.format(ratio) if said else f"had {ratio} the {cost.label}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A value with its unit, without digits that a cost does not have."""
+    return numbers.with_unit(float(f"{max(value, 0.0):.3g}"), unit)
+
+
+def sentence(
+    slower: str, faster: str, behind_percent: float | None, explanation: Explanation
+) -> str:
+    """Who is slower by how much, what differs most for certain, and what is alike."""
+    if behind_percent is None:
+        head = f"{slower} against {faster}"
+    else:
+        head = f"{slower} is {abs(behind_percent):.3g}% slower than {faster}"
+    if not explanation.work and not explanation.waits:
+        return f"{head}: of one of the two nothing was sampled."
+    differing = [one for one in (*explanation.work, *explanation.waits) if one.status == DIFFERS][
+        :MOST_SAID
+    ]
+    alike = [one.cost.label for one in explanation.work if one.status == ALIKE][:MOST_SAID]
+    if not explanation.tested:
+        if not explanation.work:
+            return f"{head}: nothing that it cost is known of both."
+        most = phrase(explanation.work[0])
+        return f"{head}: it {most}; with one run of each nobody knows what is chance."
+    if differing:
+        text = f"{head}: it {_listed([phrase(one) for one in differing])}"
+    else:
+        text = f"{head}: in nothing that was counted do they differ by more than chance"
+        unsure = [one for one in explanation.work if one.status == UNSURE]
+        if unsure:
+            text = f"{text}; most apart, and it may be chance: it {phrase(unsure[0])}"
+    return f"{text}; alike: {', '.join(alike)}." if alike else f"{text}."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else list(parts))

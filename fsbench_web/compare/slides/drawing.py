@@ -1,0 +1,120 @@
+"""A slide as a drawing, 16:9. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.compare.drawings.bars import shortened, shortened_inside
+from fsbench_web.compare.drawings.charts import chart, table_title
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
+from fsbench_web.compare.selection import wording
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring.confidence import SAMPLES
+
+WIDTH, HEIGHT = 960.0, 540.0
+MOST_BARS = 12
+_LEFT, _RIGHT = 48.0, 912.0
+_CHART_TOP, _CHART_BOTTOM = 152.0, 442.0
+_LARGEST = 2.1
+"""How many times as large as on a page a chart of few bars is."""
+
+
+@dataclass(frozen=True)
+class Slide:
+    """What a slide says. ``address`` is where its numbers are; ``kept`` since when, if they are."""
+
+    sentence: str
+    table: DeltaTable
+    address: str
+    kept: str = ""
+
+
+def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
+    """The sentence, the chart of the table, and in the foot what it rests on."""
+    figure = chart(slide.table, most=MOST_BARS)  # its height, whatever its width
+    times = min(_LARGEST, (_CHART_BOTTOM - _CHART_TOP) / figure.height)
+    width = (_RIGHT - _LEFT) / times
+    figure = chart(slide.table, width=width, most=MOST_BARS, among=among)
+    foot = [shortened(line, 150) for line in foot_of(slide)]
+    shapes: list[Shape] = [
+        Rect(0, 0, WIDTH, 8, "accent"),
+        *_sentence(slide.sentence),
+        *(placed(shape, _LEFT, _CHART_TOP, times) for shape in figure.shapes),
+        Line(_LEFT, 456, _RIGHT, 456, "grid", 1),
+        *(Text(_LEFT, 474 + 15 * place, line, 10.5, "muted") for place, line in enumerate(foot)),
+        Text(_LEFT, 524, shortened_inside(slide.address, 130), 10.5, "muted"),
+        Text(_RIGHT, 524, "fsbench", 13, "accent", "end", True),
+    ]
+    summary = f"{slide.sentence} {figure.summary} {' '.join(foot_of(slide))} {slide.address}"
+    return Drawing(WIDTH, HEIGHT, summary, tuple(shapes))
+
+
+def foot_of(slide: Slide) -> list[str]:
+    """Study, n and interval; hardware and kernel; what is not known is said to be not stated."""
+    table = slide.table
+    studies = _named({row.study_title for row in table.rows}, "not stated")
+    hardware = _named({row.hardware for row in table.rows if row.hardware}, "not stated")
+    kernels = {row.kernel for row in table.rows if row.kernel}
+    kernel = f"; kernel: {_named(kernels, '')}" if kernels else ""
+    kept = f"; {slide.kept}" if slide.kept else ""
+    return [
+        f"{table_title(table)}; study: {studies}{kept}",
+        f"{_count(table)}; {_intervals(table)}",
+        f"Hardware: {hardware}{kernel}",
+    ]
+
+
+def _count(table: DeltaTable) -> str:
+    known = sorted({row.runs for row in table.rows if row.runs is not None})
+    if not known:
+        return "n: not stated"
+    each = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    missing = any(row.runs is None for row in table.rows)
+    return f"n = {each} runs of each{', of some not stated' if missing else ''}"
+
+
+def _intervals(table: DeltaTable) -> str:
+    found = [row.interval for row in table.rows if row.interval]
+    if not found:
+        return "no interval: single runs, or published without their repeats"
+    of = "samples" if all(one.of == SAMPLES for one in found) else "means of repeats"
+    some = "" if len(found) == len(table.rows) else f" of {len(found)} of {len(table.rows)}"
+    return f"lines: 95% intervals of the {of}{some} (Student's t)"
+
+
+def _named(names: Iterable[str], nothing: str) -> str:
+    return wording.joined(sorted(names), 3) or nothing
+
+
+def _sentence(text: str) -> list[Shape]:
+    """In as large letters as three lines of it leave, from 30 points down."""
+    for size, most in ((30.0, 2), (25.0, 3), (20.0, 4)):
+        lines = _lines(text, int((_RIGHT - _LEFT) / (size * 0.63)))
+        if len(lines) <= most:
+            break
+    lines = lines[:4]
+    return [
+        Text(_LEFT, 24 + size * 1.05 + place * size * 1.2, line, size, "fg", "start", True)
+        for place, line in enumerate(lines)
+    ]
+
+
+def _lines(text: str, most: int) -> Sequence[str]:
+    """Broken between words, and a word that is longer than a line within it."""
+    lines = [""]
+    for word in text.split():
+        rest = word
+        while rest:
+            room = most - len(lines[-1]) - (1 if lines[-1] else 0)
+            if len(rest) <= room:
+                lines[-1] = f"{lines[-1]} {rest}".strip()
+                break
+            if len(rest) <= most or not lines[-1]:
+                if lines[-1]:
+                    lines.append("")
+                    continue
+                lines[-1], rest = rest[:most], rest[most:]
+                if rest:
+                    lines.append("")
+                continue
+            lines.append("")
+    return lines

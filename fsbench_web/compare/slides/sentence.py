@@ -1,0 +1,55 @@
+"""The sentence of a slide until somebody writes another: what its table says. Pure."""
+
+from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import is_ranked, nearest_first
+from fsbench_web.core import numbers, readable
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT
+
+LONGEST = 200
+
+
+def sentence(table: DeltaTable) -> str:
+    """Who is ahead of whom by how much, and how sure that is."""
+    rows = [table.rows[place] for place in nearest_first(table)]
+    title = testnames.label(table.test)
+    if table.category != categories.MEAN:
+        title += f", {categories.in_sentence(categories.label(table.category))}"
+    if not rows:
+        return f"{title}: nothing measured"
+    if len(rows) == 1 or not is_ranked(table):
+        return f"{title}: {rows[0].contender} {_score(table, rows[0])}"
+    best = [row for row in rows if row.best]
+    if len(best) > 1:
+        return f"{title}: {uncertainty.named([row.contender for row in best])} are alike"
+    return f"{title}: {_against(rows[0], rows[1])}"
+
+
+def _against(best: DeltaRow, second: DeltaRow) -> str:
+    ahead, found = best.contender, second.verdict
+    if found is not None and found.status == EQUIVALENT:
+        return f"{ahead} and {second.contender} are equivalent"
+    if found is not None and found.status == SIGNIFICANT:
+        # What the second is told against the best, turned round.
+        said = uncertainty.effect(found.turned()).rsplit(", ", 1)[0]
+        if "% faster, " not in said:
+            return f"{ahead} is faster than {second.contender}{_by(second)}"
+        return f"{ahead} is {said.replace('% faster, ', f'% faster than {second.contender} (')}%)"
+    if found is not None and found.is_inconclusive and found.ratio is not None:
+        return f"{ahead} leads; whether it is faster than {second.contender} is open"
+    return f"{ahead} has the best score{_by(second)}; how sure that is is not known"
+
+
+def _by(second: DeltaRow) -> str:
+    if second.delta2_percent is None:
+        return ""
+    return f", {readable.percent(-second.delta2_percent).lstrip('+')}% before {second.contender}"
+
+
+def _score(table: DeltaTable, row: DeltaRow) -> str:
+    if table.has_published_rows:
+        return numbers.with_unit(row.score, table.unit)
+    half = row.interval.half_width if row.interval else None
+    unit = "" if table.unit == "score" else f" {table.scale.unit}"
+    return f"{table.scale.amount(row.score, half)}{unit}"

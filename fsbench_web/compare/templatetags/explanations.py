@@ -1,0 +1,59 @@
+"""``{% explanation_table differences caption %}``: costs of two contenders, ranked."""
+
+from collections.abc import Sequence
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from fsbench_web.compare.explanations.words import amount, times
+from fsbench_web.core.explanation import ALIKE, DIFFERS, Difference
+
+register = template.Library()
+_WORDS = {
+    DIFFERS: '<span class="badge is-failed">differs</span>',
+    ALIKE: '<span class="badge">alike</span>',
+}
+
+
+@register.simple_tag
+def explanation_table(differences: Sequence[Difference], caption: str) -> SafeString:
+    """A row a cost: both values, their ratio with its interval, and what is known of it."""
+    rows = format_html_join(
+        "\n",
+        '<tr><th scope="row">{}<span class="sub">{}</span></th><td class="num">{}</td>'
+        '<td class="num">{}</td><td class="num">{}{}</td><td>{}</td></tr>',
+        (
+            (
+                one.cost.label,
+                one.cost.definition,
+                amount(one.value, one.cost.unit),
+                amount(one.other, one.cost.unit),
+                times(one.ratio),
+                _interval(one),
+                _status(one),
+            )
+            for one in differences
+        ),
+    )
+    return format_html(
+        '<div class="table-wrap"><table class="table is-dense is-named"><caption>{}</caption>'
+        '<thead><tr><th scope="col">Cost</th><th scope="col" class="num">Here</th>'
+        '<th scope="col" class="num">Of the fastest</th><th scope="col" class="num">Ratio, 95%</th>'
+        '<th scope="col">Verdict</th></tr></thead><tbody>{}</tbody></table></div>',
+        caption,
+        rows,
+    )
+
+
+def _interval(one: Difference) -> SafeString | str:
+    if one.low is None or one.high is None:
+        return ""
+    low, high = (times(end).removesuffix(" times") for end in (one.low, one.high))
+    return format_html('<span class="sub">{} to {}</span>', low, high)
+
+
+def _status(one: Difference) -> SafeString | str:
+    if one.status in _WORDS:
+        return SafeString(_WORDS[one.status])
+    return "not known" if one.low is None else "may be chance"

@@ -1,0 +1,122 @@
+"""How a run waited: what is no test of its own, and says where the time went. Pure."""
+
+from fsbench_web.core.activity.costs import HIGHER, LOWER, NEITHER, SHARE, Cost
+from fsbench_web.core.activity.series import Activity
+from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
+
+LEAST_REQUESTS = 100
+WAITS = {
+    wait.test: wait
+    for wait in (
+        Cost(
+            "device_utilisation",
+            "Utilisation of the device",
+            SHARE,
+            NEITHER,
+            "Share of the time in which the device had any request.",
+            2.0,
+        ),
+        Cost(
+            "device_queue_depth",
+            "Queue depth of the device",
+            "requests",
+            NEITHER,
+            "Requests that the device had at a time, on average.",
+            0.1,
+        ),
+        Cost(
+            "wait_outside_device",
+            "Waited outside of the device",
+            SHARE,
+            LOWER,
+            "Share of the time in which something waited for I/O (PSI, some) and the device had no "
+            "request: held back by a limit, a scheduler that idles, or a lock.",
+            5.0,
+        ),
+        Cost(
+            "device_read_time",
+            "Time of a read of the device",
+            "ms",
+            LOWER,
+            "From when a read request was made to its end, on average.",
+            0.02,
+        ),
+        Cost(
+            "device_write_time",
+            "Time of a write of the device",
+            "ms",
+            LOWER,
+            "From when a write request was made to its end, on average.",
+            0.02,
+        ),
+        Cost(
+            "device_flush_time",
+            "Time of a flush of the device",
+            "ms",
+            LOWER,
+            "From when a cache flush was asked for to its end, on average.",
+            0.02,
+        ),
+        Cost(
+            "merged_share",
+            "Merged requests",
+            "% of requests",
+            HIGHER,
+            "Share of the requests that were merged with another before the device got them.",
+            2.0,
+        ),
+        Cost(
+            "switches_per_1000_operations",
+            "Context switches for 1,000 operations",
+            "switches/1000 ops",
+            LOWER,
+            "Context switches of the machine for each 1,000 reads and writes of the benchmark.",
+            20.0,
+        ),
+    )
+}
+
+
+def waits_of(activity: Activity, work: Work | None) -> dict[str, float]:
+    """Those that can be known, by name."""
+    window = window_of(activity)
+    if window is None or not activity.is_whole or window.seconds <= 0:
+        return {}
+    seen = Seen(activity, window)
+    busy = _share(seen.of_devices("busy_ms"), seen, 1000)
+    stalled = _share(seen.grown("group.pressure_io_some_us"), seen, 1e6)
+    if stalled is None:
+        stalled = _share(seen.grown("pressure.io_some_us"), seen, 1e6)
+    merged = _sum(seen.of_devices("reads_merged"), seen.of_devices("writes_merged"))
+    done = _sum(seen.of_devices("reads"), seen.of_devices("writes"))
+    found = {
+        "device_utilisation": busy,
+        "device_queue_depth": ratio(seen.of_devices("weighted_ms"), window.seconds, 0, 1 / 1000),
+        "wait_outside_device": (
+            None if stalled is None or busy is None else max(stalled - busy, 0.0)
+        ),
+        "device_read_time": _time(seen, "read_ms", "reads"),
+        "device_write_time": _time(seen, "write_ms", "writes"),
+        "device_flush_time": _time(seen, "flush_ms", "flushes"),
+        "merged_share": ratio(merged, _sum(merged, done), LEAST_REQUESTS, 100),
+        "switches_per_1000_operations": ratio(
+            seen.grown("cpu.context_switches"),
+            work.operations if work else None,
+            LEAST_REQUESTS,
+            1000,
+        ),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _share(count: float | None, seen: Seen, a_second: float) -> float | None:
+    share = ratio(count, seen.window.seconds * a_second, 0, 100)
+    return None if share is None else min(share, 100.0)
+
+
+def _time(seen: Seen, took_ms: str, count: str) -> float | None:
+    return ratio(seen.of_devices(took_ms), seen.of_devices(count), LEAST_REQUESTS)
+
+
+def _sum(*counts: float | None) -> float | None:
+    return None if None in counts else sum(one or 0.0 for one in counts)

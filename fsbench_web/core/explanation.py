@@ -1,0 +1,179 @@
+"""What differs most between two contenders in costs and waits: associations, never a proof. Pure.
+
+Each cost is compared by the ratio of the two contenders, as speeds are (``scoring.paired``): over
+the blocks that they share where these are enough, else over their runs. To each value the cost's
+floor is added, so that next to nothing against nothing is no large ratio. Over all costs of a pair
+Holm's correction holds (S. Holm, Scand. J. Stat. 6, 1979): that any of them is said to differ where
+none does has a chance of 5% at most. They are ranked by the end of their 95% interval that is
+nearest to no difference, on the scale of logarithms: what is surely large comes before what may be
+larger. What lies within ``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike.
+Multiplicity of the ends themselves is not corrected. ``benchmarks/explanations.py`` shows by
+simulation how often nothing is called different, and by seeded runs how often the cause is first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log
+
+from fsbench_web.core.activity.costs import COSTS, Cost
+from fsbench_web.core.activity.waits import WAITS
+from fsbench_web.core.scoring import confidence, paired
+from fsbench_web.core.scoring.paired import EQUIVALENT, INCONCLUSIVE, RatioVerdict
+
+ALIKE_PERCENT = 10.0
+DIFFERS, UNSURE, ALIKE = "differs", "unsure", "alike"
+WORK, WAIT = "work", "wait"
+_CONSEQUENCES = frozenset({"io_pressure", "cpu_pressure", "memory_pressure"})
+"""They say that something waited, and stand with the waits."""
+
+
+@dataclass(frozen=True)
+class RunCosts:
+    """What one run is known for; ``block`` is "" where it was in none."""
+
+    block: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one contender stands to the other in one cost: ``ratio`` is of it over the other, with
+
+    its 95% interval, each value with the cost's floor added. Without repeats there is no interval,
+    and it is UNSURE. ``value`` and ``other`` are means, in the cost's unit.
+    """
+
+    cost: Cost
+    kind: str
+    status: str
+    value: float
+    other: float
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    runs: int = 0
+    blocks: int = 0
+
+    @property
+    def is_more(self) -> bool:
+        return self.ratio > 1
+
+    @property
+    def is_next_to_nothing(self) -> bool:
+        """Whether one of the two has so little that a ratio says little."""
+        return min(self.value, self.other) < self.cost.floor
+
+    @property
+    def surely(self) -> float:
+        """How far from no difference the nearer end of the interval is; 0 where it is within."""
+        if self.low is None or self.high is None or self.low <= 1 <= self.high:
+            return 0.0
+        return min(abs(log(self.low)), abs(log(self.high)))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """``work`` and ``waits`` are ranked; ``missing`` are costs that one of the two does not have.
+
+    ``tested`` are the costs that were compared at once.
+    """
+
+    work: Sequence[Difference] = ()
+    waits: Sequence[Difference] = ()
+    missing: Sequence[Cost] = ()
+    tested: int = 0
+    blocks: int = 0
+    runs: tuple[int, int] = field(default=(0, 0))
+
+    @property
+    def first(self) -> Difference | None:
+        """What differs most for certain of the work that was done."""
+        return next((one for one in self.work if one.status == DIFFERS), None)
+
+
+def explained(one: Sequence[RunCosts], other: Sequence[RunCosts]) -> Explanation:
+    """How the runs of ``one`` differ from those of ``other``."""
+    found: list[Difference] = []
+    verdicts: list[RatioVerdict] = []
+    missing = []
+    for cost in (*COSTS.values(), *WAITS.values()):
+        mine, its = _known(one, cost), _known(other, cost)
+        if not mine or not its:
+            if any(cost.test in run.values for run in (*one, *other)):
+                missing.append(cost)
+            continue
+        verdict = _verdict(mine, its)
+        found.append(_difference(cost, mine, its, verdict))
+        if verdict is not None:
+            verdicts.append(verdict)
+    judged = iter(paired.family(verdicts))
+    listed = [_judged(each, next(judged)) if each.low is not None else each for each in found]
+    ranked = sorted(listed, key=_place)
+    return Explanation(
+        [each for each in ranked if each.kind == WORK],
+        [each for each in ranked if each.kind == WAIT],
+        missing,
+        len(verdicts),
+        max((each.blocks for each in ranked), default=0),
+        (len(one), len(other)),
+    )
+
+
+def _known(runs: Sequence[RunCosts], cost: Cost) -> list[tuple[str, float]]:
+    """(block, value with the floor) of the runs that have it."""
+    return [
+        (run.block, run.values[cost.test] + cost.floor) for run in runs if cost.test in run.values
+    ]
+
+
+def _verdict(
+    mine: Sequence[tuple[str, float]], its: Sequence[tuple[str, float]]
+) -> RatioVerdict | None:
+    blocks = [_by_block(mine), _by_block(its)]
+    found = paired.paired(blocks[0], blocks[1], lower_is_better=False, margin_percent=ALIKE_PERCENT)
+    if found is not None:
+        return found
+    intervals = [confidence.interval([value for _, value in some]) for some in (mine, its)]
+    if intervals[0] is None or intervals[1] is None:
+        return None
+    return paired.unpaired(
+        intervals[0], intervals[1], lower_is_better=False, margin_percent=ALIKE_PERCENT
+    )
+
+
+def _by_block(values: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """The last of each block: a run that was tried again stands for the one before."""
+    return {block: value for block, value in values if block}
+
+
+def _difference(
+    cost: Cost,
+    mine: Sequence[tuple[str, float]],
+    its: Sequence[tuple[str, float]],
+    verdict: RatioVerdict | None,
+) -> Difference:
+    means = [sum(value for _, value in some) / len(some) for some in (mine, its)]
+    return Difference(
+        cost,
+        WAIT if cost.test in WAITS or cost.test in _CONSEQUENCES else WORK,
+        UNSURE,
+        means[0] - cost.floor,
+        means[1] - cost.floor,
+        verdict.ratio if verdict else means[0] / means[1],
+        verdict.low if verdict else None,
+        verdict.high if verdict else None,
+        verdict.p_value if verdict else None,
+        min(len(mine), len(its)),
+        verdict.blocks if verdict else 0,
+    )
+
+
+def _judged(difference: Difference, verdict: RatioVerdict) -> Difference:
+    status = {EQUIVALENT: ALIKE, INCONCLUSIVE: UNSURE}.get(verdict.status, DIFFERS)
+    return Difference(**{**vars(difference), "status": status, "p_value": verdict.p_holm})
+
+
+def _place(difference: Difference) -> tuple[int, float, float]:
+    order = {DIFFERS: 0, UNSURE: 1, ALIKE: 2}
+    return (order[difference.status], -difference.surely, -abs(log(difference.ratio)))

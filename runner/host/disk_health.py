@@ -1,0 +1,68 @@
+"""What smartctl(8) says of a disk, where it is installed; it is never required.
+
+Asked before a LUN is measured, and so never beside a benchmark. Values keep smartctl's own names.
+Source: smartctl's JSON of version 7 ("smartctl --json", json_format_version 1.0).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from runner.host.blockdev import ToolError, run_tool
+
+# smartctl's exit status is a mask of bits: what the disk says is bad is no failure of the tool.
+_ACCEPTED = tuple(range(256))
+_NVME = (
+    *("percentage_used", "available_spare", "media_errors", "critical_warning"),
+    *("data_units_written", "data_units_read", "unsafe_shutdowns"),
+)
+# Of ATA disks by number, which is the same whatever the vendor calls it.
+_ATA = {5: "reallocated_sectors", 197: "pending_sectors", 198: "offline_uncorrectable"}
+
+
+def read(device: str) -> dict[str, Any]:
+    """{passed, power_on_hours, temperature_c, ...}, those that are told; empty without. Never
+    raises.
+    """
+    try:
+        text = run_tool(
+            *("smartctl", "--json", "--health", "--attributes", "--nocheck=standby", device),
+            accepted=_ACCEPTED,
+        )
+        return parsed(json.loads(text))
+    except (ToolError, ValueError):
+        return {}
+
+
+def parsed(said: Any) -> dict[str, Any]:
+    """What is kept of smartctl's JSON; empty where it could not read the disk."""
+    if not isinstance(said, Mapping):
+        return {}
+    found: dict[str, Any] = {}
+    passed = _part(said, "smart_status").get("passed")
+    if isinstance(passed, bool):
+        found["passed"] = passed
+    for name, value in (
+        ("power_on_hours", _part(said, "power_on_time").get("hours")),
+        ("temperature_c", _part(said, "temperature").get("current")),
+    ):
+        if _is_count(value):
+            found[name] = value
+    log = _part(said, "nvme_smart_health_information_log")
+    found |= {name: log[name] for name in _NVME if _is_count(log.get(name))}
+    table = _part(said, "ata_smart_attributes").get("table")
+    for row in table if isinstance(table, list) else []:
+        if not isinstance(row, Mapping) or row.get("id") not in _ATA:
+            continue
+        if _is_count(value := _part(row, "raw").get("value")):
+            found[_ATA[row["id"]]] = value
+    return found
+
+
+def _part(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = said.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63

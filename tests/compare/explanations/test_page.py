@@ -1,0 +1,110 @@
+"""The page and the call that explain a table, and the way to them."""
+
+import pytest
+from django.test import Client
+
+from fsbench_web.compare.explanations.address import why_address
+from fsbench_web.compare.explanations.found import MOST_SERIES
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.core.activity.series import ActivityBuilder
+from fsbench_web.studies.activity import records
+from fsbench_web.studies.models import Run, RunState, Series, Study
+from tests.compare.conftest import make_score
+
+pytestmark = pytest.mark.django_db
+
+
+def sampled(label: str, speed: float, **costs: float) -> Series:
+    """A configuration with five finished runs in blocks, each a little different."""
+    series = make_score(label, speed).series
+    builder = ActivityBuilder()
+    builder.begin(["data.writes"])
+    builder.add(0, [1], is_edge=True)
+    activity = builder.built(is_whole=True)
+    assert activity is not None
+    for number in range(5):
+        run = Run.objects.create(
+            series=series,
+            repeat=number + 1,
+            origin=Run.Origin.MEASURED,
+            state=RunState.DONE,
+            block=f"block {number}",
+        )
+        scattered = {name: value * (1 + 0.01 * number) for name, value in costs.items()}
+        records.store(run, activity, scattered)
+    return series
+
+
+@pytest.fixture
+def pair(db: None) -> tuple[Series, Series]:
+    fast = sampled("xfs", 100.0, write_amplification=1.1, cpu_seconds_per_gib=4.0)
+    return fast, sampled("ext4", 52.0, write_amplification=2.4, cpu_seconds_per_gib=4.0)
+
+
+def address(*series: Series | int) -> str:
+    chosen = "&".join(f"series={getattr(one, 'pk', one)}" for one in series)
+    return f"test=write&category=maximum&{chosen}"
+
+
+def test_the_page_says_what_differs_and_that_it_is_an_association(
+    pair: tuple[Series, Series], client: Client
+) -> None:
+    page = client.get(f"/compare/why/?{address(*pair)}").content.decode()
+    assert "ext4 is 48% slower than xfs: it wrote 2.13 times the bytes" in page
+    assert "alike: CPU seconds for each GiB." in page
+    assert "These are associations" in page
+
+
+def test_the_call_gives_the_same_with_its_intervals(
+    pair: tuple[Series, Series], client: Client
+) -> None:
+    # The order in the address does not matter: the fastest is the reference.
+    found = client.get(f"/api/v1/explanations?{address(*reversed(pair))}").json()
+    assert (found["reference"]["label"], found["reference"]["runs"]) == ("xfs", 5)
+    (one,) = found["explanations"]
+    assert one["slower_percent"] == pytest.approx(48.0)
+    first = one["differences"][0]
+    assert (first["cost"], first["status"], first["blocks"]) == (
+        "write_amplification",
+        "differs",
+        5,
+    )
+    assert first["ratio_low"] <= first["ratio"] <= first["ratio_high"]
+    assert first["value"] == pytest.approx(2.4 * 1.02)
+
+
+def test_a_study_that_is_hidden_stays_hidden(pair: tuple[Series, Series], client: Client) -> None:
+    Study.objects.filter(pk=pair[0].study_id).update(visibility="private")
+    assert client.get(f"/compare/why/?{address(*pair)}").status_code == 404
+    assert client.get(f"/api/v1/explanations?{address(*pair)}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query", ["", "series=1", "series=a&series=b", "series=99999999999999999999&series=%00"]
+)
+def test_an_address_of_no_two_configurations_is_answered(query: str, client: Client) -> None:
+    assert client.get(f"/compare/why/?{query}").status_code == 404
+    assert client.get(f"/api/v1/explanations?{query}").status_code in (404, 422)
+
+
+def test_runs_without_samples_are_told(client: Client, db: None) -> None:
+    series = [make_score(label, 5.0).series for label in ("xfs", "ext4")]
+    page = client.get(f"/compare/why/?{address(*series)}").content.decode()
+    assert "Nothing was sampled during these runs." in page
+
+
+def test_a_table_leads_to_its_explanation_where_its_runs_were_sampled() -> None:
+    for place in range(MOST_SERIES + 3):
+        make_score(f"ext{place}", 100.0 - place)
+    (table,) = delta_tables(ComparisonSpec())
+    assert why_address(table) == ""  # imported: they ran on no LUN of this site
+    for row in table.rows:
+        object.__setattr__(row, "lun", "scratch")
+        object.__setattr__(row, "run_ids", (1,))
+    asked = why_address(table).split("series=")[1:]
+    assert len(asked) == MOST_SERIES
+    assert asked[0].rstrip("&") == str(table.rows[-1].series_id)  # the fastest
+    assert asked[-1] == str(table.rows[0].series_id)  # and the slowest
+    object.__setattr__(table, "test", "write_amplification")
+    assert why_address(table) == ""

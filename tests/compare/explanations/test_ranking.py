@@ -1,0 +1,102 @@
+"""What differs most is said of what differs, with the right ranks, and of nothing else."""
+
+import math
+
+import pytest
+
+from fsbench_web.compare.explanations import words
+from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, RunCosts, explained
+
+SCATTER = (0.97, 1.03, 1.0, 0.99, 1.01)
+
+
+def runs(blocks: bool = True, **costs: float) -> list[RunCosts]:
+    """Five runs that scatter by some percent, each cost a little differently."""
+    return [
+        RunCosts(
+            f"block {place}" if blocks else "",
+            {
+                name: value * SCATTER[(place + n) % 5]
+                for n, (name, value) in enumerate(costs.items())
+            },
+        )
+        for place in range(5)
+    ]
+
+
+ORDERED = {
+    "write_amplification": 1.1,
+    "flushes_per_1000_operations": 20.0,
+    "mean_write_request": 64.0,
+    "cpu_seconds_per_gib": 4.0,
+    "device_utilisation": 50.0,
+}
+
+
+@pytest.mark.parametrize("blocks", [True, False], ids=["paired", "unpaired"])
+def test_what_surely_differs_most_is_first(blocks: bool) -> None:
+    changed = ORDERED | {"write_amplification": 2.3, "flushes_per_1000_operations": 68.0}
+    found = explained(runs(blocks, **changed), runs(blocks, **ORDERED))
+    assert [(one.cost.test, one.status) for one in found.work][:2] == [
+        ("flushes_per_1000_operations", DIFFERS),
+        ("write_amplification", DIFFERS),
+    ]
+    assert {one.status for one in found.work[2:]} == {ALIKE}
+    assert found.first is not None
+    assert found.first.cost.test == "flushes_per_1000_operations"
+    assert found.first.low is not None
+    assert found.first.high is not None
+    assert found.first.low < 68.5 / 20.5 < found.first.high
+    assert [one.cost.test for one in found.waits] == ["device_utilisation"]
+    assert (found.tested, found.blocks) == (5, 5 if blocks else 0)
+
+
+def test_the_same_is_alike_and_nothing_is_first() -> None:
+    found = explained(runs(**ORDERED), runs(**ORDERED))
+    assert {one.status for one in found.work} == {ALIKE}
+    assert found.first is None
+    said = words.sentence("a", "b", 0.4, found)
+    assert "in nothing that was counted do they differ by more than chance; alike: " in said
+
+
+def test_a_little_against_nothing_is_no_large_ratio() -> None:
+    few = explained(runs(flushes_per_1000_operations=0.02), runs(flushes_per_1000_operations=0.0))
+    assert few.work[0].status != DIFFERS
+    many = explained(runs(flushes_per_1000_operations=250.0), runs(flushes_per_1000_operations=0.0))
+    assert many.work[0].status == DIFFERS
+    assert words.phrase(many.work[0]) == (
+        "had 250 flushes/1000 ops of “Flushes for 1,000 operations” against 0 flushes/1000 ops"
+    )
+
+
+def test_one_run_of_each_says_so_and_is_sure_of_nothing() -> None:
+    one, other = runs(**(ORDERED | {"write_amplification": 4.4}))[:1], runs(**ORDERED)[:1]
+    found = explained(one, other)
+    assert {each.status for each in found.work} == {UNSURE}
+    assert found.work[0].cost.test == "write_amplification"
+    assert (found.work[0].low, found.tested) == (None, 0)
+    assert "nobody knows what is chance" in words.sentence("a", "b", 48.0, found)
+
+
+def test_what_one_of_the_two_lacks_is_named() -> None:
+    found = explained(runs(**ORDERED), runs(write_amplification=1.0))
+    assert [cost.test for cost in found.missing][:1] == ["flushes_per_1000_operations"]
+    assert [one.cost.test for one in found.work] == ["write_amplification"]
+    assert explained([], runs(**ORDERED)).work == []
+
+
+def test_the_sentence_speaks_of_association_with_numbers() -> None:
+    changed = ORDERED | {"write_amplification": 2.3, "flushes_per_1000_operations": 68.0}
+    found = explained(runs(**changed), runs(**ORDERED))
+    assert words.sentence("ext4 data=journal", "ext4", 48.0, found) == (
+        "ext4 data=journal is 48% slower than ext4: it flushed 3.34 times as often and wrote "
+        "2.04 times the bytes to the device for each byte of its work; alike: Mean write request, "
+        "CPU seconds for each GiB."
+    )
+
+
+def test_a_run_that_was_tried_again_counts_once_in_its_block() -> None:
+    again = [*runs(**ORDERED), RunCosts("block 0", {"write_amplification": 1.1})]
+    found = explained(again, runs(**ORDERED))
+    assert found.blocks == 5
+    assert all(math.isfinite(one.ratio) for one in found.work)

@@ -1,0 +1,81 @@
+"""A work profile over kernels: each run scored by itself, and watched like any category."""
+
+from dataclasses import replace
+
+import pytest
+
+from fsbench_web.accounts.models import Role
+from fsbench_web.compare.history import lines
+from fsbench_web.compare.profiles import records
+from fsbench_web.compare.watches import watching
+from fsbench_web.core.scoring.profiles.presets import LATEST
+from fsbench_web.studies.models import Series
+from fsbench_web.studies.series import series_for
+from tests.accounts.people import person
+from tests.compare.tables.test_work_profiles import GB, SIZES, at, make
+from tests.studies.scores.test_cells import finished
+
+pytestmark = pytest.mark.django_db
+OLTP = "profile:oltp@1"
+
+
+def on(
+    kernel: str, speed: float, *, tests: tuple[str, ...] = ("random_read", "random_write")
+) -> Series:
+    first = make("ext4")
+    series = series_for(first.study, first.configuration, workload=first.workload, kernel=kernel)
+    for wobble in (0.99, 1.0, 1.01):
+        finished(series, *[at(test, *cell, speed * wobble) for test in tests for cell in SIZES])
+    return series
+
+
+def test_the_slower_kernel_is_found_by_the_work_that_got_slower():
+    series = on("6.1", 100)
+    on("6.2", 100)
+    on("6.3", 50)
+    assert dict(lines.choices(series))["work"] == [OLTP, "profile:virtual-machines@1"]
+    shown = lines.history(series, "work", OLTP, "kernel", 10)
+    assert shown.unit == "×"
+    assert [point.mean for point in shown.points] == pytest.approx([1 / 0.99, 1 / 0.99, 0.5 / 0.99])
+    [change] = shown.changes
+    assert change.is_slower
+    assert change.change.change_percent == pytest.approx(-50, abs=0.5)
+
+
+def test_a_run_without_every_data_point_is_no_point_of_the_line():
+    series = on("6.1", 100)
+    on("6.2", 100, tests=("random_read",))
+    shown = lines.history(series, "work", OLTP, "kernel", 10)
+    assert [point.name for point in shown.points] == ["6.1"]
+
+
+def test_a_line_without_any_says_so():
+    series = make("ext4")
+    finished(series, at("random_read", 8, GB, 1), at("random_write", 8, GB, 1))
+    shown = lines.history(series, "work", OLTP, "kernel", 10)
+    assert shown.problem == (
+        "No run of this line has all 12 data points of OLTP database, version 1."
+    )
+
+
+def test_a_watch_keeps_the_version_that_it_was_made_with():
+    ada = person(Role.CONTRIBUTOR, "ada")
+    made = records.make(replace(LATEST["oltp"], title="Ours", slug="", version=0), ada)
+    series = on("6.1", 100)
+    watch = watching.watch(
+        ada,
+        series,
+        test="work",
+        category="profile:ours@1",
+        along="kernel",
+        margin_percent=10,
+        email="",
+        webhook_url="",
+        site="https://fsbench.example",
+    )
+    records.change(made.profile, replace(LATEST["mail"], title="Ours"), ada)
+    on("6.2", 100)
+    on("6.3", 50)
+    watching.run_maintenance()
+    [message] = watch.messages.filter(kind="slower")
+    assert "From 6.2 to 6.3: −50.0%" in message.sentence

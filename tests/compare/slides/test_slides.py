@@ -1,0 +1,166 @@
+"""A slide: what it says, that each of its files opens, and for whom."""
+
+import io
+import re
+from dataclasses import replace
+from decimal import Decimal
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+from PIL import Image
+from pypdf import PdfReader
+
+from fsbench_web.compare.models import LinkVisibility
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.slides.drawing import HEIGHT, WIDTH, Slide, drawing, foot_of
+from fsbench_web.compare.slides.files import FORMATS
+from fsbench_web.compare.slides.sentence import LONGEST, sentence
+from fsbench_web.compare.tables.rows import Published
+from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.renderings.addresses import is_rendered
+from tests.compare.conftest import make_score
+from tests.compare.tables.test_table_view import TABLE
+
+FASTER = Verdict(
+    "significant", method="paired", blocks=5, ratio=1.052, ratio_low=1.035, ratio_high=1.069
+)
+BEHIND = replace(TABLE.rows[2], verdict=FASTER.turned())
+OF_TWO = replace(TABLE, rows=(BEHIND, replace(TABLE.rows[3], verdict=FASTER)))
+SLIDE = Slide("XFS is <b>ahead</b> & stays so", OF_TWO, "https://x.example/p/abc/", "kept")
+
+
+def texts(svg: bytes) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_svg_has_the_sentence_the_bars_and_the_foot() -> None:
+    svg = FORMATS["svg"].write(drawing(SLIDE))
+    root = ElementTree.fromstring(svg)
+    assert [float(root.attrib[side]) for side in ("width", "height")] == [WIDTH, HEIGHT]
+    said = texts(svg)
+    assert SLIDE.sentence in said
+    assert "2.236 best" in said
+    assert {"xfs", "ext4", "fsbench", SLIDE.address} <= set(said)
+    foot = " ".join(said)
+    for part in ("study: Study; kept", "n = 5 runs of each", "95% intervals", "array", "6.1"):
+        assert part in foot
+    # Nothing stands outside of it, and what is drawn stands above its foot.
+    for one in root.iter():
+        if "y" in one.attrib:
+            assert 0 <= float(one.attrib["y"]) <= HEIGHT
+            assert 0 <= float(one.attrib["x"]) <= WIDTH - 48
+
+
+def test_png_and_pdf_open_and_are_16_to_9() -> None:
+    made = drawing(SLIDE)
+    with Image.open(io.BytesIO(FORMATS["png"].write(made))) as picture:
+        assert (picture.format, picture.size) == ("PNG", (1920, 1080))
+        assert len(picture.getcolors(maxcolors=1 << 20)) > 8  # something is drawn
+    pdf = FORMATS["pdf"].write(made)
+    [page] = PdfReader(io.BytesIO(pdf)).pages
+    assert page.mediabox.width / page.mediabox.height == pytest.approx(16 / 9)
+    text = re.sub(r"\s+", " ", page.extract_text())
+    assert SLIDE.sentence in text
+    assert SLIDE.address in text
+    assert FORMATS["pdf"].write(made) == pdf  # the same slide is the same file
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("significant", "xfs is 5.2% faster than ext4 (3.5 to 6.9%)"),
+        ("equal", "xfs and ext4 are equivalent"),
+        ("tie", "xfs leads; whether it is faster than ext4 is open"),
+    ],
+)
+def test_the_sentence_says_no_more_than_the_verdict(status: str, said: str) -> None:
+    rows = tuple(replace(row, verdict=replace(row.verdict, status=status)) for row in OF_TWO.rows)
+    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {said}"
+
+
+def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
+    rows = tuple(replace(row, verdict=None, interval=None, runs=None) for row in OF_TWO.rows)
+    table = replace(OF_TWO, rows=rows)
+    assert sentence(table).endswith("how sure that is is not known")
+    assert foot_of(Slide("", table, ""))[1] == (
+        "n: not stated; no interval: single runs, or published without their repeats"
+    )
+    assert sentence(replace(table, rows=rows[1:])) == "Write: xfs 2.24 GiB/s"
+    assert sentence(replace(table, rows=())) == "Write: nothing measured"
+
+
+def test_a_printed_number_keeps_its_digits() -> None:
+    printed = Published(True, Decimal("0.00"), Decimal("0.00"))
+    row = replace(TABLE.rows[3], origin="published", published=printed)
+    assert sentence(replace(TABLE, rows=(row,))).endswith("xfs 2,344,121.83 KB/s")
+
+
+@pytest.mark.parametrize("words", ["long " * 40, "x" * LONGEST, "a", "ß" * 20 + " " + "y" * 90])
+def test_a_sentence_of_any_length_stays_above_the_chart(words: str) -> None:
+    made = drawing(replace(SLIDE, sentence=words.strip()))
+    title = next(at for at, one in enumerate(made.shapes) if "Write" in getattr(one, "text", ""))
+    lines = [shape for shape in made.shapes[:title] if getattr(shape, "size", 0) >= 20]
+    assert "".join(one.text for one in lines).replace(" ", "") == words.replace(" ", "")
+    assert max(one.y for one in lines) < 150
+
+
+def test_many_contenders_fit_and_the_others_are_counted() -> None:
+    rows = tuple(replace(TABLE.rows[0], contender=f"ext4_{at:03}") for at in range(40))
+    made = drawing(replace(SLIDE, table=replace(TABLE, rows=rows)))
+    assert any("and 28 more" in getattr(shape, "text", "") for shape in made.shapes)
+    below = [one.y for one in made.shapes if getattr(one, "text", "").startswith(("ext4", "and"))]
+    assert max(below) < 456
+
+
+@pytest.mark.django_db
+def test_a_comparison_has_a_page_and_three_files(client: Client) -> None:
+    make_score("xfs", 200)
+    make_score("ext4", 100)
+    page = client.get("/compare/slide/?sentence=My+%3Cb%3E+words").content.decode()
+    assert "My &lt;b&gt; words" in page
+    for suffix, kind in (
+        ("png", "image/png"),
+        ("svg", "image/svg+xml"),
+        ("pdf", "application/pdf"),
+    ):
+        answer = client.get(f"/compare/slide.{suffix}?sentence=Mine")
+        assert (answer.status_code, answer["Content-Type"]) == (200, kind)
+        assert is_rendered(f"/compare/slide.{suffix}")
+    assert "Mine" in texts(client.get("/compare/slide.svg?sentence=Mine").content)
+    assert not is_rendered("/compare/slide/")
+    # The sentence of the test before is none of somebody's own.
+    make_score("xfs", 1, test="read")
+    kept = "of=read&was=Write&sentence="
+    assert "Read, maximum" in client.get(f"/compare/slide/?{kept}Write").content.decode()
+    assert "Wrote" in client.get(f"/compare/slide/?{kept}Wrote").content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "query", ["of=nothing", "in=nothing", "sentence=" + "x" * 201, "sentence=a%E2%80%AEb", "no=1"]
+)
+def test_what_cannot_be_is_refused_in_words(client: Client, query: str) -> None:
+    make_score("xfs", 200)
+    answer = client.get(f"/compare/slide.svg?{query}")
+    assert answer.status_code == 400
+    assert client.get(f"/compare/slide/?{query}").status_code == 400
+    assert client.get("/compare/slide.exe").status_code == 404
+
+
+@pytest.mark.django_db
+def test_the_slide_of_a_permalink_is_for_whom_the_permalink_is(client: Client, jo) -> None:
+    make_score("xfs", 200)
+    link = records.pin(ComparisonSpec(), jo)
+    address = f"/p/{link.key}/"
+    assert f"http://testserver{address}" in texts(client.get(f"{address}slide.svg").content)
+    link.visibility = LinkVisibility.PRIVATE
+    link.save()
+    for path in ("slide/", "slide.svg", "slide.png", "slide.pdf"):
+        assert client.get(address + path).status_code == 404
+    client.force_login(jo)
+    assert client.get(f"{address}slide/").status_code == 200
+    type(link).objects.update(snapshot=link.snapshot.replace("200", "300"))
+    assert client.get(f"{address}slide.svg").status_code == 409
