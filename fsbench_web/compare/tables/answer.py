@@ -208,7 +208,7 @@ class TestLine:
         return 1 / ratio if self.table.lower_is_better else ratio
 
 
-def test_line(table: DeltaTable, baseline: str) -> TestLine:
+def line_against(table: DeltaTable, baseline: str) -> TestLine:
     """The line of a test's headline table."""
     best = next((row for row in table.rows if row.best), None)
     base = next((row for row in table.rows if row.contender == baseline), None)

@@ -139,6 +139,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     groups = test_groups(tables, shown.get("tests", {}))
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
     first = study_tabs.first_of_page(every_table, request.GET)
+    placed = folds.placed(groups, lambda group: group.test)
     context = {
         "tabs": tabs,
         "tab": tab,
@@ -157,7 +158,6 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "emulated": emulated,
         "table_view": TableView.from_query(request.GET),
         "groups": groups,
-        "placed": folds.placed(groups, lambda group: group.test),
         "overviews": _overviews(groups),
         "has_published_values": any(row.published for table in tables for row in table.rows),
         "printed_count": _printed_count(tables),
@@ -167,8 +167,9 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     context |= first | _sections(found, tables) | of_work(limited.spec, request.GET)
     if tab == study_tabs.LATENCY:
         kept = [group for group in groups if study_tabs.is_latency(group.test)]
-        context["placed"] = folds.placed(kept, lambda group: group.test)
-    context["in_sight"], context["further"] = study_tabs.in_sight(context["placed"])
+        placed = folds.placed(kept, lambda group: group.test)
+    in_sight, further = study_tabs.in_sight(placed)
+    context |= {"placed": placed, "in_sight": in_sight, "further": further}
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
         rows = [row for table in tables for row in table.rows]

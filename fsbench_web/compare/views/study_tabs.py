@@ -13,7 +13,7 @@ from fsbench_web.compare.tables.answer import (
     TestLine,
     answer,
     headline_tables,
-    test_line,
+    line_against,
     trust,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -111,7 +111,7 @@ def first_of_page(tables: Sequence[DeltaTable], query: QueryDict) -> dict[str, A
 
 def line_of(tables: Sequence[DeltaTable], baseline: str) -> TestLine:
     """The line of one test, of all its tables."""
-    return test_line(headline_tables(tables)[0], baseline)
+    return line_against(headline_tables(tables)[0], baseline)
 
 
 def in_sight(places: Sequence[Placed[Entry]]) -> tuple[list[Placed[Entry]], list[Placed[Entry]]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.compare.tables.answer import answer, headline_tables, test_line, trust
+from fsbench_web.compare.tables.answer import answer, headline_tables, line_against, trust
 from fsbench_web.compare.tables.rows import DeltaTable
 from tests.compare.tables.test_significance import row
 
@@ -66,10 +66,10 @@ def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> No
 
 
 def test_a_line_says_the_best_against_the_baseline() -> None:
-    line = test_line(table("copy", "s", a=8.0, b=2.0), "a")
+    line = line_against(table("copy", "s", a=8.0, b=2.0), "a")
     assert line.ratio == pytest.approx(4.0)
-    assert test_line(table("copy", "s", a=8.0, b=2.0), "b").ratio is None
-    assert test_line(table("copy", "s", a=8.0), "b").base is None
+    assert line_against(table("copy", "s", a=8.0, b=2.0), "b").ratio is None
+    assert line_against(table("copy", "s", a=8.0), "b").base is None
 
 
 def test_what_is_not_known_of_noise_is_not_said() -> None:
