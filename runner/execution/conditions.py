@@ -64,6 +64,38 @@ def governors_in_use(root: Path = Path("/sys/devices/system/cpu")) -> list[str]:
     )
 
 
+CPU_FOLDER = Path("/sys/devices/system/cpu")
+
+
+def turbo(root: Path = CPU_FOLDER) -> str:
+    """Whether processors may run faster than they are rated, by what the kernel says.
+
+    Sources: the kernel's admin-guide/pm/intel_pstate.rst (no_turbo) and cpufreq.rst (boost).
+    """
+    off, boost = (
+        _read(root / "intel_pstate/no_turbo").strip(),
+        _read(root / "cpufreq/boost").strip(),
+    )
+    if off in ("0", "1"):
+        return "off" if off == "1" else "on"
+    if boost in ("0", "1"):
+        return "on" if boost == "1" else "off"
+    return "not known: the kernel does not say"
+
+
+def idle_states(root: Path = CPU_FOLDER) -> str:
+    """The idle states that the first processor may enter, and the driver; admin-guide/pm/cpuidle"""
+    states = []
+    for folder in sorted(root.glob("cpu0/cpuidle/state[0-9]*")):
+        name = _read(folder / "name").strip()
+        is_off = _read(folder / "disable").strip() not in ("", "0")
+        states.append(f"{name or folder.name}{' (off)' if is_off else ''}")
+    if not states:
+        return "not known: the kernel offers none"
+    driver = _read(root / "cpuidle/current_driver").strip()
+    return ", ".join(states) + (f" ({driver})" if driver and driver != "none" else "")
+
+
 def device_statistics(number: int | None) -> dict[str, int]:
     """What the device has done since it is there, by name; empty where that is not told."""
     if number is None:
@@ -87,7 +119,9 @@ def system_facts() -> dict[str, list[list[str]]]:
         facts["Kernel command line"] = [["Command line", line]]
     governors = governors_in_use()
     facts["Processor frequency"] = [
-        ["Governor", ", ".join(governors) or "none: the kernel offers no frequency scaling"]
+        ["Governor", ", ".join(governors) or "none: the kernel offers no frequency scaling"],
+        ["Turbo", turbo()],
+        ["Idle states", idle_states()],
     ]
     folder = Path("/sys/devices/system/cpu/vulnerabilities")
     mitigations = [

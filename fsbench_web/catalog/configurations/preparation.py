@@ -67,8 +67,17 @@ class Preparation:
             "on average before: 150 is one and a half",
         ),
     ] = 0
+    precondition_twice: Annotated[
+        StrictBool,
+        Field(
+            description="write it so twice, which is the preconditioning of SNIA's PTS; needs "
+            "precondition"
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
+        if self.precondition_twice and not self.precondition:
+            raise PreparationError("What is written twice is written: say precondition, too.")
         if self.age_rounds and not self.fill_percent:
             raise PreparationError(
                 "A file system is aged at a fill level: say fill_percent, too, or leave age_rounds "
@@ -98,7 +107,8 @@ class Preparation:
             text
             for text, wanted in (
                 ("discarded", self.discard),
-                ("written once", self.precondition),
+                ("written once", self.precondition and not self.precondition_twice),
+                ("written twice", self.precondition_twice),
                 (f"filled to {self.fill_percent}%", self.fill_percent),
                 (self._age_in_words(), self.age_rounds),
             )
@@ -113,6 +123,11 @@ class Preparation:
     def written_bytes(self, size_bytes: int) -> int:
         """How much is written into the new file system before the benchmark, at most."""
         return self.space_bytes(size_bytes) * (1 + self.age_rounds)
+
+    @property
+    def passes(self) -> int:
+        """How often the whole LUN is written."""
+        return 2 if self.precondition_twice else int(self.precondition)
 
     def space_bytes(self, size_bytes: int) -> int:
         """How much of a LUN of this size the files take that fill it."""

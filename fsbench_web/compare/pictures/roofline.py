@@ -5,6 +5,7 @@ for Multicore Architectures", CACM 52(4), 2009: what could be reached stands ove
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fsbench_web.compare.pictures import own_line
 from fsbench_web.compare.pictures.base import Picture, Select, scale_select
@@ -21,7 +22,7 @@ from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import lines
-from fsbench_web.figures.lines import Line
+from fsbench_web.figures.lines import Line, Point
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.scores import cells
 
@@ -50,10 +51,16 @@ class Roofline(OfSeveral):
         unit = max(units, key=units.count) if units else ""
         names = {one.key: one.name for one in self.lines or ()}
         kept = [(names[one.series_id], one.cells) for one in found if one.unit == unit]
+        scale = self.spec.scale or lines.LOG  # a roofline's axes both are
         drawn = [
             Line(name, [point(cell[0], repeats) for cell, repeats in sorted(measured.items())])
             for name, measured in kept
         ]
+        cut = 0
+        if scale == lines.LOG:
+            drawn = [Line(line.name, [_above_zero(each) for each in line.points]) for line in drawn]
+            every = [repeats.interval for _, measured in kept for repeats in measured.values()]
+            cut = sum(interval is not None and interval.low <= 0 for interval in every)
         records = sorted({cell[0] for _, measured in kept for cell in measured})
         above = own_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
         drawn = drawn[: lines.MOST_LINES - len(above)]
@@ -72,7 +79,7 @@ class Roofline(OfSeveral):
             {float(kb): size_name(kb) for kb in records},
             is_lower(unit),
             among=[*(line.name for line in above), *(one.name for one in self.contenders)],
-            scale=self.spec.scale,
+            scale=scale,
         )
         own_line.dashed(figure, above)
         ceiling = {each.x: each.y for each in above[0].points}
@@ -87,4 +94,14 @@ class Roofline(OfSeveral):
             Column("The LUN itself", VALUE, unit),
         ]
         table = PictureTable([*columns, *repeats_columns(unit)], rows)
-        return Picture(figure, table, unknown_unit(unit))
+        notes = unknown_unit(unit)
+        if cut:
+            notes.append(
+                f"{cut} intervals reach below zero, which has no logarithm: they are in the table."
+            )
+        return Picture(figure, table, notes)
+
+
+def _above_zero(point: Point) -> Point:
+    """Without an interval that a logarithmic axis cannot hold."""
+    return replace(point, ends=None) if point.ends and point.ends[0] <= 0 else point

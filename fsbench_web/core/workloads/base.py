@@ -138,7 +138,7 @@ TIME_LIMIT = Parameter(
     default=24 * 3600,
     minimum=10,
     maximum=30 * 24 * 3600,
-    help="A benchmark that takes longer is stopped, and its run fails",
+    help="A benchmark whose commands together take longer is stopped, and its run fails",
 )
 
 
@@ -242,6 +242,12 @@ class Workload(ABC):
 
     def memory_warning(self, memory_bytes: int | None) -> str:
         """A sentence where the data fit into the machine's memory though they should not."""
+        return ""
+
+    def data_warning(self) -> str:
+        """A sentence where a file system that compresses would write next to nothing of the data;
+        "" where they are as good as random, or nobody looked. Measured: zlib level 1 of its files.
+        """
         return ""
 
     def cells(self) -> Iterable[Cell]:

@@ -117,6 +117,11 @@ class FileCreation(Workload):
         for test in ("file_creation", "file_creation_real", "file_creation_cpu_load"):
             yield test, "", None, None
 
+    def data_warning(self) -> str:
+        if not self.file_bytes:
+            return ""
+        return "fs_mark writes files of one byte again and again, which compress to 0.5%."
+
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """Files that are synced one by one are flushes of the device; others wait for no disk."""
         if test != "file_creation" or not self.fsync or self.file_bytes > FLUSH_BYTES:

@@ -44,7 +44,17 @@ OPTIONS: Mapping[str, str] = {
     ),
     "rate": _SIZE,
     **dict.fromkeys(
-        ("rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage"), _SHARE
+        (
+            *("rwmixread", "rwmixwrite", "percentage_random"),
+            *("buffer_compress_percentage", "dedupe_percentage"),
+        ),
+        _SHARE,
+    ),
+    # The job ends when its rate is steady: fio's own rule (fio(1), "Steady state").
+    **dict.fromkeys(("steadystate", "ss"), rf"(iops|bw)(_slope)?:{_NUMBER}(\.[0-9]{{1,6}})?%?"),
+    **dict.fromkeys(
+        (*("steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"),),
+        _TIME,
     ),
     "random_distribution": r"random|(zipf|pareto|normal):[0-9]{1,3}(\.[0-9]{1,6})?",
     "fallocate": "none|native|posix|keep|truncate",

@@ -184,6 +184,12 @@ class Iozone(Workload):
             )
         ]
 
+    def data_warning(self) -> str:
+        return (
+            "IOzone writes one pattern again and again, which compresses to 0.5%: rates are of the "
+            "processors, not of the disk."
+        )
+
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """One process that waits for each record; past the cache as it asks, else as the kernel
         does.

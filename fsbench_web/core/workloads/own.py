@@ -90,6 +90,15 @@ class OwnFio(_Own):
             ),
         ]
 
+    def data_warning(self) -> str:
+        """Of buffers that the job itself asks to be compressible, or of zeros."""
+        asked = re.findall(r"^buffer_compress_percentage=([0-9]+)$", self.job, re.M)
+        is_zero = re.search(r"^zero_buffers(=1)?$", self.job, re.M)
+        most = max(map(int, asked), default=0)
+        if not most and not is_zero:
+            return ""
+        return f"The job asks for data that compress{'' if is_zero else f' by {most}%'}."
+
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """That of its job, whose name the test begins with."""
         name, _ = testnames.parts(test)

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
@@ -46,6 +47,7 @@ def review_context(
         **_planned(runs),
         **_erased(plan),
         "memory_warnings": _memory_warnings(runs),
+        "data_warnings": _data_warnings(runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,
@@ -154,3 +156,10 @@ def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+
+def _data_warnings(runs: list[PlannedRun]) -> list[str]:
+    """What compressible data make of a file system that compresses, each once."""
+    compressing = [run for run in runs if BTRFS_COMPRESSION.key in run.options]
+    found = dict.fromkeys(run.workload[1].data_warning() for run in compressing)
+    return [sentence for sentence in found if sentence]

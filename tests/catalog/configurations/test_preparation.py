@@ -138,3 +138,17 @@ def test_a_file_system_is_aged_at_a_fill_level() -> None:
 def test_ageing_that_cannot_be_is_refused(bad: dict[str, int], words: str) -> None:
     with pytest.raises(PreparationError, match=words):
         Preparation.of(bad)
+
+
+def test_written_twice_is_two_passes_of_the_same_command() -> None:
+    twice = Preparation(precondition=True, precondition_twice=True)
+    assert twice.words() == ["written twice"]
+    assert twice.stored() == {"precondition": True, "precondition_twice": True}
+    made = run_commands(
+        *("ext4", {}, MATRIX, "/dev/x", MOUNT_POINT, True), preparation=twice, size_bytes=100 * MIB
+    )
+    first, second, third = made[:3]
+    assert first == second
+    assert (first.phase, third.phase) == ("precondition", "mkfs")
+    with pytest.raises(PreparationError, match="say precondition"):
+        Preparation(precondition_twice=True)

@@ -1,10 +1,13 @@
 """Uploaded workloads: what is let through, what is not, and real runs of both kinds."""
 
+import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fsbench_web.core.workloads import ParameterError, Place, workload_of
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.core.workloads.fio_jobs import FLAGS, OPTIONS, checked_job
 from fsbench_web.core.workloads.own import checked_words
 from fsbench_web.studies.models import RunState
@@ -225,3 +228,40 @@ def test_a_command_is_really_run_where_the_host_allows_it(
     assert run.state == (RunState.FAILED if reason else RunState.DONE), run.reason
     assert reason in run.reason
     assert bool(measured(run, test="write")) == (not reason)
+
+
+def test_a_job_may_end_when_its_rate_is_steady_by_fios_own_rule(tmp_path: Path) -> None:
+    job = checked_job(
+        "[one]\nrw=randread\nsize=1m\nbs=4k\ntime_based\nruntime=30\n"
+        "steadystate=iops:90%\nsteadystate_duration=1\nsteadystate_ramp_time=0\n"
+        "dedupe_percentage=20\nrefill_buffers\n"
+    )
+    done = subprocess.run(
+        ["fio", f"--directory={tmp_path}", "--output-format=json", "-"],
+        input=job,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)["jobs"][0]
+    assert found["error"] == 0
+    # It was told to go on for 30 seconds.
+    assert found["job_runtime"] < 20_000
+
+
+@pytest.mark.parametrize("rule", ["iops:x", "lat:5%", "iops_slope", "iops:5%;reboot", "/tmp/x"])
+def test_a_rule_of_steady_state_that_is_none_is_refused(rule: str) -> None:
+    with pytest.raises(ParameterError, match="steadystate"):
+        checked_job(f"[one]\nsteadystate={rule}\n")
+
+
+def test_data_that_compress_are_told_by_the_workload() -> None:
+    for text, said in (
+        ("[one]\nrw=write\n", ""),
+        ("[one]\nbuffer_compress_percentage=50\n", "by 50%"),
+        ("[one]\nzero_buffers\n", "compress."),
+    ):
+        own = workload_of("own-fio", {"name": "own", "version": 1, "text": text})
+        assert said in own.data_warning() if said else own.data_warning() == ""
+    assert "0.5%" in presets()["iozone-small"].workload().data_warning()
+    assert workload_of("file-creation", {}).data_warning() == ""

@@ -64,3 +64,24 @@ def test_creation_is_timed_by_the_commands_that_did_it() -> None:
 def test_what_was_not_done_or_failed_has_no_time() -> None:
     assert creation_values([command("benchmark", 1.0)]) == []
     assert creation_values([command("mkfs", 1.0, 1), command("mount", 1.0, None)]) == []
+
+
+def test_turbo_and_idle_states_are_told_as_the_kernel_has_them(tmp_path: Path) -> None:
+    assert conditions.turbo(tmp_path).startswith("not known")
+    assert conditions.idle_states(tmp_path).startswith("not known")
+    for path, text in {
+        "cpufreq/boost": "0\n",
+        "cpuidle/current_driver": "intel_idle\n",
+        "cpu0/cpuidle/state0/name": "POLL\n",
+        "cpu0/cpuidle/state0/disable": "0\n",
+        "cpu0/cpuidle/state1/name": "C6\n",
+        "cpu0/cpuidle/state1/disable": "1\n",
+    }.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert conditions.turbo(tmp_path) == "off"
+    assert conditions.idle_states(tmp_path) == "POLL, C6 (off) (intel_idle)"
+    (tmp_path / "intel_pstate").mkdir()
+    (tmp_path / "intel_pstate/no_turbo").write_text("0\n")
+    assert conditions.turbo(tmp_path) == "on"

@@ -76,8 +76,7 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
 def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
     """How much longer a run may take because of its preparation."""
     written = preparation.written_bytes(lun.size_bytes or 0)
-    if preparation.precondition:
-        written += lun.size_bytes or 0
+    written += preparation.passes * (lun.size_bytes or 0)
     return written // SLOWEST_BYTES_S
 
 

@@ -49,6 +49,7 @@ _PLACES = {
     "race_margin": "race.margin_percent",
     "discard": "preparation.discard",
     "precondition": "preparation.precondition",
+    "precondition_twice": "preparation.precondition_twice",
     "fill_percent": "preparation.fill_percent",
     "age_rounds": "preparation.age_rounds",
     "age_extents": "preparation.age_extents",
@@ -68,6 +69,7 @@ _ASKED = {
     "race_margin": "say how many percent are no difference",
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
+    "precondition_twice": "say whether the LUN is written twice",
     "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
     "age_rounds": f"say 0 to {MAXIMUM_AGE_ROUNDS} rounds of ageing",
     "age_extents": "say how many hundredths of an extent a file has, or leave it empty",
@@ -134,6 +136,7 @@ class OptionsForm:
     race_margin: str = f"{RaceSpec.margin_percent:g}"
     discard: str = ""
     precondition: str = ""
+    precondition_twice: str = ""
     fill_percent: str = ""
     age_rounds: str = ""
     age_extents: str = ""
@@ -246,7 +249,13 @@ _USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsFo
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
 _SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
 _NOTHING = {
-    **{"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",), "probe_s": ("0",)},
+    **{
+        "discard": ("no",),
+        "precondition": ("no",),
+        "precondition_twice": ("no",),
+        "fill_percent": ("0",),
+        "probe_s": ("0",),
+    },
     **{"age_rounds": ("0",), "age_extents": ("0",)},
 }
 
