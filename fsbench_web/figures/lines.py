@@ -62,7 +62,7 @@ def curves(
     """
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
-    lines = [_in_shown_unit(line, unit) for line in lines]
+    lines = [in_shown_unit(line, unit) for line in lines]
     unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
@@ -70,7 +70,7 @@ def curves(
     asides = _asides(lines, places)
     return figure(
         [
-            _trace(line, places, names, unit, look, aside)
+            trace(line, places, names, unit, look, aside)
             for line, look, aside in zip(lines, looks, asides, strict=True)
         ],
         {
@@ -80,7 +80,7 @@ def curves(
             "showlegend": True,
             "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},
             "hovermode": "closest",
-            "xaxis": _x_axis(places, names, x_title),
+            "xaxis": x_axis(places, names, x_title),
             "yaxis": y_axis(
                 [point for line in lines for point in line.points],
                 f"{plain_text(unit)}, {direction(lower_is_better)}",
@@ -92,7 +92,7 @@ def curves(
     )
 
 
-def _x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> dict[str, Any]:
+def x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> dict[str, Any]:
     is_log = is_logarithmic(places)
     return {
         "title": {"text": plain_text(title) + (" (log)" if is_log else ""), "font": {"size": 12}},
@@ -132,7 +132,7 @@ def y_axis(
     return axis
 
 
-def _in_shown_unit(line: Line, unit: str) -> Line:
+def in_shown_unit(line: Line, unit: str) -> Line:
     points = [
         replace(
             point,
@@ -145,7 +145,7 @@ def _in_shown_unit(line: Line, unit: str) -> Line:
     return Line(line.name, points)
 
 
-def _trace(
+def trace(
     line: Line,
     places: Sequence[float],
     names: Mapping[float, str],

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
@@ -12,6 +13,8 @@ from fsbench_web.figures.bars import in_lines
 from fsbench_web.figures.frame import frame, plain_text
 
 ROW_PX = 52
+LEAST_FOR_A_BOX = 5
+"""Of fewer repeats the quartiles are repeats, and a box would say more than is known."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,11 @@ def repeats(
     sure = [(strip, strip.interval) for strip in strips if strip.interval is not None]
     direction = "less is better" if lower_is_better else "more is better"
     made = frame(
-        [_points(strips, unit), *([_means(sure, unit)] if sure else [])],
+        [
+            *(_box(strip, unit) for strip in strips if len(strip.values) >= LEAST_FOR_A_BOX),
+            _points(strips, unit),
+            *([_means(sure, unit)] if sure else []),
+        ],
         title=title,
         x_title=f"{unit}, {direction}; the axis need not begin at zero",
         rows=len(strips),
@@ -79,6 +86,39 @@ def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
         customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in said],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         meta={"series": 1, "links": [link for _, _, _, link in each]},
+    )
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The three of them, interpolated (Hyndman and Fan, 1996, definition 7)."""
+    first, middle, third = np.percentile(values, [25, 50, 75], method="linear")
+    return float(first), float(middle), float(third)
+
+
+def _box(strip: Strip, unit: str) -> go.Box:
+    """Quartiles, and whiskers to the repeats that are farthest within 1.5 boxes (Tukey, 1977)."""
+    first, middle, third = quartiles(strip.values)
+    reach = 1.5 * (third - first)
+    inside = [value for value in strip.values if first - reach <= value <= third + reach]
+    said = f"median {numbers.with_unit(middle, unit)}, quartiles {numbers.span(first, third, unit)}"
+    return go.Box(
+        name="quartiles",
+        orientation="h",
+        y=[plain_text(strip.name)],
+        q1=[first],
+        median=[middle],
+        q3=[third],
+        lowerfence=[min(inside)],
+        upperfence=[max(inside)],
+        boxpoints=False,
+        width=0.5,
+        showlegend=False,
+        hoverinfo="text",
+        hovertext=plain_text(f"{strip.name}: {said}, {len(strip.values)} repeats"),
+        line={"width": 1.5, "color": palette.colour(7)},
+        marker={"color": palette.colour(7)},
+        fillcolor="rgba(128,128,128,0.15)",
+        meta={"series": 7},
     )
 
 

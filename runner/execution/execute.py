@@ -19,6 +19,7 @@ from fsbench_web.catalog.configurations.stacks import DATA, Shape
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import ParameterError, workload_of
+from fsbench_web.core.workloads import Workload as BenchmarkWorkload
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
@@ -199,6 +200,7 @@ def _erase_and_measure(
         data = luns[0]
         plan = _planned(run, series.workload, executor, luns)
         recorder.progress = plan.workload.progress()
+        recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
         with places.locked(luns):
             places.verify(host, luns, recorder, run.confirmed)
             if data.entry.is_directory:
@@ -239,6 +241,11 @@ def _erase_and_measure(
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free(luns, recorder)
     return plan, outcome
+
+
+def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
+    """Of all commands together: each by itself has it too, as a step of the plan."""
+    return float(workload.time_limit_s)
 
 
 def _uses(lun: Lun, series: Series) -> list[tuple[Use, str]]:

@@ -91,6 +91,12 @@ def why_not(outcome: Outcome, recorder: Recorder) -> Ending:
             f"was stopped during {recorder.phase}.",
             Cause.TIME_LIMIT,
         )
+    if recorder.stop_reason == "benchmark time":
+        return _failed(
+            f"The benchmark took longer than the time limit of its workload, "
+            f"{recorder.benchmark_limit_s:g} s for all its commands together, and was stopped.",
+            Cause.TIME_LIMIT,
+        )
     if recorder.stop_reason == "database":
         return _failed("The database was away for too long.", Cause.DATABASE)
     reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)

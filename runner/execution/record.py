@@ -54,15 +54,18 @@ def reconnect() -> None:
 
 @dataclass
 class Recorder:
-    """What is known of one run so far. ``stop_reason``: cancelled, worker, database or time.
+    """What is known of one run so far. ``stop_reason``: cancelled, worker, database, time
+    or benchmark time.
 
-    ``time_limit_s`` is that of the whole run, None where only its steps have limits.
+    ``time_limit_s`` is that of the whole run, which its job sets; ``benchmark_limit_s`` that of
+    all commands of its benchmark together, which the workload sets. None: only its steps have any.
     """
 
     handle: LeaseHandle
     progress: Progress
     is_worker_stopping: Callable[[], bool]
     time_limit_s: float | None = None
+    benchmark_limit_s: float | None = None
     commands: list[dict[str, Any]] = field(default_factory=list)
     # The same with what each printed, one JSON object a line: the artefact of the commands.
     command_lines: list[str] = field(default_factory=list)
@@ -199,6 +202,8 @@ class Recorder:
         now = time.monotonic()
         if not self.stop_reason and self.time_limit_s is not None:
             self.stop_reason = "time" if now - self._began > self.time_limit_s else ""
+        if not self.stop_reason and self._benchmark_takes_too_long(now):
+            self.stop_reason = "benchmark time"
         if now - self._flushed < FLUSH_EVERY_S:
             return bool(self.stop_reason)
         self._flushed = now
@@ -208,6 +213,12 @@ class Recorder:
             logger.warning("run %s: the database does not answer: %s", self.handle.run_id, error)
             reconnect()
         return self.is_overdue() or bool(self.stop_reason)
+
+    def _benchmark_takes_too_long(self, now: float) -> bool:
+        """Whether the limit of the workload is over while one of its commands is still at work."""
+        if self.benchmark_limit_s is None or self._benchmark_began is None:
+            return False
+        return self.phase == "benchmark" and now - self._benchmark_began > self.benchmark_limit_s
 
     def is_overdue(self) -> bool:
         """Whether the lease is about to run out, for all that this worker knows; the run must end.

@@ -207,6 +207,24 @@
     for (const note of values) Object.assign(note, { x: 0, xanchor: "left", xshift: -2, yshift: above });
   }
 
+  // Small charts, one a test, stand in as many columns as fit (figures/panels.py).
+  function reflow(layout, width) {
+    const px = layout.meta && layout.meta.panel_px;
+    const columns = Math.max(1, Math.min(3, Math.floor((width || 900) / 300)));
+    if (!px || columns === 3) return;
+    const panels = layout.annotations;
+    const lines = Math.ceil(panels.length / columns);
+    layout.height = 96 + lines * px;
+    panels.forEach(function (title, at) {
+      const number = at ? at + 1 : "";
+      const left = (at % columns) / columns;
+      const top = 1 - Math.floor(at / columns) / lines;
+      layout["xaxis" + number].domain = [left + 0.28 / columns, left + 0.97 / columns];
+      layout["yaxis" + number].domain = [top - (px - 52) / px / lines, top - 20 / px / lines];
+      Object.assign(title, { x: left, y: top, text: inLines(title.text, Math.floor((width || 900) / columns / 6.5))[0] });
+    });
+  }
+
   // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
   function fitSizes(layout, width, data) {
     const map = data.find((trace) => trace.type === "heatmap");
@@ -228,6 +246,7 @@
     wrapTitle(copy, width);
     makeRoom(copy, width, data);
     fitSizes(copy, width, data);
+    reflow(copy, width);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";

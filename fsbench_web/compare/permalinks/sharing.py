@@ -5,12 +5,12 @@ from datetime import date, timedelta
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
 from fsbench_web.accounts import rights
-from fsbench_web.accounts.models import Team
+from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.platform.text_validators import lines, one_line
 from fsbench_web.studies.models import Study
@@ -47,6 +47,18 @@ def shows_hidden(link: Permalink) -> bool:
         return True
     runs = json.loads(link.snapshot)["run_ids"]
     return kept.filter(series__runs__in=runs).exists()
+
+
+def closed_studies(link: Permalink) -> list[Study]:
+    """The studies behind it that not everybody sees, for its author: whoever does not see one of
+    them does not see the permalink. Empty for one that is its author's alone.
+    """
+    if link.visibility == LinkVisibility.PRIVATE:
+        return []
+    closed = Study.objects.exclude(visibility=Visibility.PUBLIC)
+    named = QueryDict(link.query).getlist("study")
+    runs = json.loads(link.snapshot)["run_ids"]
+    return list(closed.filter(Q(slug__in=named) | Q(series__runs__in=runs)).distinct())
 
 
 def may_change(link: Permalink, user: AnyUser) -> bool:

@@ -146,6 +146,9 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     context = {
         "permalink": link,
+        "closed_studies": sharing.closed_studies(link)
+        if sharing.may_change(link, request.user)
+        else [],
         "pinned": pinned,
         "heading": records.title_of(link),
         **in_folds(shown, QueryDict(link.query).getlist("test")),

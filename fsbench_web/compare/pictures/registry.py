@@ -4,8 +4,12 @@ from django.http import QueryDict
 
 from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
+from fsbench_web.compare.pictures.distributions.cumulative import Cumulative
+from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
 from fsbench_web.compare.pictures.heat_map import HeatMap
 from fsbench_web.compare.pictures.load import LoadCurves
+from fsbench_web.compare.pictures.overviews.multiples import Multiples
+from fsbench_web.compare.pictures.overviews.queue_depth import QueueDepth
 from fsbench_web.compare.pictures.phases import Phases
 from fsbench_web.compare.pictures.profile import Profile
 from fsbench_web.compare.pictures.ratio import Ratio
@@ -25,7 +29,8 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
-    *(Profile, LoadCurves, Roofline, Phases, RepeatsOfRuns),
+    *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Multiples),
+    *(Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
 LARGEST_KEY = 2**63 - 1

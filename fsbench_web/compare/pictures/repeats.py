@@ -17,7 +17,7 @@ Measured = list[tuple[Contender, RepeatsOfSeries]]
 class RepeatsOfRuns(AtSizes):
     slug = "repeats"
     label = "Repeats"
-    words = "Every run a point: how far repeats scatter."
+    words = "Every run a point, and from five on a box of their quartiles: how far repeats scatter."
     needs = RUNS
 
     def draw_known(self) -> Picture:

@@ -18,6 +18,7 @@ from fsbench_web.compare.pictures.table import as_csv
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
 from fsbench_web.core.scoring import phases, testnames
 from fsbench_web.figures.frame import plain_text
 from fsbench_web.platform import limits
@@ -75,6 +76,7 @@ def _plain(sentences: Sequence[str], status: int) -> HttpResponse:
 
 
 def _shown(spec: PictureSpec) -> Shown:
+    refuse_unknown_parts(spec.comparison)
     there = offer(spec.comparison)
     needs = KINDS[spec.kind].needs
     tests = there.of(needs)

@@ -212,6 +212,18 @@ def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
     return ways
 
 
+def refuse_unknown_parts(spec: ComparisonSpec) -> None:
+    """Raise SpecError where ``spec`` is a part by tests that exist nowhere.
+
+    For what is made of the whole, which would be shown as if nothing had been asked for.
+    """
+    if not spec.part_tests:
+        return
+    problems = replace(EVERYTHING, part_tests=spec.part_tests).unknown_values(score_choices())
+    if problems:
+        raise SpecError(problems, "part_test")
+
+
 def _baseline(spec: ComparisonSpec, shown: Sequence[Contender]) -> str:
     """The name of the contender that is meant: an old label means today's where none has it."""
     if spec.by == "configuration" and all(each.name != spec.baseline for each in shown):

@@ -26,7 +26,12 @@ from fsbench_web.compare.selection.table_view import TableView, joined, without_
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
+from fsbench_web.compare.tables.delta_tables import (
+    comparison,
+    delta_tables,
+    refuse_unknown_parts,
+    relaxed_filters,
+)
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.matched import coverage
@@ -141,6 +146,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     """Which data points the contenders of one test were measured on, fetched when asked for."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
+        refuse_unknown_parts(spec)
         shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
         contenders = [each for table in shown.shown for each in table]
         measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])

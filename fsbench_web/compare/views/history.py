@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -39,6 +39,7 @@ def page(request: HttpRequest) -> HttpResponse:
     along = request.GET.get("along", "")
     along = along if along in lines.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
+    ignored = _ignored(request.GET)
     units = units_of(request.GET)
     shown = (
         lines.history(series, test, category, along, margin, units=units)
@@ -64,6 +65,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "units": units,
         "unit_systems": UNITS.items(),
         "margin": margin,
+        "ignored": ignored,
         "margins": sorted({*MARGINS, margin}),
         "watch_form": _watch_form(request, series, test, category, along, margin),
     }
@@ -111,6 +113,24 @@ def _choose(request: HttpRequest) -> HttpResponse:
         "most": lines.MOST_LINES,
     }
     return render(request, "compare/history_choice.html", context)
+
+
+def _ignored(given: QueryDict) -> list[str]:
+    """What of the address was not taken, and what is shown instead; a sentence each."""
+    margin, units = given.get("margin", ""), given.get("units", "")
+    said = []
+    if margin and margin != str(_margin(margin)):
+        said.append(
+            f'A margin is a whole number of percent from 0 to 100, not "{margin[:60]}": '
+            f"changes of {_margin(margin)}% or more are shown."
+        )
+    if units not in UNITS:
+        known = ", ".join(f'"{one}"' for one in UNITS if one)
+        said.append(
+            f'There are no units "{units[:60]}"; there are {known}. They are shown as printed, or '
+            "binary."
+        )
+    return said
 
 
 def _margin(text: str) -> int:

@@ -149,6 +149,16 @@ def further_percentile_of(test: str) -> str:
     return f"{of_fio['name']}_{of_fio['latency']}"
 
 
+@lru_cache(maxsize=4096)
+def percentile_of(test: str) -> float | None:
+    """Which percentile of a latency of fio's a test is, from 0 to 100; None of any other."""
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    if of_fio is None or not of_fio["percent"]:
+        return None
+    percent = float(of_fio["percent"])
+    return percent if 0 <= percent <= 100 else None
+
+
 def label_of_latency(latency: str) -> str:
     """What people read of ``latency_of``: "Randread, completion latency"."""
     name, _, kind = latency.rpartition("_")

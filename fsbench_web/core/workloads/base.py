@@ -139,7 +139,7 @@ TIME_LIMIT = Parameter(
     default=24 * 3600,
     minimum=10,
     maximum=30 * 24 * 3600,
-    help="A benchmark that takes longer is stopped, and its run fails",
+    help="A benchmark whose commands together take longer is stopped, and its run fails",
 )
 
 

@@ -212,6 +212,11 @@ def test_odd_choices_fall_back(client, line):
     odd = "test=%00&category=nonsense&along=x&margin=" + "9" * 400
     assert client.get(f"/history/?series={line.pk}&{odd}").status_code == 200
     assert client.get("/history/?study=%00<b>").status_code == 200
+    odd = client.get(f"/history/?series={line.pk}&margin=7.5&units=furlongs").content.decode()
+    assert "from 0 to 100, not &quot;7.5&quot;: changes of 10% or more are shown." in odd
+    assert "There are no units &quot;furlongs&quot;" in odd
+    known = client.get(f"/history/?series={line.pk}&margin=5&units=decimal").content.decode()
+    assert "Not all of this address was understood" not in known
     Study.objects.all().delete()
     assert "No runs yet." in client.get("/history/").content.decode()
 

@@ -455,3 +455,22 @@ def test_a_site_that_is_allowed_frames_the_view_and_another_one_does_not(
     expect(inside.get_by_role("heading", name="In a wiki")).to_be_visible()
     # The style sheet came along; a frame shows its text before its style sheet is there.
     expect(inside.locator("table").first).to_have_css("border-collapse", "collapse")
+
+
+def test_its_author_is_told_that_a_closed_study_keeps_others_out(al: User) -> None:
+    study = make_score("ext4", 100, study="closed").series.study
+    study.created_by, study.visibility = al, "private"
+    study.save()
+    hers = Client()
+    hers.force_login(al)
+    made = hers.post(
+        "/compare/pin/", {"query": "study=closed", "visibility": "public"}, follow=True
+    ).content.decode()
+    assert "Others may not see this permalink." in made
+    assert 'href="/studies/closed/access/"' in made
+    link = Permalink.objects.get()
+    assert Client().get(f"/p/{link.key}/").status_code == 404
+    study.visibility = "public"
+    study.save()
+    assert "Others may not see" not in hers.get(f"/p/{link.key}/").content.decode()
+    assert Client().get(f"/p/{link.key}/").status_code == 200

@@ -128,6 +128,11 @@ def test_cells_of_a_test_that_is_not_shown_are_not_found(unequal, client):
     assert client.get("/compare/cells/read/").status_code == 404
     assert client.get("/compare/cells/nonsense/").status_code == 400
     assert client.get("/compare/cells/write/?colour=red").status_code == 400
+    for address in ("/compare/cells/write/", "/compare/pictures/", "/compare/pictures.csv"):
+        refused = client.get(f"{address}?part_test=nope")
+        assert refused.status_code == 400
+        assert "There is no part_test" in refused.content.decode()
+        assert client.get(f"{address}?part_test=write").status_code == 200
 
 
 def test_the_page_offers_the_cells_where_there_are_any(unequal, client):

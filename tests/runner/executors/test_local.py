@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
+from runner.execution import execute
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import blockdev, checks
@@ -189,3 +191,29 @@ def test_a_real_run_in_a_directory(
     assert run.state == RunState.DONE, run.reason
     assert len([one for one in measured(run) if one.unit == "KB/s"]) == 24
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]
+
+
+def test_all_commands_of_a_benchmark_share_its_time_limit(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    lun_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Five of fio's, of which each by itself stays far below the limit of 10 seconds."""
+    monkeypatch.setattr(execute, "_benchmark_limit_s", lambda workload: 3.0)
+    (tmp_path / "folder").mkdir()
+    write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(tmp_path / "folder")})
+    host = make_host(LocalExecutor())
+    parameters = {
+        **{"outstanding": [1], "file_mb": 1, "ramp_s": 1, "runtime_s": 2, "interval_s": 1},
+        **{"memory_mb": 0, "time_limit_s": 10},
+    }
+    found = checks.directory_filesystem(tmp_path)
+    run = carry_out(
+        submitted(host, found, lun="folder", tool="pgmeter", parameters=parameters), host
+    )
+    assert (run.state, run.cause) == (RunState.FAILED, Cause.TIME_LIMIT)
+    assert "time limit of its workload, 3 s for all its commands together" in run.reason
+    assert not list((tmp_path / "folder").iterdir())

@@ -82,3 +82,18 @@ def test_sizes_that_read_alike_say_by_how_much_it_is_too_little(spec, lun) -> No
     [told] = error.value.problems
     assert "need 17.6 GiB" in told
     assert "ext2 leaves 17.6 GiB (4 MiB too few)" in told
+
+
+def test_parameters_that_ask_for_more_time_than_the_limit_are_refused(spec) -> None:
+    """Five tests of 1 + 6 s at 2 loads are 70 s."""
+    own = {"outstanding": [1, 4], "time_limit_s": 60}
+    with pytest.raises(JobRefused) as caught:
+        planned(spec(workload="pgmeter-small", parameters=own))
+    assert any(
+        "its parameters ask for 1 min 10 s, and its time limit is 1 min" in told
+        for told in caught.value.problems
+    )
+    with pytest.raises(JobRefused) as caught:
+        planned(spec(workload="pgmeter-small", parameters={**own, "time_limit_s": 70}))
+    assert "fio" in " ".join(caught.value.problems)
+    assert "time limit" not in " ".join(caught.value.problems)

@@ -105,3 +105,21 @@ def test_the_preview_shows_each_remount(client: Client, ann, disk: Lun) -> None:
 def test_an_unknown_tool_is_named() -> None:
     with pytest.raises(ParameterError, match='cannot run "nosuch"'):
         workload_of("nosuch", {})
+
+
+@pytest.mark.django_db
+def test_what_does_not_fit_on_the_lun_cannot_be_ticked(client: Client, ann, disk: Lun) -> None:
+    def boxes(size_bytes: int, chosen: str = "") -> dict[str, str]:
+        Lun.objects.filter(pk=disk.pk).update(size_bytes=size_bytes)
+        address = f"/runs/new/?lun={disk.pk}&fs=xfs{chosen}"
+        page = client.get(address).content.decode()
+        found = re.findall(r'name="workload" value="([a-z0-9-]+)"( checked| disabled)?', page)
+        return {slug: state.strip() for slug, state in found}
+
+    client.force_login(ann)
+    needed = presets()["pgmeter-freenix"].workload().space_needed_bytes()
+    assert boxes(2 * needed)["pgmeter-freenix"] == ""
+    assert boxes(needed - 1)["pgmeter-freenix"] == "disabled"
+    assert boxes(needed - 1)["pgmeter-small"] != "disabled"
+    # One that is ticked can be taken away, and is refused in words.
+    assert boxes(needed - 1, "&workload=pgmeter-freenix")["pgmeter-freenix"] == "checked"

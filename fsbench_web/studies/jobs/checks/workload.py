@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
+from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.jobs.checks import room
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec
@@ -16,6 +17,17 @@ def tool_problems(workload: Workload, lun: Lun) -> Iterator[str]:
             yield missing
 
 
+def time_problem(workload: Workload) -> str:
+    """Why its parameters contradict its time limit, as a sentence; "" where they do not."""
+    asked_s = workload.estimated_s()
+    if asked_s is None or asked_s <= workload.time_limit_s:
+        return ""
+    return (
+        f"{workload.name}: its parameters ask for {duration(asked_s)}, and its time limit is "
+        f"{duration(workload.time_limit_s)}: it would be stopped. Raise the limit, or measure less."
+    )
+
+
 def problems(
     workload: Workload,
     lun: Lun,
@@ -25,6 +37,8 @@ def problems(
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from tool_problems(workload, lun)
+    if sentence := time_problem(workload):
+        yield sentence
     limits = workload.limits()
     if guest is None:
         yield from availability.limit_problems(lun.worker, limits)

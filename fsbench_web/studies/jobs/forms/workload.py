@@ -65,6 +65,8 @@ class PresetFields:
     space_bytes: int
     asked_s: float | None
     problems: tuple[str, ...] = ()
+    fits: bool = True
+    """Whether its files have room on the chosen LUN with what is ticked: else nobody ticks it."""
 
 
 @dataclass(frozen=True)

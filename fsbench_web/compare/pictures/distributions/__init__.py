@@ -1,0 +1,1 @@
+"""How single operations are distributed: percentiles and shares."""

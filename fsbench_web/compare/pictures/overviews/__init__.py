@@ -1,0 +1,1 @@
+"""Several tests in one picture."""

@@ -1,0 +1,107 @@
+"""Small multiples: a chart for each test, all of them on one axis."""
+
+from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture
+from fsbench_web.compare.pictures.offer import SCORES, Offer, category_of, of_tests
+from fsbench_web.compare.pictures.parts import link_of, links_of
+from fsbench_web.compare.pictures.sections import contenders_of
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.figures import panels
+from fsbench_web.figures.lines import Point
+from fsbench_web.figures.panels import MOST_PANELS, Small
+
+MOST_ROWS = 10
+
+
+class Multiples(OfCategory):
+    slug = "multiples"
+    label = "All tests"
+    words = (
+        "A small chart a test, from the one that is chosen on: each contender in percent of the "
+        "speed of the best."
+    )
+    needs = SCORES
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        every = offer.of(SCORES)
+        at = every.index(test) if test in every else 0
+        tests = every[at : at + MOST_PANELS]
+        self.left_out = len(every) - at - len(tests)
+        slugs = {category_of(spec, offer.categories[one]) for one in tests} | {self.category}
+        shown = of_tests(spec.comparison, tests, slugs)
+        self.tables = _one_each(shown.tables, self.category)
+        self.notices += [shown.emulated.sentence] if shown.emulated else []
+
+    def draw(self) -> Picture:
+        """A panel a test, in the order of all pages."""
+        ranked = [
+            table
+            for table in self.tables
+            if any(row.delta1_percent is not None for row in table.rows)
+        ]
+        if not ranked:
+            raise NoPicture(self.needs.nothing)
+        figure = panels.multiples(
+            [_panel(table) for table in ranked],
+            "Percent of the speed of the best of each test",
+            among=contenders_of(ranked),
+        )
+        columns = [
+            *(Column("Test"), Column("Category"), Column("Contender")),
+            *(Column("Percent of the best", VALUE, "%"), Column("Score", VALUE), Column("Unit")),
+        ]
+        rows = [
+            Row(
+                (
+                    testnames.label(table.test),
+                    categories.label(table.category),
+                    row.contender,
+                    None if row.delta1_percent is None else 100 - row.delta1_percent,
+                    row.score,
+                    table.unit,
+                ),
+                links_of(row),
+            )
+            for table in ranked
+            for row in table.rows[::-1]
+        ]
+        most = max(len(table.rows) for table in ranked)
+        notes = []
+        if self.left_out > 0:
+            notes.append(f"{self.left_out} further tests are not drawn: choose a later one.")
+        if most > MOST_ROWS:
+            notes.append(f"Of each test the best {MOST_ROWS} of up to {most} contenders are drawn.")
+        return Picture(figure, PictureTable(columns, rows), notes)
+
+
+def _one_each(found: list[DeltaTable], category: str) -> list[DeltaTable]:
+    """Of each test the table of the category, else its last."""
+    chosen: dict[str, DeltaTable] = {}
+    for table in found:
+        known = chosen.get(table.test)
+        if known is None or known.category != category:
+            chosen[table.test] = table
+    return list(chosen.values())
+
+
+def _panel(table: DeltaTable) -> Small:
+    rows = [row for row in table.rows[::-1] if row.delta1_percent is not None][:MOST_ROWS]
+    label = testnames.label(table.test)
+    if table.category != categories.MEAN:
+        label += f", {categories.in_sentence(categories.label(table.category))}"
+    return Small(label, [(row.contender, _point(table, row)) for row in rows])
+
+
+def _point(table: DeltaTable, row: DeltaRow) -> Point:
+    scale = table.scale
+    if table.has_published_rows:
+        said = numbers.with_unit(row.score, table.unit)
+    else:
+        half = row.interval.half_width if row.interval else None
+        said = f"{scale.amount(row.score, half)} {scale.unit}".removesuffix(" score")
+    count = f", n = {row.runs}" if row.runs is not None else ""
+    return Point(100 - (row.delta1_percent or 0), 0, None, f"{said}{count}", link_of(row))

@@ -1,0 +1,171 @@
+"""Several small charts in one: two over one axis, or one for each test."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from fsbench_web.core import numbers
+from fsbench_web.figures import lines as curves
+from fsbench_web.figures import palette
+from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.lines import Line, Point
+
+ROW_PX = 18
+COLUMNS = 3
+MOST_PANELS = 24
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines of one unit, one below the other over the same places."""
+
+    title: str
+    unit: str
+    lower_is_better: bool
+    lines: Sequence[Line]
+
+
+def stacked(
+    panels: Sequence[Panel],
+    x_title: str,
+    title: str,
+    among: Iterable[str] = (),
+    scale: str = "",
+) -> go.Figure:
+    """Panels over one axis, the first on top; a contender looks alike in all of them."""
+    places = sorted({point.x for one in panels for line in one.lines for point in line.points})
+    names = {x: f"{x:g}" for x in places}
+    looks = palette.assigned([*among, *(line.name for one in panels for line in one.lines)])
+    traces, layout = [], _layout(title, 120 + 260 * len(panels))
+    told: set[str] = set()
+    height = (1 - 0.08 * (len(panels) - 1)) / len(panels)
+    for place, one in enumerate(panels):
+        scaled = [curves.in_shown_unit(line, one.unit) for line in one.lines]
+        unit = numbers.unit_name(one.unit)
+        axis = "" if not place else str(place + 1)
+        top = 1 - place * (height + 0.08)
+        words = f"{plain_text(one.title)}, {plain_text(unit)}"
+        layout[f"yaxis{axis}"] = curves.y_axis(
+            [point for line in scaled for point in line.points],
+            f"{words}, {curves.direction(one.lower_is_better)}",
+            cuts=True,
+            scale=scale,
+        ) | {"domain": [max(0.0, top - height), top]}
+        for line in scaled:
+            trace = curves.trace(line, places, names, unit, looks[line.name], places)
+            trace.update(yaxis=f"y{axis}", legendgroup=trace.name)
+            trace.showlegend = line.name not in told
+            told.add(line.name)
+            traces.append(trace)
+    layout["xaxis"] = curves.x_axis(places, names, x_title) | {
+        "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"
+    }
+    said = "; ".join(f"{one.title}: {_said(one, names)}" for one in panels)
+    layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {said}."}
+    return figure(traces, layout)
+
+
+def _said(panel: Panel, names: Mapping[float, str]) -> str:
+    return "; ".join(
+        f"{line.name} "
+        + ", ".join(
+            f"{numbers.with_unit(point.y, panel.unit)} at {names[point.x]}" for point in line.points
+        )
+        for line in panel.lines
+    )
+
+
+@dataclass(frozen=True)
+class Small:
+    """One test: points of (contender, percent of the best's speed), best first."""
+
+    title: str
+    points: Sequence[tuple[str, Point]]
+
+
+def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) -> go.Figure:
+    """A small chart a test, all on one axis of percent of the best's speed, from 0 to 100.
+
+    ``static/js/figures.js`` puts them into fewer columns where the page is narrow.
+    """
+    looks = palette.assigned([*among, *(name for one in panels for name, _ in one.points)])
+    rows = max((len(one.points) for one in panels), default=1)
+    lines = -(-len(panels) // COLUMNS)
+    height = rows * ROW_PX + 56
+    layout = _layout(title, round(96 + lines * height)) | {"showlegend": False}
+    layout["annotations"] = []
+    traces = []
+    wide, high = 1 / COLUMNS, 1 / max(lines, 1)
+    for place, one in enumerate(panels):
+        number = "" if not place else str(place + 1)
+        left, top = (place % COLUMNS) * wide, 1 - (place // COLUMNS) * high
+        plot = {"left": left + 0.28 * wide, "right": left + 0.97 * wide}
+        low = top - high * (height - 34) / height
+        layout[f"xaxis{number}"] = {
+            "domain": [plot["left"], plot["right"]],
+            "anchor": f"y{number}",
+            "range": [0, 108],
+            "tickvals": [0, 50, 100],
+            "zeroline": False,
+        }
+        layout[f"yaxis{number}"] = {
+            "domain": [low + high * 18 / height, top - high * 20 / height],
+            "anchor": f"x{number}",
+            "type": "category",
+            "autorange": "reversed",
+            "fixedrange": True,
+            "tickmode": "linear",
+            "dtick": 1,
+        }
+        layout["annotations"].append(
+            {
+                **{"xref": "paper", "yref": "paper", "x": left, "xanchor": "left"},
+                **{"y": top, "yanchor": "top", "showarrow": False, "font": {"size": 12}},
+                "text": plain_text(one.title),
+            }
+        )
+        traces.append(_small(one, number, looks))
+    said = "; ".join(
+        f"{one.title}: " + ", ".join(f"{name} {point.x:.3g}%" for name, point in one.points)
+        for one in panels
+    )
+    layout["meta"] = {"summary": f"{title}. {said}.", "panel_px": height}
+    return figure(traces, layout)
+
+
+def _small(one: Small, number: str, looks: Mapping[str, palette.Style]) -> go.Scatter:
+    styles = [looks[name] for name, _ in one.points]
+    return go.Scatter(
+        x=[point.x for _, point in one.points],
+        y=[plain_text(name) for name, _ in one.points],
+        xaxis=f"x{number}",
+        yaxis=f"y{number}",
+        mode="markers",
+        marker={
+            "color": [style.colour for style in styles],
+            "symbol": [style.symbol for style in styles],
+            "size": 9,
+        },
+        customdata=[
+            "<br>".join(plain_text(part) for part in (name, point.note) if part)
+            for name, point in one.points
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
+        meta={
+            "series": [style.series for style in styles],
+            "links": [point.link or None for _, point in one.points],
+        },
+    )
+
+
+def _layout(title: str, height: int) -> dict[str, Any]:
+    return {
+        "title": heading(title),
+        "height": height,
+        "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": -0.12, "yanchor": "top"},
+        "hovermode": "closest",
+    }

@@ -1,0 +1,95 @@
+"""Distributions as (value, share) pairs, and several small charts in one figure."""
+
+import math
+
+import pytest
+
+from fsbench_web.figures import panels, shares, strip
+from fsbench_web.figures.lines import LINEAR, LOG, Line, Point
+from fsbench_web.figures.palette import styles
+from fsbench_web.figures.panels import Panel, Small
+from fsbench_web.figures.shares import ShareAt, Shares
+
+TAIL = Shares(
+    "xfs",
+    [
+        ShareAt(9e6, 0.999, (8e6, 1e7), "/runs/1/"),
+        ShareAt(1e6, 0.5),
+        ShareAt(2e6, 0.9),
+        ShareAt(3e7, 1.0),
+    ],
+)
+
+
+def test_each_further_nine_has_the_same_room() -> None:
+    figure = shares.percentiles([TAIL], "ns", "Latency")
+    [trace] = figure.data
+    assert list(trace.x) == pytest.approx([-math.log10(0.5), 1, 3])
+    assert list(trace.y) == [1000, 2000, 9000]  # µs; what is at most all has no place
+    axis = figure.layout.xaxis
+    assert list(axis.ticktext) == ["50%", "90%", "99%", "99.9%"]
+    assert list(axis.tickvals) == pytest.approx([-math.log10(0.5), 1, 2, 3])
+    assert trace.error_y.array[2] == 1000
+    assert trace.meta["links"] == [None, None, "/runs/1/"]
+    assert "xfs: 1,000 µs at 50%, 2,000 µs at 90%" in figure.layout.meta["summary"]
+
+
+def test_a_cumulative_distribution_has_the_same_pairs_the_other_way_round() -> None:
+    [trace] = shares.cdf([TAIL], "ns", "Latency").data
+    assert list(trace.x) == [1000, 2000, 9000, 30000]
+    assert list(trace.y) == pytest.approx([50, 90, 99.9, 100])
+    assert trace.error_x.arrayminus[2] == 1000
+
+
+def test_the_axis_of_values_is_as_it_is_asked_for() -> None:
+    assert shares.percentiles([TAIL], "ns", "T").layout.yaxis.type == "log"
+    assert shares.percentiles([TAIL], "ns", "T", scale=LINEAR).layout.yaxis.type == "linear"
+    flat = Shares("a", [ShareAt(1.0, 0.5), ShareAt(2.0, 0.9)])
+    assert shares.percentiles([flat], "s", "T").layout.yaxis.type == "linear"
+    assert shares.percentiles([flat], "s", "T", scale=LOG).layout.yaxis.type == "log"
+    zero = Shares("a", [ShareAt(0.0, 0.5), ShareAt(2.0, 0.9)])
+    assert shares.percentiles([zero], "s", "T", scale=LOG).layout.yaxis.type == "linear"
+    with pytest.raises(ValueError, match="more than 7"):
+        shares.cdf([Shares(str(n), []) for n in range(8)], "s", "T")
+
+
+def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_both() -> None:
+    rate = Panel("Rate", "IOPS", False, [Line("xfs", [Point(1, 10), Point(16, 90)])])
+    late = Panel("Latency", "ns", True, [Line("xfs", [Point(1, 1e5), Point(16, 2e5)])])
+    figure = panels.stacked([rate, late], "outstanding I/O", "T")
+    above, below = figure.data
+    assert (above.yaxis, below.yaxis) == ("y", "y2")
+    assert list(above.x) == list(below.x) == [1, 16]
+    assert list(below.y) == [100, 200]  # µs
+    assert above.marker.symbol == below.marker.symbol == styles(["xfs"])[0].symbol
+    assert (above.showlegend, below.showlegend) == (True, False)
+    assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
+    assert "less is better" in figure.layout.yaxis2.title.text
+
+
+def test_small_charts_do_not_lie_on_each_other() -> None:
+    points = [("xfs", Point(100, 0, None, "2 GiB/s", "/runs/1/")), ("ext4", Point(50, 0))]
+    figure = panels.multiples([Small(f"Test {n}", points) for n in range(7)], "T", ["xfs", "jfs"])
+    places = [
+        (figure.layout[f"xaxis{n}"].domain, figure.layout[f"yaxis{n}"].domain)
+        for n in ("", *range(2, 8))
+    ]
+    for at, (x, y) in enumerate(places):
+        assert 0 <= x[0] < x[1] <= 1
+        assert 0 <= y[0] < y[1] <= 1
+        for other_x, other_y in places[at + 1 :]:
+            assert x[1] <= other_x[0] or y[0] >= other_y[1]
+    assert list(figure.data[0].marker.symbol) == [one.symbol for one in styles(["xfs", "ext4"])]
+    assert figure.data[6].xaxis == "x7"
+
+
+def test_a_box_has_the_quartiles_that_are_defined_and_whiskers_to_repeats() -> None:
+    # Hyndman and Fan (1996), definition 7: 1, 2, 3, 4, 100 has quartiles 2, 3 and 4.
+    values = [3.0, 1.0, 4.0, 100.0, 2.0]
+    assert strip.quartiles(values) == (2, 3, 4)
+    five = strip.Strip("xfs", values, [""] * 5, [""] * 5, None)
+    four = strip.Strip("ext4", values[:4], [""] * 4, [""] * 4, None)
+    boxes = [one for one in strip.repeats([five, four], "s", "T").data if one.type == "box"]
+    [box] = boxes  # of four repeats there is none
+    assert (box.lowerfence, box.upperfence) == ((1,), (4,))  # 100 is beyond 1.5 boxes
+    assert (box.q1, box.median, box.q3) == ((2,), (3,), (4,))
