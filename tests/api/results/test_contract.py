@@ -85,6 +85,7 @@ CALLS = {
     ("get", "/api/v1/runs/{run_id}/environment"),
     ("get", "/api/v1/runs/{run_id}/activity"),
     ("get", "/api/v1/runs/{run_id}/activity.csv"),
+    ("get", "/api/v1/runs/{run_id}/latencies"),
     ("get", "/api/v1/explanations"),
     ("post", "/api/v1/runs/{run_id}/retry"),
     ("get", "/api/v1/workers/{name}"),
