@@ -20,7 +20,7 @@ from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import blockdev, locks, scheduler_notes, sparse
+from runner.host import blockdev, layer_marks, locks, scheduler_notes, sparse
 from runner.host.blockdev import ToolError
 from runner.host.hardware import host_mark
 from runner.host.luns import LunEntry, read_luns
@@ -59,6 +59,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
     yield from _containers(config)
     yield from _mounts(entries, alive)
     if not alive:
+        yield from _layers(entries)
         yield from _schedulers(config)
     yield from _loops(config, entries, alive)
     if not alive:
@@ -115,6 +116,35 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
                 )
             elif mount.point in points_here:
                 yield Orphan("mount", f"{what}: not made by fsbench, unmount it by hand", None)
+
+
+def _layers(entries: list[LunEntry]) -> Iterator[Orphan]:
+    """Arrays and mappings that this host made of what a guest left on LUNs, then their marks."""
+    luns = {
+        number: (entry.name, device)
+        for entry in entries
+        for device in _devices(entry)
+        if (number := blockdev.device_number(device)) is not None
+    }
+    for one in layer_marks.assembled(luns):
+        names = ", ".join(sorted(luns[number][0] for number in one.luns))
+        yield Orphan("layer", f"{one.name} on {names}", one.take_apart)
+    for name, device in luns.values():
+        try:
+            kinds = layer_marks.left_on(device)
+        except (ToolError, OSError):
+            continue
+        if kinds:
+            yield Orphan(
+                "layer",
+                f"{', '.join(kinds)} of LUN {name}",
+                lambda device=device: _wipe(device),  # type: ignore[misc]
+            )
+
+
+def _wipe(device: str) -> None:
+    with locks.device_lock(Path(device)):
+        layer_marks.wipe(device)
 
 
 def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:

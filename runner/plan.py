@@ -12,6 +12,7 @@ from fsbench_web.catalog.configurations.commands import PlannedCommand, run_comm
 from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.configurations.filesystems import validated_options
 from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.preparation import (
     PLAIN,
     PRECONDITION_FROM_BYTES,
@@ -30,6 +31,10 @@ TIME_LIMITS_S = {
     "fill": 7 * 24 * 3600.0,
     "layout": 1800.0,
     "journal": 4 * 3600.0,
+    # An array is waited for until all its copies or its parity are written.
+    "layer": 7 * 24 * 3600.0,
+    "wipe": 600.0,
+    "teardown": 600.0,
     "mkfs": 4 * 3600.0,
     "mount": 600.0,
     "unmount": 3600.0,
@@ -64,12 +69,13 @@ class RunPlan:
     ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
     the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
     journal is kept on ``device`` itself; ``member_devices`` are those of the other LUNs of its
-    stack, which are erased with it. ``leave_nothing`` is what the start of a name in that
-    folder shows to be the benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus``
-    limit what the benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes,
-    cpus, and the scheduler that is set in it), None for the worker's own executor. ``tool`` and
-    ``parameters`` are the workload, which reads ``outputs``. ``sample_every_s`` is how often the
-    kernel's counts are read (agent/sampler.py); 0: never.
+    stack, which are erased with it. ``layers`` are the kernel's modules that its layers need, and
+    ``teardown`` the commands that take these down, whatever happened. ``leave_nothing`` is what the
+    start of a name in that folder shows to be the benchmark's own, to be removed in the end.
+    ``memory_bytes`` and ``cpus`` limit what the benchmark may use. ``guest`` says in which guest it
+    is run (kernel, memory_bytes, cpus, and the scheduler that is set in it), None for the worker's
+    own executor. ``tool`` and ``parameters`` are the workload, which reads ``outputs``.
+    ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
     """
 
     steps: list[Step]
@@ -77,6 +83,8 @@ class RunPlan:
     device: str
     journal_device: str
     member_devices: list[str]
+    layers: list[str]
+    teardown: list[list[str]]
     mount_point: str
     unmount: list[str]
     leave_nothing: str
@@ -116,6 +124,7 @@ def plan_run(
     is_directory: bool = False,
     journal: JournalLun | None = None,
     members: Sequence[Member] = (),
+    layers: Sequence[Layer] = (),
     guest: dict[str, Any] | None = None,
     probe_s: int = 0,
 ) -> RunPlan:
@@ -141,6 +150,7 @@ def plan_run(
         size_bytes=size_bytes,
         journal=journal,
         members=members,
+        layers=layers,
         probe_s=probe_s,
     )
     spec = filesystem_named(filesystem)
@@ -162,6 +172,8 @@ def plan_run(
         device=device,
         journal_device=journal.device if journal else "",
         member_devices=[one.device for one in members],
+        layers=[name for layer in layers for name in layer.modules],
+        teardown=[list(one.argv) for one in commands if one.phase == "teardown"],
         mount_point=mount_point,
         unmount=[] if is_directory else ["umount", mount_point],
         leave_nothing=WORK_NAME,
@@ -169,6 +181,7 @@ def plan_run(
         tools=[
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([] if is_directory else [spec.mkfs[0], "mount"]),
+            *programs_of(layers),
             *(["fio"] if probe_s and "fio" not in workload.needs else []),
         ],
         tool=tool,

@@ -74,6 +74,14 @@ FILESYSTEMS: Mapping[str, FilesystemNeeds] = {
     "f2fs": FilesystemNeeds("mkfs.f2fs", "f2fs-tools", "f2fs", is_everywhere=False),
     "nilfs2": FilesystemNeeds("mkfs.nilfs2", "nilfs-tools", "nilfs2", is_everywhere=False),
 }
+# What the layers below a file system are made with, in guests: each program with its package.
+LAYERS: Mapping[str, str] = {
+    "mdadm": "mdadm",
+    "lvm": "lvm2",
+    "thin_check": "thin-provisioning-tools",
+    "cache_check": "thin-provisioning-tools",
+    "cryptsetup": "cryptsetup-bin",
+}
 # What the worker and its agent call themselves.
 WORKER: Mapping[str, str] = {
     "losetup": "mount",
@@ -92,7 +100,8 @@ def workload_programs() -> dict[str, str]:
 def image_packages() -> list[str]:
     """What the benchmark image is made of, and cannot be without."""
     everywhere = (one.package for one in FILESYSTEMS.values() if one.is_everywhere)
-    return sorted({*workload_programs().values(), *HEADERS.values(), *everywhere, *_IMAGE_ITSELF})
+    found = {*workload_programs().values(), *HEADERS.values(), *everywhere, *LAYERS.values()}
+    return sorted(found | set(_IMAGE_ITSELF))
 
 
 def optional_packages() -> list[str]:

@@ -64,7 +64,10 @@ REMOVE_S = 1.5
 FULL_BYTES = 64 * 1024
 WATCH_ROOM_S = 0.1
 # How a tool is asked for its version; all others know -V.
-VERSION_FLAGS = {"iozone": "-v", "fio": "--version", "gcc": "--version", "make": "--version"}
+VERSION_FLAGS = {
+    **{"iozone": "-v", "fio": "--version", "gcc": "--version", "make": "--version"},
+    "lvm": "version",
+}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -498,6 +501,37 @@ def clean_up(plan: dict[str, Any]) -> str:
     return problem
 
 
+def put_in_order(plan: dict[str, Any], status: int, reason: str) -> "tuple[int, str]":
+    """Undo mounts, and layers where something went wrong. Returns status and reason with that."""
+    problem = clean_up(plan)
+    if problem:
+        return status or 1, f"{reason} The LUN is still mounted: {problem}".strip()
+    if status and (problem := take_down(plan)):
+        return status, f"{reason} Its layers could not be taken down: {problem}".strip()
+    return status, reason
+
+
+def take_down(plan: dict[str, Any]) -> str:
+    """Undo the layers of a run that went wrong, as far as they were made. Returns why not all.
+
+    What was not made cannot be undone, and says so. What counts is that the devices which are there
+    can be wiped, which is the last command of each layer: nothing stands on them then.
+    """
+    problem = ""
+    for argv in plan.get("teardown", []):
+        try:
+            run_step({"phase": "teardown", "argv": argv, "timeout_s": 60}, is_cleanup=True)
+        except StepFailed as error:
+            if argv[0] == "wipefs" and not _is_gone(argv):
+                problem = str(error)
+    return problem
+
+
+def _is_gone(argv: list[str]) -> bool:
+    """Whether a device of wipefs was on a layer that is not there any more, or never was."""
+    return not all(Path(word).exists() for word in argv if word.startswith("/dev/"))
+
+
 def keep_to_cpus(count: "int | None") -> None:
     """Run here, and all that is started, on the first so many processors. Raises StepFailed."""
     if not count:
@@ -566,9 +600,7 @@ def run(plan: dict[str, Any]) -> int:
     if SAMPLER is not None:
         SAMPLER.close()
         SAMPLER = None
-    problem = clean_up(plan)
-    if problem:
-        status, reason = status or 1, f"{reason} The LUN is still mounted: {problem}".strip()
+    status, reason = put_in_order(plan, status, reason)
     if reason:
         say("error", reason=reason)
     say("done", ok=status == 0, stopped=status == 3)

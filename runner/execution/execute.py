@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import DATA, Shape
 from fsbench_web.catalog.models import Lun, Worker, Workload
@@ -42,7 +43,7 @@ from runner.execution.finish import (
 from runner.execution.places import Place, RunRefused, Stopped, Use
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
-from runner.executors.base import Executor, Message, Outcome, Target
+from runner.executors.base import ONLY_IN_GUESTS, Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
 from runner.host import blockdev, disk_health, locks, lun_state
 from runner.host.hardware import drop_caches
@@ -183,8 +184,10 @@ def _erase_and_measure(
         raise RunRefused("Its LUN, workload or options are not known any more.")
     if configuration.external_journal and series.journal_lun is None:
         raise RunRefused("The LUN of its journal is not known any more: submit it again.")
-    machine = Machine.of(series.machine)
+    machine, layers = Machine.of(series.machine), Shape.of(configuration.stack).layers
     executor = _executor_of(host, machine)
+    if layers and not machine.is_guest:
+        raise RunRefused(ONLY_IN_GUESTS)
     entries = [
         (use, places.entry_of(host, executor, name, use)) for use, name in _uses(series.lun, series)
     ]
@@ -192,7 +195,11 @@ def _erase_and_measure(
         configuration.filesystem,
         # What a guest's kernel mounts is asked of the guest, below.
         not entries[0][1].is_directory and not machine.is_guest,
-        workload_of(series.workload.tool, series.workload.parameters).needs,
+        (
+            *workload_of(series.workload.tool, series.workload.parameters).needs,
+            # Those of the image, which a worker without containers does not look into.
+            *(programs_of(layers) if host.executor.name == "docker" else ()),
+        ),
     )
     if problem:
         raise RunRefused(problem)
@@ -237,9 +244,12 @@ def _erase_and_measure(
                     members=tuple((one.name, one.device) for one in members),
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                places.wipe_layers(luns, recorder)
                 with _watched_device(data.number, recorder):
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free(luns, recorder)
+            if plan.layers:
+                places.wipe_layers(luns, recorder, is_over=True)
     return plan, outcome
 
 
@@ -260,8 +270,8 @@ def _uses(lun: Lun, series: Series) -> list[tuple[Use, str]]:
         if member.lun is None:
             raise RunRefused("A LUN of its stack is not known any more: submit it again.")
         found.append((places.in_stack(member.role, member.lun.name), member.lun.name))
-    shape = Shape.of_roles(member.role for member in series.members)
-    if shape != Shape.of(series.configuration.stack):
+    said = Shape.of(series.configuration.stack)
+    if Shape.of_roles((member.role for member in series.members), said.layers) != said:
         raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
     return found
 
@@ -291,6 +301,7 @@ def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Pl
         is_directory=data.entry.is_directory,
         journal=journals[0].as_journal if journals else None,
         members=[one.as_member for one in members],
+        layers=Shape.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.wanted_s(run),
     )

@@ -18,7 +18,7 @@ from fsbench_web.catalog.configurations.stacks import DATA, Member
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, scheduler_notes
+from runner.host import blockdev, checks, layer_marks, scheduler_notes
 from runner.host.locks import device_lock
 from runner.host.luns import LunEntry
 from runner.host.scheduler import read_schedulers, scheduler_set
@@ -214,6 +214,25 @@ def scheduler_of(host: Host, places: Sequence[Place], wanted: str) -> Iterator[s
             if place is places[0]:
                 effective = found
         yield effective
+
+
+def wipe_layers(places: Sequence[Place], recorder: Recorder, is_over: bool = False) -> None:
+    """Remove what fsbench's own layers left on these LUNs, which are checked, leased and locked.
+
+    A guest that was ended in the middle leaves them; a host would put them together again. Where
+    that cannot be done the run is refused, or the log says so once it ``is_over``.
+    """
+    for place in places:
+        if place.entry.is_directory:
+            continue
+        try:
+            if kinds := layer_marks.wipe(place.device):
+                recorder.log(f"Left of layers on {place.name}, and removed: {', '.join(kinds)}.")
+        except (blockdev.ToolError, OSError) as error:
+            said = f"What layers left on {place.name} cannot be removed: {error}"
+            if not is_over:
+                raise RunRefused(said) from None
+            recorder.log(said)
 
 
 def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:

@@ -20,6 +20,7 @@ ShouldStop = Callable[[], bool]
 
 # The exit status of an agent that was asked to stop.
 STOPPED = 3
+ONLY_IN_GUESTS = "Layers (md, LVM, dm-crypt) are made in guests alone: choose a guest as executor."
 AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"
 
 
@@ -139,6 +140,7 @@ def probed_tools() -> list[str]:
         *own_programs.allowed(),
         *("mount", "umount"),
         *filesystem_tools(),
+        *needs.LAYERS,
     ]
 
 
@@ -183,7 +185,7 @@ def capabilities_from(
             reason = ""
         filesystems[slug] = {"usable": not reason, "reason": reason}
     tools: dict[str, dict[str, Any]] = {}
-    packages = workloads.tools()
+    packages = {**workloads.tools(), **needs.LAYERS}
     for tool in (*packages, *filesystem_tools()):
         entry = dict(found.get(tool, {}))
         package = packages.get(tool) or next(

@@ -22,6 +22,7 @@ from docker.types import LogConfig
 from fsbench_web.studies.causes import Cause
 from runner.executors import containers
 from runner.executors.base import (
+    ONLY_IN_GUESTS,
     STOPPED,
     Capabilities,
     ExecutorAway,
@@ -204,6 +205,8 @@ class DockerExecutor:
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
         container: Container | None = None
+        if plan.layers and plan.guest is None:
+            return Outcome(1, reason=ONLY_IN_GUESTS)
         try:
             self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
             for label, value in target.lun_labels.items():

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from docker.models.containers import Container
 
+from fsbench_web.catalog.configurations.layers import QUICKER_MODULES
 from fsbench_web.catalog.workers.machines import guest_device, memory_words
 from runner.executors.base import ExecutorAway, Target
 from runner.executors.guest_kernels import BOOT_LIMITS_S, GuestKernels
@@ -52,6 +53,12 @@ class GuestExecutor(GuestKernels):
         if not ability.get("usable"):
             said = ability.get("reason") or f"{filesystem} was not tried with it."
             return str(said)
+        missing = [name for name in plan.layers if not seen.kernel.has(name)]
+        if missing:
+            return (
+                f"The kernel {seen.kernel.name} has no {', '.join(missing)}, which the layers of "
+                "this run need: choose another kernel."
+            )
         most = self.announcement()["most_memory_bytes"]
         if most is not None and wanted["memory_bytes"] > most:
             return (
@@ -110,5 +117,6 @@ class GuestExecutor(GuestKernels):
             "fsbench.journal": target.journal_lun,
             **target.lun_labels,
         }
-        modules = kernel.modules_for([plan.filesystem])
+        layers = [*plan.layers, *QUICKER_MODULES] if plan.layers else []
+        modules = kernel.modules_for([plan.filesystem], layers)
         return self._container(kernel, request, modules, pairs, labels, has_logs=False)

@@ -18,6 +18,7 @@ from typing import IO
 from fsbench_web.studies.causes import Cause
 from runner.executors.base import (
     AGENT,
+    ONLY_IN_GUESTS,
     STOPPED,
     Capabilities,
     Message,
@@ -103,6 +104,9 @@ class LocalExecutor:
             return Outcome(
                 1, reason="Without a container the memory of a benchmark cannot be limited."
             )
+        if plan.layers:
+            # Of a host they would be made beside its own arrays, volumes and mappings.
+            return Outcome(1, reason=ONLY_IN_GUESTS)
         if should_stop():
             return Outcome(None, was_stopped=True)
         isolated = _ISOLATED if plan.makes_filesystem else ()

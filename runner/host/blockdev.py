@@ -145,6 +145,12 @@ def ancestors(number: int) -> set[int]:
     return found - {number}
 
 
+def leaves(number: int) -> set[int]:
+    """What an array or a mapping is made of in the end: devices that are made of nothing else."""
+    below = _links(number, "slaves")
+    return {leaf for one in below for leaf in leaves(one)} if below else {number}
+
+
 def descendants(number: int) -> set[int]:
     """What is made of the device: its partitions, and everything stacked on it or on them."""
     found: set[int] = set()

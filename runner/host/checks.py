@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.catalog.configurations.marks import OWN_LABEL, OWN_LOG_UUID
+from fsbench_web.catalog.configurations.marks import is_own
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.core.workloads.base import WORK_NAME
 from runner.host import blockdev, sparse
@@ -199,7 +199,7 @@ def _exclusive(real: str) -> tuple[bool, str]:
 
 def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
     found = blockdev.signatures(real)
-    foreign = [one for one in found if not _is_own(one)]
+    foreign = [one for one in found if not is_own(one.type, one.label, one.uuid)]
     parts = sorted(blockdev.kernel_name(one) for one in blockdev.partitions(number))
     if not foreign and not parts:
         return _unsigned(entry, found)
@@ -213,13 +213,6 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
         f"It holds data that fsbench did not write ({', '.join(what)}). If it may be lost, "
         f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."
     )
-
-
-def _is_own(signature: blockdev.Signature) -> bool:
-    """Whether fsbench made it: see catalog.configurations.marks."""
-    if signature.type == "xfs_external_log":
-        return signature.uuid == OWN_LOG_UUID
-    return signature.label == OWN_LABEL
 
 
 def _unsigned(entry: LunEntry, found: list[blockdev.Signature]) -> tuple[bool, str]:

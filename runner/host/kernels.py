@@ -31,7 +31,7 @@ _MODULE = re.compile(r"(?:^|/)lib/modules/([A-Za-z0-9._+~-]+)/(.+\.ko)(\.xz|\.gz
 # Where modules of file systems, disks and what these depend on are in a kernel's tree.
 _PLACES = (
     *("fs/", "crypto/", "lib/", "block/", "mm/", "arch/x86/crypto/", "drivers/virtio/"),
-    *("drivers/block/virtio", "drivers/char/virtio", "drivers/char/hw_random/"),
+    *("drivers/block/virtio", "drivers/char/virtio", "drivers/char/hw_random/", "drivers/md/"),
 )
 # What every guest loads, as far as the kernel has it as a module: disks, console, root, schedulers.
 BASE = ("virtio_pci", "virtio_blk", "virtio_console", "squashfs", "lz4_decompress")
@@ -51,7 +51,7 @@ _BROKEN = (OSError, EOFError, ValueError, tarfile.TarError, lzma.LZMAError, zlib
 _MODULE_BYTES = 64 * 2**20
 _IMAGE_BYTES = 512 * 2**20
 _AR_MAGIC = b"!<arch>\n"
-_VERSION = 3
+_VERSION = 4
 """Changes with what is kept of a package: what an earlier version kept is not used again."""
 
 
@@ -71,7 +71,7 @@ class Package:
 @dataclass(frozen=True)
 class Kernel:
     """Unpacked: ``image`` is what QEMU boots, ``modules`` {name: path} with ``needs`` {name: [...]}
-    and ``aliases`` {alias: [names]}.
+    and ``aliases`` {alias: [names]}. ``builtin`` are modules that the image holds.
     """
 
     name: str
@@ -80,6 +80,7 @@ class Kernel:
     folder: Path
     needs: Mapping[str, list[str]]
     aliases: Mapping[str, list[str]]
+    builtin: tuple[str, ...] = ()
 
     @property
     def image(self) -> Path:
@@ -94,14 +95,21 @@ class Kernel:
     def module(self, name: str) -> Path:
         return self.folder / "modules" / f"{name}.ko"
 
-    def modules_for(self, filesystems: Iterable[str]) -> list[Path]:
+    def has(self, module: str) -> bool:
+        """Whether it is among the modules, or built in."""
+        return module in self.needs or module in self.builtin
+
+    def modules_for(self, filesystems: Iterable[str], more: Iterable[str] = ()) -> list[Path]:
         """What a guest loads for these file systems (kernel names), in order, each once.
+
+        ``more`` are modules by name, those of layers.
 
         What is built into the kernel is not among its modules, and needs no loading.
         """
         wanted = [*BASE, *SCHEDULERS]
         for alias in (*CHECKSUMS, *(f"fs-{name}" for name in filesystems)):
             wanted += self.aliases.get(alias, [])
+        wanted += more
         found: dict[str, None] = {}
         for name in wanted:
             self._add(name, found, ())
@@ -167,7 +175,8 @@ def unpacked(package: Package, cache: Path) -> Kernel:
                 folder.with_suffix(f".{os.getpid()}").rename(folder)
     said = json.loads((folder / "kernel.json").read_text())
     return Kernel(
-        package.name, package.digest, said["version"], folder, said["needs"], said["aliases"]
+        *(package.name, package.digest, said["version"], folder, said["needs"], said["aliases"]),
+        tuple(said["builtin"]),
     )
 
 
@@ -177,6 +186,7 @@ def _unpack(path: Path, into: Path) -> None:
     needs: dict[str, list[str]] = {}
     aliases: dict[str, list[str]] = {}
     softly: dict[str, list[str]] = {}
+    builtin: list[str] = []
     for name, read in _files(path):
         if match := _KERNEL.search(name):
             versions["kernel"].add(match[1] or "")
@@ -184,6 +194,9 @@ def _unpack(path: Path, into: Path) -> None:
             (into / "vmlinuz").write_bytes(image)
             if inner := unpacked_image(image):
                 (into / "vmlinux").write_bytes(inner)
+            continue
+        if name.endswith("/modules.builtin"):
+            builtin = re.findall(r"/([^/\n]+)\.ko$", read().decode("ascii", "replace"), re.M)
             continue
         match = _MODULE.search(name)
         if match is None or not _is_wanted(match[2]):
@@ -206,7 +219,8 @@ def _unpack(path: Path, into: Path) -> None:
         for word in words:
             needs[module] += aliases.get(word, []) or ([word] if word in needs else [])
     version = next(iter(versions["modules"] | (versions["kernel"] - {""})), "")
-    kept = {"version": version, "needs": needs, "aliases": aliases}
+    kept: dict[str, Any] = {"version": version, "needs": needs, "aliases": aliases}
+    kept["builtin"] = [one.replace("-", "_") for one in builtin]
     (into / "kernel.json").write_text(json.dumps(kept))
 
 

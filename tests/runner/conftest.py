@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.configurations.stacks import Shape
 from fsbench_web.catalog.models import Lun, Worker, Workload
@@ -112,6 +113,7 @@ def write_run(
     options: dict[str, str] | None = None,
     journal: str = "",
     members: Sequence[tuple[str, str]] = (),
+    layers: tuple[Layer, ...] = (),
     tool: str = "iozone",
     machine: Machine = OWN_MACHINE,
     kernel: str = "",
@@ -130,7 +132,7 @@ def write_run(
             filesystem,
             options or {},
             external_journal=bool(journal),
-            shape=Shape.of_roles(role for role, _ in members),
+            shape=Shape.of_roles((role for role, _ in members), layers),
             **configuration,
         ),
         workload=workload,

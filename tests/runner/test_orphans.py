@@ -16,11 +16,12 @@ from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner import orphans
 from runner.config import WorkerConfig
-from runner.host import locks, sparse
+from runner.host import blockdev, locks, sparse
 from runner.host.blockdev import ToolError
 from runner.management.commands import orphans as command
 from runner.worker import Host
 from tests.runner.conftest import sparse_lun, tool, write_luns
+from tests.runner.host.test_layer_marks import write as write_mark
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
@@ -151,6 +152,22 @@ def test_a_mount_of_somebody_else_is_only_told(
     assert found.remove is None
     assert "unmount it by hand" in found.what
     assert Path(point).is_mount()
+
+
+def test_what_a_killed_guests_layers_left_is_removed_and_nobody_elses(
+    config: WorkerConfig, host: Host
+) -> None:
+    """With the worker alive it is left to it; a stranger's array is not even named."""
+    device = Path(host.device(host.entry("scratch")))
+    write_mark(device, "own-md")
+    with locks.worker_lock(orphans.lock_of(config.name, config.site)):
+        assert left(config, "layer") == []
+    (found,) = left(config, "layer")
+    assert found.what == "linux_raid_member of LUN scratch"
+    remove([found])
+    assert blockdev.signatures(str(device)) == []
+    write_mark(device, "foreign-md")
+    assert left(config, "layer") == []
 
 
 def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(

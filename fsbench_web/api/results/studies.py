@@ -61,7 +61,7 @@ class ConfigurationOut(Schema):
     options: dict[str, str]
     scheduler: str
     external_journal: bool
-    stack: dict[str, int]
+    stack: dict[str, Any]
     is_known: bool
     runs: int
     runs_done: int

@@ -52,7 +52,7 @@ class RunConfiguration(Schema):
     options: dict[str, str]
     scheduler: str
     external_journal: bool
-    stack: dict[str, int]
+    stack: dict[str, Any]
 
 
 class StackLunOut(Schema):

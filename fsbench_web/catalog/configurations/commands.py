@@ -17,6 +17,8 @@ from fsbench_web.catalog.configurations.filesystems import (
     filesystem as find_filesystem,
 )
 from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.layer_commands import Made, made
+from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.preparation import (
     MIB,
     NOT_FOR_DIRECTORIES,
@@ -25,7 +27,7 @@ from fsbench_web.catalog.configurations.preparation import (
     Preparation,
     PreparationError,
 )
-from fsbench_web.catalog.configurations.stacks import DATA, Member, data_devices
+from fsbench_web.catalog.configurations.stacks import CACHE, DATA, Member, data_devices
 from fsbench_web.core.workloads import Place, Workload
 
 # The folder of the files that fill the file system, and the program that writes them: the agent
@@ -46,11 +48,11 @@ AGING_SEED = 1
 class PlannedCommand:
     """One command as an argument list.
 
-    ``phase``: discard, precondition, probe, journal, mkfs, mount, fill, layout, benchmark or
-    unmount. A
-    benchmark may be several commands, and have the file system mounted anew between them. ``stdin``
-    is what the command reads, ``output`` the name of the raw output that is kept of it,
-    ``timeout_s`` its own limit where it has one. Without what ``may_fail`` the run goes on.
+    ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
+    benchmark, unmount or teardown. A benchmark may be several commands, and have the file system
+    mounted anew between them. ``stdin`` is what the command reads, ``output`` the name of the raw
+    output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
+    ``may_fail`` the run goes on.
     """
 
     phase: str
@@ -73,11 +75,13 @@ def run_commands(
     size_bytes: int | None = None,
     journal: JournalLun | None = None,
     members: Sequence[Member] = (),
+    layers: Sequence[Layer] = (),
     probe_s: int = 0,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
-    A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack.
+    A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack, over which
+    ``layers`` are made; they are taken down behind the last unmount.
 
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
     ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
@@ -89,24 +93,27 @@ def run_commands(
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
-        if journal is not None or members:
+        if journal is not None or members or layers:
             raise OptionError(
                 "A directory LUN has the file system it has: its journal stays where it is, and "
                 "no other LUN is added to it."
             )
         return _benchmark_commands(workload, mount_point, [])
     # mkfs would discard what preconditioning has just written.
-    _, *further = data_devices(device, members)
+    luns = data_devices(device, members)
+    layered = _layered(layers, luns, size_bytes, members)
+    top, *further = layered.devices
     mkfs = mkfs_command(
-        *(filesystem, options, device, journal),
+        *(filesystem, options, top, journal),
         keeps_blocks=preparation.precondition,
         further=further,
     )
     mount = PlannedCommand(
-        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal, further))
+        "mount", tuple(mount_command(filesystem, options, top, mount_point, journal, further))
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     return [
+        *_wipe_commands(layers, luns, members),
         *_device_commands(preparation, device, size_bytes),
         *(
             command
@@ -115,18 +122,35 @@ def run_commands(
             for command in _device_commands(preparation, one.device, one.size_bytes)
         ),
         # What one LUN can do is no bound for several.
-        *_probe_commands(preparation, device, 0 if members else probe_s),
+        *_probe_commands(preparation, device, 0 if members or layers else probe_s),
+        *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,
         *_fill_commands(preparation, mount_point),
-        *_layout_commands(preparation, filesystem, device, mount_point, LAYOUT_OUTPUTS[0]),
+        *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
         # Neither ageing nor looking leaves anything in the caches.
         *([unmount, mount] if preparation.age_rounds else []),
         *_benchmark_commands(workload, mount_point, [unmount, mount]),
-        *_layout_commands(preparation, filesystem, device, mount_point, LAYOUT_OUTPUTS[1]),
+        *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
+        *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
     ]
+
+
+def _layered(
+    layers: Sequence[Layer], luns: list[str], size_bytes: int | None, members: Sequence[Member]
+) -> Made:
+    sizes = [size_bytes, *(one.size_bytes for one in members if one.role == DATA)]
+    return made(layers, luns, sizes, [one.device for one in members if one.role == CACHE])
+
+
+def _wipe_commands(
+    layers: Sequence[Layer], luns: list[str], members: Sequence[Member]
+) -> list[PlannedCommand]:
+    """What was on the LUNs goes first: a layer would find it, or ask."""
+    others = [one.device for one in members if one.role != DATA]
+    return [PlannedCommand("wipe", ("wipefs", "--all", *luns, *others))] if layers else []
 
 
 def _benchmark_commands(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.layers import conflicts, devices_left
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
 from fsbench_web.catalog.models import Lun
@@ -62,16 +63,21 @@ def option_conflicts(
 def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Iterator[str]:
     """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
-    if shape.data > 1 and not FILESYSTEMS[slug].takes_several:
+    yield from conflicts(shape.layers, shape.data, shape.cache)
+    devices = devices_left(shape.layers, shape.data)
+    if devices > 1 and not FILESYSTEMS[slug].takes_several:
         several = ", ".join(one.name for one in FILESYSTEMS.values() if one.takes_several)
-        yield f"{name} is made on one device, not over {shape.data} LUNs; {several} is."
-    for role in ("log", "cache", "special"):
+        yield (
+            f"{name} is made on one device, not over {devices}; {several} is. Others need a layer "
+            "that joins the LUNs: md or lvm."
+        )
+    for role in ("log", "special"):
         if getattr(shape, role):
             yield f"Nothing in this stack of {name} uses a LUN for the {role}: leave it out."
     for key in ("data_profile", "metadata_profile"):
         least = PROFILE_LEAST_LUNS.get(options.get(key, ""), 1)
-        if shape.data < least:
+        if devices < least:
             yield (
-                f"{name} with {key} {options[key]} stands on {least} LUNs or more, and "
-                f"{shape.words} is asked for: name further LUNs in its stack."
+                f"{name} with {key} {options[key]} is made over {least} devices or more, and here "
+                f"over {devices}: name further LUNs in its stack."
             )

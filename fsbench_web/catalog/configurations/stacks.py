@@ -9,17 +9,21 @@ stack: nothing is stored of it, so that configurations and series of before are 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StrictStr
+from pydantic import BeforeValidator, ConfigDict, Field, StrictStr
 
+from fsbench_web.catalog.configurations.layers import Layer, layer_of_label
 from fsbench_web.catalog.configurations.options import OptionError
 
 DATA, LOG, CACHE, SPECIAL = "data", "log", "cache", "special"
 ROLES = (DATA, LOG, CACHE, SPECIAL)
 """What a LUN of a stack is for; the journal of a file system has its own place (``journals``)."""
+ROLE_KEYS = ("luns", LOG, CACHE, SPECIAL)
+"""What documents and the API call the names in each of them."""
 MOST_LUNS = 24
+MOST_LAYERS = 6
 _COUNTED = re.compile(r"([1-9][0-9]?)(luns|log|cache|special)")
 _WORDS = {LOG: "log", CACHE: "cache", SPECIAL: "special"}
 
@@ -32,27 +36,31 @@ class Shape:
     log: int = 0
     cache: int = 0
     special: int = 0
+    layers: tuple[Layer, ...] = ()
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> "Shape":
         """The inverse of ``stored``. Raises OptionError for what is no stack."""
         said = dict(stored or {})
+        layers = said.pop("layers", [])
         counts = {role: said.pop(role, 1 if role == DATA else 0) for role in ROLES}
         if said or not all(type(count) is int for count in counts.values()):
             raise OptionError("This stack was stored by another version of fsbench.")
-        return cls(**counts)
+        return cls(**counts, layers=tuple(map(Layer.of, layers)))
 
     @classmethod
-    def of_roles(cls, roles: Iterable[str]) -> "Shape":
+    def of_roles(cls, roles: Iterable[str], layers: tuple[Layer, ...] = ()) -> "Shape":
         """That of a LUN with others in these roles."""
         counts = Counter(roles)
-        return cls(1 + counts[DATA], counts[LOG], counts[CACHE], counts[SPECIAL])
+        return cls(1 + counts[DATA], counts[LOG], counts[CACHE], counts[SPECIAL], layers)
 
     def stored(self) -> dict[str, Any]:
         """As ``FilesystemConfiguration.stack`` has it; empty for the LUN alone."""
         if self == PLAIN_SHAPE:
             return {}
-        return {role: count for role, count in self._counts().items() if count or role == DATA}
+        layers = {"layers": [one.stored() for one in self.layers]} if self.layers else {}
+        counts = self._counts().items()
+        return {role: count for role, count in counts if count or role == DATA} | layers
 
     def _counts(self) -> dict[str, int]:
         return {DATA: self.data, LOG: self.log, CACHE: self.cache, SPECIAL: self.special}
@@ -64,7 +72,8 @@ class Shape:
     @property
     def label_words(self) -> list[str]:
         """The parts of a configuration's label: ``2luns``, ``1cache``."""
-        found = [f"{self.data}luns"] if self.data > 1 else []
+        found = [one.label for one in self.layers]
+        found += [f"{self.data}luns"] if self.data > 1 else []
         found += [
             f"{self._counts()[role]}{word}" for role, word in _WORDS.items() if self._counts()[role]
         ]
@@ -84,7 +93,8 @@ class Shape:
             for role, count in self._counts().items()
             if role != DATA and count
         ]
-        return ", ".join([data, *others])
+        under = "".join(f", {one.words}" for one in self.layers)
+        return ", ".join([data, *others]) + under
 
 
 PLAIN_SHAPE = Shape()
@@ -94,6 +104,9 @@ def with_word(shape: Shape, word: str) -> Shape | None:
     """The shape with what this part of a label says; None where it says nothing of a stack, or
     what has been said.
     """
+    layer = layer_of_label(word)
+    if layer is not None:
+        return replace(shape, layers=(*shape.layers, layer))
     match = _COUNTED.fullmatch(word)
     if match is None:
         return None
@@ -101,8 +114,14 @@ def with_word(shape: Shape, word: str) -> Shape | None:
     usual = getattr(PLAIN_SHAPE, role)
     if getattr(shape, role) != usual or count == usual:
         return None
-    counts = {**vars(shape), role: count}
-    return Shape(**counts)
+    return Shape(**{**vars(shape), role: count})
+
+
+def read_layers(said: object) -> object:
+    """Maps as layers; what is no list of maps is left to pydantic. Raises OptionError."""
+    if not isinstance(said, list | tuple):
+        return said
+    return tuple(Layer.of(one) if isinstance(one, Mapping) else one for one in said)
 
 
 _Names = Annotated[tuple[StrictStr, ...], Field(max_length=MOST_LUNS)]
@@ -120,6 +139,15 @@ class Stack:
     log: Annotated[_Names, Field(description="names of LUNs for the file system's log")] = ()
     cache: Annotated[_Names, Field(description="names of LUNs for a cache")] = ()
     special: Annotated[_Names, Field(description="names of LUNs for metadata alone")] = ()
+    layers: Annotated[
+        tuple[Layer, ...],
+        BeforeValidator(read_layers, json_schema_input_type=list[dict[str, str | int]]),
+        Field(
+            max_length=MOST_LAYERS,
+            description="between the LUNs and the file system, the lowest first: maps with layer "
+            "(md, lvm, luks) and its options; in guests alone",
+        ),
+    ] = ()
 
     @property
     def members(self) -> tuple[tuple[str, str], ...]:
@@ -134,11 +162,20 @@ class Stack:
 
     @property
     def shape(self) -> Shape:
-        return Shape.of_roles(role for role, _ in self.members)
+        return Shape.of_roles((role for role, _ in self.members), self.layers)
 
     @property
     def words(self) -> str:
-        return in_words(self.members)
+        """``disk2,disk3 cache=fast md-raid1``; "" for the LUN alone."""
+        return " ".join([in_words(self.members), *(one.label for one in self.layers)]).strip()
+
+    def stored(self) -> dict[str, Any]:
+        """As documents have it; empty for the LUN alone."""
+        names = (self.luns, self.log, self.cache, self.special)
+        said: dict[str, Any] = {
+            key: list(one) for key, one in zip(ROLE_KEYS, names, strict=True) if one
+        }
+        return said | ({"layers": [one.stored() for one in self.layers]} if self.layers else {})
 
 
 def in_words(members: Iterable[tuple[str, str]]) -> str:
@@ -161,12 +198,13 @@ def members_in(words: str) -> list[tuple[str, str]]:
     return found
 
 
-def stack_of(members: Iterable[tuple[str, str]]) -> Stack:
+def stack_of(members: Iterable[tuple[str, str]], layers: tuple[Layer, ...] = ()) -> Stack:
     """The inverse of ``Stack.members``."""
     by_role: dict[str, tuple[str, ...]] = dict.fromkeys(ROLES, ())
     for role, name in members:
         by_role[role] += (name,)
-    return Stack(*by_role.values())
+    data, log, cache, special = by_role.values()
+    return Stack(data, log, cache, special, layers)
 
 
 PLAIN_STACK = Stack()

@@ -4,7 +4,7 @@ Everything here answers with sentences that say what to do, for the form, the AP
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -17,6 +17,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     external_journal,
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
+from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
@@ -155,6 +156,21 @@ def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
             f'stack must have role = "{wanted}" in the LUN file of the worker {lun.worker.name} '
             f"({_LISTING})."
         )
+
+
+def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel) -> Iterator[str]:
+    """Why these layers cannot be made in a guest of this kernel."""
+    for layer in layers:
+        missing = [name for name in layer.modules if name not in kernel.layers]
+        if missing:
+            yield (
+                f"The guest kernel {kernel.name} has no {', '.join(missing)} for {layer.words}: "
+                "choose another kernel, or leave the layer out."
+            )
+    # Of the image: a worker without containers says what its host has.
+    for program in programs_of(layers) if worker.executor == "docker" else ():
+        if sentence := missing_tool(worker, program):
+            yield f"{sentence} The benchmark image has it since stacks have layers: build it anew."
 
 
 def guest(worker: Worker) -> GuestAbility | None:

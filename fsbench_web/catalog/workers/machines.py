@@ -124,7 +124,8 @@ class GuestKernel:
     """A kernel that a worker can boot, as announced (catalog.workers.announce).
 
     ``filesystems`` are {slug: {"usable", "reason"}} as its boot has shown; ``problem`` is a
-    sentence where it cannot be booted; ``boot_s`` None where nobody measured it.
+    sentence where it cannot be booted; ``boot_s`` None where nobody measured it. ``layers``
+    are its modules that layers need (``configurations.layers``).
     """
 
     name: str
@@ -133,6 +134,7 @@ class GuestKernel:
     filesystems: Mapping[str, Mapping[str, Any]]
     schedulers: tuple[str, ...]
     boot_s: float | None
+    layers: frozenset[str] = frozenset()
 
     def mounts(self, slug: str) -> bool:
         """Whether a file system of ``catalog.configurations.filesystems`` can be made
@@ -247,6 +249,7 @@ def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
             one.get("filesystems") or {},
             tuple(map(str, one.get("schedulers") or ())),
             _number(one.get("boot_s")),
+            frozenset(map(str, one.get("layers") or ())),
         )
         for one in said.get("kernels") or ()
         if isinstance(one, Mapping) and one.get("name")

@@ -83,6 +83,14 @@ class ShownTable:
 
 
 @dataclass(frozen=True)
+class WorkTable:
+    """A table by a work profile, under the label of what it ranks."""
+
+    label: str
+    table: DeltaTable
+
+
+@dataclass(frozen=True)
 class TestGroup:
     """All tables of one test, a chart for each category, and its line of the overview."""
 
@@ -171,7 +179,9 @@ def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
         shown, problems = None, error.problems
     return {
         "work": shown.work if shown else (),
-        "work_tables": shown.tables if shown else (),
+        "work_tables": [WorkTable(testnames.label(one.test), one) for one in shown.tables]
+        if shown
+        else [],
         "work_spec": asked,
         "work_query": asked.to_query() if asked.is_of_work else "",
         "work_choice": work_choice(asked),

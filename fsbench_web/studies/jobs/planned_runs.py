@@ -11,7 +11,7 @@ from fsbench_web.catalog.configurations.commands import PlannedCommand, run_comm
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
-from fsbench_web.catalog.configurations.stacks import Member
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Member, Shape
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import (
@@ -54,6 +54,7 @@ class PlannedRun:
     is_reference: bool = False
     journal: Lun | None = None
     members: tuple[tuple[str, Lun], ...] = ()
+    shape: Shape = PLAIN_SHAPE
     preparation: Preparation = PLAIN
     machine: Machine = OWN_MACHINE
     kernel: str = ""
@@ -180,12 +181,14 @@ def planned_run(
                 size_bytes=lun.size_bytes,
                 journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
                 members=members,
+                layers=wanted.stack.layers,
                 probe_s=probe_s,
             )
         ),
         lun=lun,
         journal=journal,
         members=luns,
+        shape=wanted.stack.shape,
         workload=workload,
         is_reference=slot.is_reference,
         preparation=preparation,

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.configurations.records import configuration_for
-from fsbench_web.catalog.configurations.stacks import Shape, in_words
+from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workloads.stored import stored_workload
@@ -156,7 +156,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
                 planned.options,
                 planned.scheduler,
                 external_journal=planned.journal is not None,
-                shape=Shape.of_roles(role for role, _ in planned.members),
+                shape=planned.shape,
             ),
             workload=workloads[planned.workload],
             hardware=worker.hardware,

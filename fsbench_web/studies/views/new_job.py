@@ -31,7 +31,7 @@ from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
-from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms import job_form, stack_fields
 from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_paper
 from fsbench_web.studies.jobs.planned_runs import Plan
@@ -238,9 +238,13 @@ def _choices(
     presets = possible_runs.presets(form, lun)
     journals = availability.journal_luns(lun.worker) if lun else []
     ticked = (each for one in presets if one.is_chosen for each in one.problems)
+    offered_layers = stack_fields.offered() if form.is_guest else []
     return {
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
+        "cache_luns": journals,
+        "offered_layers": offered_layers,
+        "offered_labels": [label for label, _ in offered_layers],
         "stack_luns": [
             one
             for one in (availability.member_luns(lun) if lun else [])

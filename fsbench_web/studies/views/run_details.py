@@ -188,6 +188,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
             members=planned_runs.members_of(
                 luns, log is not None if series.runs_on.is_guest else None
             ),
+            layers=Shape.of(series.configuration.stack).layers,
         )
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
@@ -293,5 +294,5 @@ def _configuration(series: Series) -> Iterator[ConfigurationSpec]:
             configuration.options,
             configuration.scheduler,
             journal.name if journal else "",
-            stack_of(members_in(series.stack_luns)),
+            stack_of(members_in(series.stack_luns), Shape.of(configuration.stack).layers),
         )

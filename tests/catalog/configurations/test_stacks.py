@@ -98,10 +98,15 @@ def test_btrfs_names_every_device_when_it_is_made_and_mounted() -> None:
 @pytest.mark.parametrize(
     ("slug", "options", "shape", "words"),
     [
-        ("ext4", {}, Shape(data=2), "ext4 is made on one device, not over 2 LUNs; Btrfs is"),
-        ("btrfs", {"data_profile": "raid1"}, PLAIN_SHAPE, "stands on 2 LUNs or more, and one LUN"),
-        ("btrfs", {"metadata_profile": "raid10"}, Shape(data=3), "stands on 4 LUNs or more"),
-        ("btrfs", {}, Shape(data=2, cache=1), "Nothing in this stack of Btrfs uses a LUN for the"),
+        ("ext4", {}, Shape(data=2), "ext4 is made on one device, not over 2; Btrfs is"),
+        (
+            "btrfs",
+            {"data_profile": "raid1"},
+            PLAIN_SHAPE,
+            "made over 2 devices or more, and here over 1",
+        ),
+        ("btrfs", {"metadata_profile": "raid10"}, Shape(data=3), "made over 4 devices or more"),
+        ("btrfs", {}, Shape(data=2, cache=1), "Nothing in this stack uses a LUN for the"),
     ],
 )
 def test_a_stack_that_cannot_be_is_refused_in_words(

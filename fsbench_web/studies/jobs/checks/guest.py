@@ -141,6 +141,9 @@ def _why_not(wanted: ConfigurationSpec, host: Host, lun: Lun) -> tuple[str, str]
     """(part of the configuration, sentence), or None where nothing speaks against it."""
     for sentence in availability.filesystem_problems(lun, wanted.filesystem, host.kernel):
         return "filesystem", sentence
+    if host.kernel is not None:
+        for sentence in availability.layer_problems(lun.worker, wanted.stack.layers, host.kernel):
+            return "stack", sentence
     sentence = availability.scheduler_problem(lun, wanted.scheduler, host.kernel)
     return ("scheduler", sentence) if sentence else None
 

@@ -16,6 +16,11 @@ def stack_problems(
     ``is_own``: by the worker's own executor; in a guest all disks have its kernel's schedulers.
     """
     members = wanted.stack.members
+    if is_own and wanted.stack.layers:
+        yield (
+            "Layers (md, LVM, dm-crypt) are made in guests alone, which have no disk but the "
+            "leased LUNs: choose a guest as the executor."
+        )
     counts = Counter([*(name for _, name in members), wanted.journal or None])
     for name, count in counts.items():
         if name is not None and count > 1:

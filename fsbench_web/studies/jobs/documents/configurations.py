@@ -18,8 +18,15 @@ from fsbench_web.catalog.configurations.filesystems import (
     external_journal,
     filesystem,
 )
+from fsbench_web.catalog.configurations.layers import LAYERS, Layer
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
-from fsbench_web.catalog.configurations.stacks import MOST_LUNS, PLAIN_STACK, Stack
+from fsbench_web.catalog.configurations.stacks import (
+    MOST_LAYERS,
+    MOST_LUNS,
+    PLAIN_STACK,
+    ROLE_KEYS,
+    Stack,
+)
 from fsbench_web.studies.jobs.documents.reader import names, read_map, values
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, Problems
 
@@ -45,6 +52,7 @@ class _Stack(BaseModel):
     log: Any = None
     cache: Any = None
     special: Any = None
+    layers: Any = None
 
 
 SINGLE = "single"
@@ -140,24 +148,59 @@ class ConfigurationReader:
                 found.append((PLAIN_STACK, where))
             elif isinstance(one, Mapping):
                 read_map(_Stack, one, self.problems, where)
-                found.append((self._stack(one, where), where))
+                found += [(stack, where) for stack in self._stacks(one, where)]
             else:
                 self.problems.add(
-                    where, f"A stack is {SINGLE}, or a map with luns, log, cache or special."
+                    where,
+                    f"A stack is {SINGLE}, or a map with luns, log, cache, special or layers.",
                 )
         return found
 
-    def _stack(self, said: Mapping[str, Any], place: str) -> Stack:
+    def _stacks(self, said: Mapping[str, Any], place: str) -> list[Stack]:
+        """All that a map stands for: the values of options of its layers multiply."""
         named = {
             key: tuple(
                 name for name, _ in names(said[key], f"{place}.{key}", self.problems) if name
             )
-            for key in _Stack.model_fields
+            for key in ROLE_KEYS
             if said.get(key) is not None
         }
         if sum(map(len, named.values())) > MOST_LUNS:
             self.problems.add(place, f"A stack has {MOST_LUNS} further LUNs at most.")
-        return Stack(**named)
+        each = self._layers(said.get("layers"), f"{place}.layers")
+        if math.prod(map(len, each)) > MAXIMUM_COMBINATIONS:
+            self.problems.add(place, f"Its layers stand for more than {MAXIMUM_COMBINATIONS}.")
+            return []
+        return [Stack(**named, layers=layers) for layers in product(*each)]
+
+    def _layers(self, said: object, place: str) -> list[list[Layer]]:
+        """What each layer stands for, the lowest first."""
+        if said is None:
+            return []
+        entries = values(said, place, self.problems)
+        if len(entries) > MOST_LAYERS:
+            self.problems.add(place, f"A stack has {MOST_LAYERS} layers at most.")
+            return []
+        return [self._layer(one, where) for one, where in entries]
+
+    def _layer(self, said: object, place: str) -> list[Layer]:
+        entry = {"layer": said} if isinstance(said, str) else said
+        if not isinstance(entry, Mapping):
+            self.problems.add(place, f"A layer is one of {', '.join(LAYERS)}, or a map with layer.")
+            return []
+        options = {
+            str(key): values(value, f"{place}.{key}", self.problems) for key, value in entry.items()
+        }
+        if math.prod(map(len, options.values())) > MAXIMUM_COMBINATIONS:
+            self.problems.add(place, f"It stands for more than {MAXIMUM_COMBINATIONS} layers.")
+            return []
+        found = []
+        for chosen in _products(options):
+            try:
+                found.append(Layer.of({key: value for key, (value, _) in chosen.items()}))
+            except OptionError as error:
+                self.problems.add(place, str(error))
+        return found
 
     def filesystems(self, entry: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
         if entry.get("filesystem") is None:

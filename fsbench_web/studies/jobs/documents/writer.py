@@ -70,5 +70,5 @@ def _written_configuration(wanted: ConfigurationSpec) -> dict[str, Any]:
     if wanted.journal:
         entry["journals"] = wanted.journal
     if wanted.stack != PLAIN_STACK:
-        entry["stacks"] = {key: list(names) for key, names in vars(wanted.stack).items() if names}
+        entry["stacks"] = wanted.stack.stored()
     return entry

@@ -15,6 +15,7 @@ confirmed. Field names::
     reference=ext4.2                reference_every=10  run_again=1
     ext4.1.journal=log1             (the LUN that keeps the journal)
     btrfs.1.luns=disk2&btrfs.1.luns=disk3   (the other LUNs of its stack)
+    ext4.1.cache=fast               ext4.1.layers=md-raid1_luks   (as labels have them)
     executor=guest                  kernel=debian-6.1&kernel=debian-4.19
     suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
     itself; "nothing": none)
@@ -31,10 +32,10 @@ from dataclasses import dataclass, field
 from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem, Option
-from fsbench_web.catalog.configurations.stacks import Stack
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
+from fsbench_web.studies.jobs.forms import stack_fields
 from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
 from fsbench_web.studies.jobs.forms.workload import (
     PresetFields,
@@ -52,7 +53,7 @@ NOTHING = "nothing"
 # In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
 FOR_NOW = "for-now"
 # Stand among the options of a variant; no file system has an option of these names.
-JOURNAL, LUNS = "journal", "luns"
+JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
 
@@ -81,7 +82,7 @@ class Variant:
     is_chosen: bool
     fields: tuple[OptionField, ...]
     journal: str = ""
-    luns: tuple[str, ...] = ()
+    stack: stack_fields.StackFields = stack_fields.NONE
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class JobForm(OptionsForm):
         )
         return Variant(
             *(key, number, key in self.chosen, fields, values.get(JOURNAL, "")),
-            _names(values.get(LUNS, "")),
+            stack_fields.StackFields.of(values),
         )
 
     def presets(self) -> list[PresetFields]:
@@ -225,7 +226,7 @@ class JobForm(OptionsForm):
         first, *more = [self.workload_spec(slug, unreadable) for slug in self.workloads or [""]]
         return JobSpec(
             lun_id=self.lun_id,
-            configurations=self._configurations(),
+            configurations=self._configurations(unreadable),
             workload=first.name,
             parameters=first.parameters,
             more_workloads=tuple(more),
@@ -255,21 +256,23 @@ class JobForm(OptionsForm):
                 f'"{self.reference}" is none of the configurations: choose one, or no reference.'
             ]
             return None
-        wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0])
+        wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0], unreadable)
         return ReferenceSpec(wanted, every)
 
-    def _configurations(self) -> tuple[ConfigurationSpec, ...]:
+    def _configurations(self, unreadable: dict[str, list[str]]) -> tuple[ConfigurationSpec, ...]:
         return tuple(
-            self._variant_spec(key, scheduler)
+            self._variant_spec(key, scheduler, unreadable)
             for key in self.chosen
             for scheduler in (self.schedulers or [""])
         )
 
-    def _variant_spec(self, key: str, scheduler: str) -> ConfigurationSpec:
+    def _variant_spec(
+        self, key: str, scheduler: str, unreadable: dict[str, list[str]]
+    ) -> ConfigurationSpec:
         options = {name: value for name, value in self.options.get(key, {}).items() if value}
-        journal, luns = options.pop(JOURNAL, ""), _names(options.pop(LUNS, ""))
+        journal, stack = options.pop(JOURNAL, ""), stack_fields.taken_from(options, unreadable)
         filesystem = key.rsplit(".", 1)[0]
-        return ConfigurationSpec(filesystem, options, scheduler, journal, Stack(luns))
+        return ConfigurationSpec(filesystem, options, scheduler, journal, stack)
 
     def to_query(self, *, with_rows: bool = False) -> str:
         """The shortest query string that says the same: only what is chosen, without defaults.
@@ -337,7 +340,7 @@ def read(query: QueryDict) -> JobForm:
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
         if match and match[1] in FILESYSTEMS:
-            said = ",".join(query.getlist(name)) if last == LUNS else value
+            said = ",".join(query.getlist(name)) if last == stack_fields.LUNS else value
             form.options.setdefault(head, {})[last] = said.strip()
             form.variants.append((match[1], int(match[2])))
         elif head in presets() or is_uploaded(head):
@@ -347,10 +350,6 @@ def read(query: QueryDict) -> JobForm:
     if "remove" in query:
         form.remove_variant(str(query["remove"]))
     return form
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in text.split(",") if name))
 
 
 def _without_nul(query: QueryDict) -> QueryDict:
@@ -383,8 +382,7 @@ def prefilled(spec: JobSpec) -> JobForm:
         form.chosen.append(key)
         form.options[key] = {name: str(value) for name, value in wanted.options.items()}
         form.options[key] |= {JOURNAL: wanted.journal} if wanted.journal else {}
-        if wanted.stack.luns:
-            form.options[key][LUNS] = ",".join(wanted.stack.luns)
+        form.options[key] |= stack_fields.texts_of(wanted.stack)
         if wanted.scheduler and wanted.scheduler not in form.schedulers:
             form.schedulers.append(wanted.scheduler)
     return form

@@ -1,0 +1,179 @@
+"""How layers are made on their LUNs and taken down again. Pure: no Django.
+
+They are made in guests alone, whose kernel goes with everything that was made in it, and which see
+no disk but the leased ones: so the names here are the same in every run.
+
+Every signature that a layer leaves on a LUN is known as fsbench's own (``marks``): the home host of
+an array, the label of LUKS, the UUID of a physical volume. Tried with mdadm 4.2, LVM 2.03.16 and
+cryptsetup 2.6.1 under Linux 6.1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.journals import MIB
+from fsbench_web.catalog.configurations.layers import Layer
+from fsbench_web.catalog.configurations.marks import OWN_LABEL, own_volume_uuid
+from fsbench_web.catalog.configurations.options import OptionError
+
+# What waits until an array has written its copies or parity (runner/agent/resync.py).
+RESYNC_PROGRAM = "fsbench-resync"
+# Of data that is thrown away after each run: it keeps no secret, and costs no time to derive.
+_PASSPHRASE = "fsbench"  # noqa: S105
+_NO_UDEV = (
+    "--config",
+    "activation { udev_sync=0 udev_rules=0 monitoring=0 } backup { backup=0 archive=0 }",
+)
+
+
+@dataclass(frozen=True)
+class Made:
+    """How layers are made and taken down. ``devices`` are what the file system is made over.
+
+    Of each command: its arguments and what it reads. ``down`` is the reverse of ``up``, and leaves
+    no signature of a layer on any device.
+    """
+
+    devices: tuple[str, ...]
+    up: tuple[tuple[tuple[str, ...], str], ...]
+    down: tuple[tuple[tuple[str, ...], str], ...]
+
+
+def made(
+    layers: Sequence[Layer],
+    devices: Sequence[str],
+    sizes_bytes: Sequence[int | None],
+    caches: Sequence[str] = (),
+) -> Made:
+    """The commands of layers over these devices. Raises OptionError where sizes must be known."""
+    up: list[tuple[list[str], str]] = []
+    down: list[list[list[str]]] = []
+    now, sizes = list(devices), list(sizes_bytes)
+    for number, layer in enumerate(layers):
+        taken_down: list[list[str]]
+        if layer.kind == "md":
+            commands, now_, taken_down = _md(layer, number, now)
+            sizes = [_array_bytes(layer.options["level"], sizes)]
+        elif layer.kind == "lvm":
+            cache = list(caches) if "cache_mode" in layer.options else []
+            commands, now_, taken_down = _lvm(layer, number, now, sizes, cache)
+            sizes = [None if None in sizes else sum(one or 0 for one in sizes)]
+        else:
+            commands, now_, taken_down = _luks(layer, number, now)
+        up += commands
+        down.append(taken_down)
+        now = now_
+    return Made(
+        tuple(now),
+        tuple((tuple(argv), stdin) for argv, stdin in up),
+        tuple((tuple(argv), "") for commands in down[::-1] for argv in commands),
+    )
+
+
+_Commands = list[tuple[list[str], str]]
+
+
+def _md(
+    layer: Layer, number: int, devices: list[str]
+) -> tuple[_Commands, list[str], list[list[str]]]:
+    array, level = f"/dev/md{number}", layer.options["level"]
+    bitmap = [] if level == "raid0" else layer.arguments("bitmap") or ["--bitmap=internal"]
+    create = [
+        *("mdadm", "--create", array, "--run", "--metadata=1.2"),
+        *(f"--homehost={OWN_LABEL}", f"--name={number}"),
+        *layer.arguments("level", "chunk_kb"),
+        *bitmap,
+        *(f"--raid-devices={len(devices)}", *devices),
+    ]
+    # Copies and parity that are still being written would be measured with the benchmark.
+    waits = [] if level == "raid0" else [([RESYNC_PROGRAM, f"md{number}"], "")]
+    return [(create, ""), *waits], [array], [["mdadm", "--stop", array], _wiped(devices)]
+
+
+def _array_bytes(level: str, sizes: list[int | None]) -> int | None:
+    if None in sizes:
+        return None
+    known = [one for one in sizes if one is not None]
+    shares = {"raid0": len(known), "raid1": 1, "raid10": len(known) // 2}
+    return min(known) * shares.get(level, len(known) - (1 if level == "raid5" else 2))
+
+
+def _lvm(
+    layer: Layer, number: int, devices: list[str], sizes: list[int | None], caches: list[str]
+) -> tuple[_Commands, list[str], list[list[str]]]:
+    group, layout = f"{OWN_LABEL}{number}", layer.options["layout"]
+    lvcreate = ["lvm", "lvcreate", *_NO_UDEV, "--yes"]
+    commands: _Commands = [
+        (
+            [
+                *("lvm", "pvcreate", *_NO_UDEV, "--yes", "-ff", "--norestorefile"),
+                *("--uuid", own_volume_uuid(number, place), device),
+            ],
+            "",
+        )
+        for place, device in enumerate([*devices, *caches])
+    ]
+    commands.append((["lvm", "vgcreate", *_NO_UDEV, group, *devices], ""))
+    if layout == "thin":
+        # 90% leaves room for the pool's metadata and its spare; the volume is smaller than the
+        # pool, so that it can be filled.
+        chunk = ["--chunksize", *layer.arguments("thin_chunk_kb")]
+        pool = [*lvcreate, "--type", "thin-pool", *(chunk if len(chunk) > 1 else [])]
+        commands.append(([*pool, *_OF_FREE, "--name", "pool", group], ""))
+        if None in sizes:
+            raise OptionError("The LUNs' sizes are not known: no thin volume can be made of them.")
+        mib = int(sum(one or 0 for one in sizes) * 0.85) // (4 * MIB) * 4
+        thin = ["--type", "thin", "--virtualsize", f"{mib}m", "--thinpool", "pool"]
+        commands.append(([*lvcreate, *thin, "--name", "data", group], ""))
+    else:
+        stripes = ["--stripes", str(len(devices))]
+        if "stripe_kb" in layer.options:
+            stripes += ["--stripesize", *layer.arguments("stripe_kb")]
+        how = [*layer.arguments("layout"), *(stripes if layout == "striped" else [])]
+        commands.append(([*lvcreate, *how, "--extents", "100%FREE", "--name", "data", group], ""))
+    if caches:
+        pool = [*lvcreate, "--type", "cache-pool", *_OF_FREE, "--name", "fast", group, *caches]
+        mode = ["--cachemode", *layer.arguments("cache_mode")]
+        convert = ["lvm", "lvconvert", *_NO_UDEV, "--yes", "--type", "cache", *mode]
+        commands += [
+            (["lvm", "vgextend", *_NO_UDEV, group, *caches], ""),
+            (pool, ""),
+            ([*convert, "--cachepool", f"{group}/fast", f"{group}/data"], ""),
+        ]
+    down = [
+        ["lvm", "vgchange", *_NO_UDEV, "--activate", "n", group],
+        _wiped([*devices, *caches]),
+    ]
+    return commands, [f"/dev/mapper/{group}-data"], down
+
+
+_OF_FREE = ("--extents", "90%FREE")
+
+
+def _luks(
+    layer: Layer, number: int, devices: list[str]
+) -> tuple[_Commands, list[str], list[list[str]]]:
+    commands: _Commands = []
+    names = [f"{OWN_LABEL}{number}-{place}" for place in range(len(devices))]
+    cipher = layer.arguments("cipher") or ["--cipher", "aes-xts-plain64"]
+    bits = "256" if layer.options.get("cipher") == "aes-cbc-essiv" else "512"
+    key = layer.arguments("key_bits") or ["--key-size", bits]
+    for device, name in zip(devices, names, strict=True):
+        make = [
+            *("cryptsetup", "luksFormat", "--batch-mode", "--type", "luks2"),
+            *("--label", OWN_LABEL, *cipher, *key, *layer.arguments("sector_size")),
+            # What derives the key is no part of what is measured.
+            *("--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--key-file", "-", device),
+        ]
+        opened = [
+            *("cryptsetup", "open", "--type", "luks2", *layer.arguments("workqueues")),
+            *("--key-file", "-", device, name),
+        ]
+        commands += [(make, _PASSPHRASE), (opened, _PASSPHRASE)]
+    down = [*(["cryptsetup", "close", name] for name in names[::-1]), _wiped(devices)]
+    return commands, [f"/dev/mapper/{name}" for name in names], down
+
+
+def _wiped(devices: Sequence[str]) -> list[str]:
+    """Not forced: wipefs(8) refuses a device that something still stands on."""
+    return ["wipefs", "--all", *devices]

@@ -1,0 +1,85 @@
+"""The stack of a configuration as fields of the job form, and the layers that it offers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.layers import Layer, layer_of_label
+from fsbench_web.catalog.configurations.stacks import Stack
+
+# Stand among the options of a variant; no file system has an option of these names.
+LUNS, CACHE, LAYERS = "luns", "cache", "layers"
+OFFERED_LAYERS = tuple(
+    tuple(Layer.of(one) for one in layers)
+    for layers in (
+        *([{"layer": "md", "level": level}] for level in ("raid0", "raid1", "raid10")),
+        *([{"layer": "md", "level": level}] for level in ("raid5", "raid6")),
+        *([{"layer": "lvm", "layout": layout}] for layout in ("linear", "striped", "thin")),
+        *(
+            [{"layer": "lvm", "layout": "linear", "cache_mode": mode}]
+            for mode in ("writethrough", "writeback")
+        ),
+        [{"layer": "luks"}],
+        [{"layer": "md", "level": "raid1"}, {"layer": "luks"}],
+        [{"layer": "luks"}, {"layer": "md", "level": "raid1"}],
+        [{"layer": "md", "level": "raid10"}, {"layer": "lvm", "layout": "linear"}],
+    )
+)
+"""What the form offers; any other is written in a job file, with all options."""
+
+
+@dataclass(frozen=True)
+class StackFields:
+    """What is chosen: names of LUNs, and layers as labels have them, ``md-raid1_luks``."""
+
+    luns: tuple[str, ...] = ()
+    cache: str = ""
+    layers: str = ""
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> "StackFields":
+        """Of the texts of a variant."""
+        return cls(_names(values.get(LUNS, "")), values.get(CACHE, ""), values.get(LAYERS, ""))
+
+    def __bool__(self) -> bool:
+        return bool(self.luns or self.cache or self.layers)
+
+
+NONE = StackFields()
+
+
+def offered() -> list[tuple[str, str]]:
+    """(value, words) of the layers that can be chosen."""
+    return [
+        ("_".join(one.label for one in layers), ", then ".join(one.words for one in layers))
+        for layers in OFFERED_LAYERS
+    ]
+
+
+def taken_from(options: dict[str, str], unreadable: dict[str, list[str]]) -> Stack:
+    """The stack that is among the texts of a variant, which are taken out of them."""
+    fields = StackFields.of(options)
+    for name in (LUNS, CACHE, LAYERS):
+        options.pop(name, None)
+    layers = [layer_of_label(word) for word in fields.layers.split("_") if word]
+    if None in layers:
+        why = f'"{fields.layers}" is no list of layers: choose one, or leave it empty.'
+        unreadable.setdefault("stacks", [why])
+    return Stack(
+        luns=fields.luns,
+        cache=_names(fields.cache),
+        layers=tuple(one for one in layers if one is not None),
+    )
+
+
+def texts_of(stack: Stack) -> dict[str, str]:
+    """The inverse."""
+    said = {
+        LUNS: ",".join(stack.luns),
+        CACHE: ",".join(stack.cache),
+        LAYERS: "_".join(one.label for one in stack.layers),
+    }
+    return {name: text for name, text in said.items() if text}
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in text.split(",") if name))

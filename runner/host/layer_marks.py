@@ -1,0 +1,86 @@
+"""What fsbench's layers left on LUNs: their signatures, and what this host made of them.
+
+Layers are made in guests (``configurations.layer_commands``) and taken down there. A guest that was
+ended in the middle leaves its arrays, volumes and keys on the LUNs as they were written, and a host
+that looks at all its disks (udev, with mdadm or LVM) may put them together by itself. Only what
+stands on listed LUNs alone, each with fsbench's own mark, is ever taken apart here.
+"""
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, is_own
+from runner.host import blockdev
+from runner.host.blockdev import ToolError, run_tool
+
+
+def left_on(device: str) -> list[str]:
+    """The kinds of fsbench's own layers on a device, where nothing else is on it.
+
+    Raises ToolError.
+    """
+    found = blockdev.signatures(device)
+    if not all(is_own(one.type, one.label, one.uuid) for one in found):
+        return []
+    return sorted({one.type for one in found} & LAYER_SIGNATURES)
+
+
+def wipe(device: str) -> list[str]:
+    """Remove what ``left_on`` says, and say it. Nobody may use the device: it is opened alone.
+
+    Raises ToolError, OSError.
+    """
+    kinds = left_on(device)
+    if kinds:
+        os.close(os.open(device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC))
+        run_tool("wipefs", "--all", "--types", ",".join(kinds), device)
+    return kinds
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """An array or a mapping of this host that stands on LUNs with fsbench's own marks alone."""
+
+    number: int
+    luns: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        """As its kind's own tool knows it."""
+        path = blockdev.sys_folder(self.number) / "dm" / "name"
+        return path.read_text().strip() if path.exists() else blockdev.kernel_name(self.number)
+
+    def take_apart(self) -> None:
+        """Neither tool touches what is in use. Raises ToolError."""
+        folder = blockdev.sys_folder(self.number)
+        if (folder / "md").is_dir():
+            run_tool("mdadm", "--stop", f"/dev/{blockdev.kernel_name(self.number)}")
+        elif (folder / "dm").is_dir():
+            run_tool("dmsetup", "remove", self.name)
+        else:
+            raise ToolError(f"{self.name} is neither of md nor of the device mapper.")
+
+
+def assembled(luns: Collection[int]) -> Iterator[Assembled]:
+    """What stands on these LUNs (by number), the uppermost first."""
+    found = {number for lun in luns for number in blockdev.descendants(lun)}
+    own = {lun for lun in luns if _has_mark(lun)}
+    waiting = [number for number in found if _is_layer(number)]
+    waiting.sort(key=lambda number: (len(blockdev.ancestors(number)), number), reverse=True)
+    for number in waiting:
+        leaves = frozenset(blockdev.leaves(number))
+        if leaves and leaves <= own:
+            yield Assembled(number, leaves)
+
+
+def _is_layer(number: int) -> bool:
+    folder = blockdev.sys_folder(number)
+    return (folder / "md").is_dir() or (folder / "dm").is_dir()
+
+
+def _has_mark(number: int) -> bool:
+    try:
+        return bool(left_on(f"/dev/{blockdev.kernel_name(number)}"))
+    except (ToolError, OSError):
+        return False

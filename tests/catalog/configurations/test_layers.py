@@ -1,0 +1,194 @@
+"""Layers: what is allowed, how it is called, and the commands that make and undo it."""
+
+import pytest
+
+from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
+from fsbench_web.catalog.configurations.layer_commands import made
+from fsbench_web.catalog.configurations.layers import (
+    LAYERS,
+    Layer,
+    conflicts,
+    devices_left,
+    layer_of_label,
+)
+from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
+from fsbench_web.catalog.configurations.options import OptionError
+from fsbench_web.catalog.configurations.preparation import Preparation
+from fsbench_web.catalog.configurations.stacks import Member, Shape
+from fsbench_web.core.needs import LAYERS as PROGRAMS
+from fsbench_web.core.workloads import presets, workload_of
+
+GIB = 2**30
+EACH = [
+    {"layer": kind.slug, **{key: kind.option(key).choices[0].value for key in kind.required}}
+    | {option.key: choice.value}
+    for kind in LAYERS.values()
+    for option in kind.options
+    for choice in option.choices
+]
+
+
+def layers(*said: dict[str, object]) -> tuple[Layer, ...]:
+    return tuple(Layer.of(one) for one in said)
+
+
+@pytest.mark.parametrize("said", EACH, ids=lambda said: "-".join(said.values()))
+def test_every_layer_is_read_again_from_its_label_and_row(said: dict[str, str]) -> None:
+    layer = Layer.of(said)
+    assert layer_of_label(layer.label) == layer
+    assert Layer.of(layer.stored()) == layer
+    shape = Shape(2, cache=1, layers=(layer, Layer("luks")))
+    label = configuration_label("ext4", {"atime": "noatime"}, "none", True, shape)
+    parts = parse_label(label)
+    assert parts is not None
+    assert (parts.shape, parts.external_journal) == (shape, True)
+    assert Shape.of(shape.stored()) == shape
+
+
+def test_labels_and_words_stay_readable() -> None:
+    md = Layer.of({"layer": "md", "level": "raid10", "chunk_kb": 64})
+    shape = Shape(4, layers=(md, Layer("luks", {"sector_size": "4096"})))
+    label = configuration_label("xfs", {"atime": "noatime"}, "mq-deadline", False, shape)
+    assert label == "xfs_noatime_md-raid10-c64_luks-s4096_4luns_mq-deadline"
+    assert (
+        shape.words == "4 LUNs, md raid10, chunk (KB) 64, dm-crypt (LUKS2) sector size (bytes) 4096"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({}, '"None" is no layer'),
+        ({"layer": "drbd"}, "write one of md, lvm, luks"),
+        ({"layer": "md"}, "needs its level: one of raid0, raid1"),
+        ({"layer": "md", "level": "raid1; reboot"}, "is not one of raid0"),
+        ({"layer": "md", "level": "raid1", "device": "/dev/sda"}, 'has no option "device"'),
+        ({"layer": "luks", "key_bits": 128}, "is not one of 256, 512"),
+    ],
+)
+def test_what_is_on_no_list_is_refused(said: dict[str, object], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Layer.of(said)
+
+
+@pytest.mark.parametrize(
+    "word", ["md", "md-raid9", "md-raid1-raid1", "lvm", "luks-", "luks-xts-s5"]
+)
+def test_what_is_no_part_of_a_label_says_no_layer(word: str) -> None:
+    assert layer_of_label(word) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "data", "caches", "words"),
+    [
+        ([{"layer": "md", "level": "raid5"}], 2, 0, "made of 3 devices or more, and here of 2"),
+        ([{"layer": "md", "level": "raid1", "chunk_kb": 64}], 2, 0, "raid1 has no chunks"),
+        ([{"layer": "md", "level": "raid0", "bitmap": "none"}], 2, 0, "raid0 has no bitmap"),
+        ([{"layer": "lvm", "layout": "striped"}], 1, 0, "made of 2 devices or more"),
+        ([{"layer": "lvm", "layout": "linear", "stripe_kb": 64}], 2, 0, "has no stripes"),
+        ([{"layer": "lvm", "layout": "linear", "thin_chunk_kb": 64}], 2, 0, "in no thin pool"),
+        ([{"layer": "lvm", "layout": "linear", "cache_mode": "writeback"}], 1, 0, "role cache"),
+        ([{"layer": "lvm", "layout": "thin", "cache_mode": "writeback"}], 1, 1, "not cached here"),
+        ([{"layer": "luks"}], 1, 1, "Nothing in this stack uses a LUN for the cache"),
+        ([{"layer": "luks", "cipher": "aes-cbc-essiv", "key_bits": 512}], 1, 0, "256 bits at most"),
+        # Encryption leaves as many devices as there were, and an array one.
+        (
+            [
+                {"layer": "luks"},
+                {"layer": "md", "level": "raid10"},
+                {"layer": "md", "level": "raid0"},
+            ],
+            4,
+            0,
+            "md raid0 is made of 2 devices or more, and here of 1",
+        ),
+    ],
+)
+def test_layers_that_cannot_be_are_refused_in_words(
+    said: list[dict[str, object]], data: int, caches: int, words: str
+) -> None:
+    (found,) = conflicts(layers(*said), data, caches)
+    assert words in found
+
+
+def test_a_file_system_on_one_device_needs_a_layer_that_joins() -> None:
+    luks, md = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
+    assert (devices_left((luks,), 2), devices_left((luks, md), 2)) == (2, 1)
+    (said,) = option_conflicts("ext4", {}, None, shape=Shape(2, layers=(luks,)))
+    assert "need a layer that joins the LUNs: md or lvm" in said
+    assert not list(option_conflicts("ext4", {}, None, shape=Shape(2, layers=(luks, md))))
+    assert not list(option_conflicts("btrfs", {}, None, shape=Shape(2, layers=(luks,))))
+    raid1 = {"data_profile": "raid1"}
+    (said,) = option_conflicts("btrfs", raid1, None, shape=Shape(2, layers=(md,)))
+    assert "made over 2 devices or more, and here over 1" in said
+
+
+def test_layers_are_undone_in_the_reverse_order_and_leave_no_device_unwiped() -> None:
+    stack = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
+    found = made(stack, ["/dev/vda", "/dev/vdb"], [GIB, GIB])
+    assert found.devices == ("/dev/md1",)
+    assert [argv[:2] for argv, _ in found.up] == [
+        ("cryptsetup", "luksFormat"),
+        ("cryptsetup", "open"),
+        ("cryptsetup", "luksFormat"),
+        ("cryptsetup", "open"),
+        ("mdadm", "--create"),
+        ("fsbench-resync", "md1"),
+    ]
+    assert [argv for argv, _ in found.down] == [
+        ("mdadm", "--stop", "/dev/md1"),
+        ("wipefs", "--all", "/dev/mapper/fsbench0-0", "/dev/mapper/fsbench0-1"),
+        ("cryptsetup", "close", "fsbench0-1"),
+        ("cryptsetup", "close", "fsbench0-0"),
+        ("wipefs", "--all", "/dev/vda", "/dev/vdb"),
+    ]
+
+
+def test_every_command_names_the_devices_of_its_stack_and_no_other() -> None:
+    """Of each layer with each option: a path of /dev is a LUN's, or was made by the layer below."""
+    for said in EACH:
+        stack = (Layer.of(said), Layer("luks"))
+        luns, cache = [f"/dev/vd{letter}" for letter in "abcd"], ["/dev/vde"]
+        found = made(stack, luns, [GIB] * 4, cache)
+        known = {*luns, *cache, "/dev/md0", "/dev/mapper/fsbench0-data"}
+        known |= {f"/dev/mapper/fsbench{n}-{place}" for n in (0, 1) for place in range(4)}
+        commands = [*found.up, *found.down]
+        named = {word for argv, _ in commands for word in argv if word.startswith("/dev/")}
+        assert named <= known, said
+        assert {argv[0] for argv, _ in commands} - {"fsbench-resync", "wipefs"} <= set(PROGRAMS)
+        (last, _) = found.down[-1]
+        has_cache = "cache_mode" in said
+        assert last == ("wipefs", "--all", *luns, *(cache if has_cache else []))
+
+
+def test_a_thin_volume_needs_the_sizes_and_is_smaller_than_its_pool() -> None:
+    thin = layers({"layer": "lvm", "layout": "thin"})
+    sizes = [argv for argv, _ in made(thin, ["/dev/vda"], [GIB]).up if "--virtualsize" in argv]
+    assert sizes[0][sizes[0].index("--virtualsize") + 1] == "868m"
+    with pytest.raises(OptionError, match="sizes are not known"):
+        made(thin, ["/dev/vda"], [None])
+
+
+def test_a_run_wipes_prepares_layers_measures_and_takes_down() -> None:
+    preset = presets()["iozone-small"]
+    commands = run_commands(
+        "ext4",
+        {},
+        workload_of(preset.tool, preset.parameters),
+        "/dev/vda",
+        "/mnt",
+        True,
+        preparation=Preparation(discard=True),
+        size_bytes=GIB,
+        members=[Member("data", "/dev/vdb", GIB), Member("cache", "/dev/vdc", GIB)],
+        layers=layers({"layer": "lvm", "layout": "striped", "cache_mode": "writethrough"}),
+        probe_s=5,
+    )
+    phases = list(dict.fromkeys(one.phase for one in commands))
+    assert phases == [
+        *("wipe", "discard", "layer", "mkfs", "mount", "benchmark", "unmount", "teardown")
+    ]
+    assert commands[0].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb", "/dev/vdc")
+    mkfs = next(one for one in commands if one.phase == "mkfs")
+    assert mkfs.argv[-1] == "/dev/mapper/fsbench0-data"

@@ -1,0 +1,191 @@
+"""Layers for real: arrays, volumes and encryption made in a guest, measured and taken down."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.catalog.configurations.layers import Layer
+from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
+from fsbench_web.catalog.configurations.stacks import Member
+from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_device
+from fsbench_web.studies.models import LogLine, Run, RunState
+from runner.execution.record import Recorder
+from runner.executors.base import Message, Target
+from runner.executors.guest import GuestExecutor
+from runner.host import blockdev, checks, kernels
+from runner.host.luns import read_luns
+from runner.plan import RunPlan, Step, plan_run
+from runner.worker import Host
+from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
+from tests.runner.executors.test_guest import folder, guests, kernel
+
+__all__ = ["folder", "guests", "kernel"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
+
+TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
+NAMES = ("scratch", "second", "third", "fourth")
+# Btrfs wants 125 MiB behind the 16 of LUKS; of an array the smallest counts, which is waited for.
+SIZES_MIB = (160, 160, 64, 64)
+# What stands on how many of the LUNs, and with the fourth as a cache.
+STACKS = (
+    (
+        [{"layer": "md", "level": "raid5", "chunk_kb": 64, "bitmap": "none"}, {"layer": "luks"}],
+        3,
+        False,
+    ),
+    ([{"layer": "md", "level": "raid0"}, {"layer": "lvm", "layout": "thin"}], 2, False),
+    ([{"layer": "lvm", "layout": "linear", "cache_mode": "writeback"}], 2, True),
+    (
+        [
+            {"layer": "luks", "cipher": "aes-cbc-essiv", "workqueues": "off"},
+            {"layer": "lvm", "layout": "striped", "stripe_kb": 16},
+        ],
+        2,
+        False,
+    ),
+    ([{"layer": "md", "level": "raid10"}, {"layer": "luks", "sector_size": 4096}], 4, False),
+)
+
+
+@pytest.fixture
+def lun_file(tmp_path: Path) -> Path:
+    path = tmp_path / "luns.toml"
+    write_luns(
+        path,
+        *(
+            sparse_lun(tmp_path / f"{name}.img", name=name, size=f"{size} MiB")
+            for name, size in zip(NAMES, SIZES_MIB, strict=True)
+        ),
+    )
+    return path
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host], guests: GuestExecutor) -> Host:
+    return make_host(guests=guests)
+
+
+@pytest.fixture
+def devices(host: Host, lun_file: Path) -> list[str]:
+    return [host.device(entry) for entry in read_luns(lun_file)]
+
+
+def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> RunPlan:
+    """The plan of one stack on the first disks of a guest that has four."""
+    members = [
+        Member("data", guest_device(place), SIZES_MIB[place] * MIB) for place in range(1, count)
+    ]
+    members += [Member("cache", guest_device(3), SIZES_MIB[3] * MIB)] if has_cache else []
+    return plan_run(
+        "ext4",
+        {},
+        "iozone",
+        TINY,
+        device=guest_device(0),
+        size_bytes=SIZES_MIB[0] * MIB,
+        members=members,
+        layers=[Layer.of(one) for one in layers],
+    )
+
+
+def left_of_layers(devices: list[str]) -> set[str]:
+    found = {one.type for device in devices for one in blockdev.signatures(device)}
+    return found & LAYER_SIGNATURES
+
+
+def test_every_layer_is_made_measured_and_taken_down(
+    host: Host, guests: GuestExecutor, kernel: kernels.Kernel, devices: list[str]
+) -> None:
+    """One boot makes all of them, one after the other; the last one breaks in the middle."""
+    plans = [layered(*stack) for stack in STACKS]
+    last = plans[-1]
+    broken = [
+        Step("benchmark", ["false"], 60.0) if step.phase == "benchmark" else step
+        for step in last.steps
+    ]
+    everything = replace(
+        last,
+        steps=[*(step for one in plans[:-1] for step in one.steps), *broken],
+        layers=sorted({name for one in plans for name in one.layers}),
+        member_devices=[guest_device(place) for place in (1, 2, 3)],
+        guest={"kernel": kernel.name, "memory_bytes": 384 * MIB, "cpus": 1},
+    )
+    messages: list[Message] = []
+    members = tuple(zip(NAMES[1:], devices[1:], strict=True))
+
+    outcome = guests.run(
+        everything,
+        Target(1, "host-one", "scratch", devices[0], members=members),
+        messages.append,
+        lambda: False,
+    )
+
+    commands = [one for one in messages if one["type"] == "command"]
+    failed = [one for one in commands if one["exit_code"] != 0]
+    assert [one["argv"] for one in failed] == [["false"]], failed
+    errors = [one["reason"] for one in messages if one["type"] == "error"]
+    assert errors == ["false ended with exit status 1."]
+    assert outcome.exit_code == 1
+    sources = [one["argv"][-2] for one in commands if one["phase"] == "mount"]
+    assert sources == [
+        "/dev/mapper/fsbench1-0",
+        "/dev/mapper/fsbench1-data",
+        "/dev/mapper/fsbench0-data",
+        "/dev/mapper/fsbench1-data",
+        "/dev/mapper/fsbench1-0",
+    ]
+    assert sum(one["type"] == "output" for one in messages) >= len(plans) - 1
+    # The broken one was taken down too: nothing of any layer is on any LUN.
+    assert [one["argv"][0] for one in commands[-4:]] == ["cryptsetup", "wipefs", "mdadm", "wipefs"]
+    assert [blockdev.signatures(device) for device in devices] == [[], [], [], []]
+
+
+def test_what_a_killed_guest_leaves_is_removed_from_every_lun(
+    host: Host,
+    guests: GuestExecutor,
+    kernel: kernels.Kernel,
+    devices: list[str],
+    lun_file: Path,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Btrfs over two encrypted LUNs, killed while it is measured."""
+    machine = Machine(kernel.name, EMULATED, 384 * MIB, 1)
+    run = submitted(
+        host,
+        "btrfs",
+        options={"data_profile": "raid1", "metadata_profile": "raid1"},
+        members=[("data", "second")],
+        layers=(Layer.of({"layer": "luks"}),),
+        parameters=LONG | {"minimum_file_kb": 16384, "maximum_file_kb": 32768},
+        machine=machine,
+        kernel=kernel.version,
+    )
+    assert run.series.configuration.label == "btrfs_data-raid1_meta-raid1_luks_2luns"
+    seen: list[set[str]] = []
+    take = Recorder.take
+
+    def kill_while_it_measures(recorder: Recorder, message: Message) -> None:
+        take(recorder, message)
+        if message.get("phase") == "benchmark" and message["type"] == "phase":
+            seen.append(left_of_layers(devices))
+            for one in guests.client.containers.list():
+                one.kill()
+
+    monkeypatch.setattr(Recorder, "take", kill_while_it_measures)
+    carry_out(run, host)
+
+    assert run.state == RunState.FAILED
+    assert "killed from outside" in run.reason
+    assert seen == [{"crypto_LUKS"}]
+    assert left_of_layers(devices) == set()
+    said = LogLine.objects.filter(run=run, text__startswith="Left of layers")
+    assert [line.text for line in said] == [
+        f"Left of layers on {name}, and removed: crypto_LUKS." for name in ("scratch", "second")
+    ]
+    for entry, device in zip(read_luns(lun_file), devices, strict=True):
+        assert checks.problem(checks.verify(entry, lun_file, device)) == ""
