@@ -17,6 +17,7 @@ from fsbench_web.core.formats.json_text import JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, load_text
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     KB,
     BenchmarkCommand,
     Kind,
@@ -43,6 +44,7 @@ class RandomAccess(Workload):
         "what a data base that commits often does. Seconds for each file size."
     )
     paper = "Galli 2001"
+    question = DATABASE
     programs = needs.WORKLOADS["random-access"]
     parameters = (
         Parameter(
