@@ -22,7 +22,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.services.browser import SharedChromium, chromium_path, collect_complaints
 from tests.services.dockerd import Dockerd, docker_daemon
-from tests.services.image import build_runner_image
+from tests.services.image import build_runner_image, runner_store
 from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
@@ -244,7 +244,7 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def docker_service() -> Iterator[Dockerd]:
     """A Docker daemon of the tests. Whoever kills it starts it again."""
-    with docker_daemon() as daemon:
+    with docker_daemon(runner_store()) as daemon:
         yield daemon
 
 

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.workloads.base import TimedProgress, Workload
+from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes
@@ -253,6 +254,7 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         artefact = ingest.store_artefact(run, name, data)
         if name in parsed:
             ingest.store_result(run, artefact, parsed[name])
+            latencies.store(run, artefact, parsed[name].distributions)
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
     activity.store(run, recorder, parsed, artefacts)

@@ -4,16 +4,20 @@ The daemon touches neither the host's firewall nor its bridges, and knows nothin
 the host may already run.
 """
 
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.services.process import Service, ServiceFailed, program
+
+PREFIX, IN_USE = "fsbench-docker-", "in-use"
 
 
 class Dockerd(Service):
@@ -52,13 +56,30 @@ class Dockerd(Service):
         super().stop(timeout_s)
 
 
+# What a daemon keeps of images; the rest of its folder it makes anew.
+STORED = ("image", "overlay2")
+
+
 @contextmanager
-def docker_daemon() -> Iterator[Dockerd]:
-    """Start dockerd (it starts its own containerd). Raises ServiceFailed."""
+def docker_daemon(store: Path | None = None) -> Iterator[Dockerd]:
+    """Start dockerd (it starts its own containerd). Raises ServiceFailed.
+
+    Of a ``store`` (``store_of``) it has the images at once: their files are linked, since nobody
+    writes into a layer. The daemon's folder is beside the store, because links end at mounts.
+    """
     if os.geteuid() != 0:
         raise ServiceFailed("dockerd needs root: run the tests as root, or `make test-quick`")
-    with TemporaryDirectory(prefix="fsbench-docker-") as name:
-        folder = Path(name)
+    with ExitStack() as stack:
+        if store is not None:
+            _remove_abandoned(store.parent)
+        name = TemporaryDirectory(prefix=PREFIX, dir=store and store.parent)
+        folder = Path(stack.enter_context(name))
+        in_use = stack.enter_context((folder / IN_USE).open("w"))
+        fcntl.flock(in_use, fcntl.LOCK_EX)
+        if store is not None:
+            (folder / "data").mkdir(mode=0o710)
+            parts = [str(store / part) for part in STORED]
+            subprocess.run(["cp", "-a", "--link", *parts, str(folder / "data")], check=True)
         try:
             service = Dockerd(folder)
             try:
@@ -74,6 +95,25 @@ def dockerd() -> Iterator[str]:
     """Start dockerd; gives its DOCKER_HOST. Raises ServiceFailed."""
     with docker_daemon() as daemon:
         yield daemon.host
+
+
+def store_of(daemon: Dockerd, store: Path) -> None:
+    """Keep the images of a daemon that has ended, for others to begin with."""
+    unfinished = store.with_suffix(".part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    parts = [str(daemon.folder / "data" / part) for part in STORED]
+    subprocess.run(["cp", "-a", *parts, str(unfinished)], check=True)
+    unfinished.rename(store)
+
+
+def _remove_abandoned(beside: Path) -> None:
+    """Folders of daemons whose tests were killed: nobody holds their lock any more."""
+    for folder in beside.glob(f"{PREFIX}*"):
+        with suppress(OSError), (folder / IN_USE).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _unmount_below(folder)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _docker(docker: str, host: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -7,11 +7,13 @@ named by a digest of everything they are made of.
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.services.dockerd import docker_daemon, store_of
 from tests.services.process import ServiceFailed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -28,12 +30,40 @@ STACK_PARTS = (
 STACK_IMAGES = ["fsbench-base:bookworm", "fsbench-system", "fsbench-postgres", "fsbench-redis"]
 
 
+def runner_store() -> Path | None:
+    """What a daemon that begins with the benchmark image is made of; None where it is not there."""
+    store = cache_folder() / f"store-{digest_of(*RUNNER_PARTS)}"
+    return store if store.exists() else None
+
+
 def build_runner_image(docker_host: str) -> str:
-    """Have the image in this daemon and give its name. Raises ServiceFailed."""
+    """Have the image in this daemon and give its name. Raises ServiceFailed.
+
+    A daemon of ``runner_store`` has it; otherwise the store is made for those that come later.
+    """
+    if runner_store() is not None and _has(docker_host, IMAGE):
+        return IMAGE
     kept = cache_folder() / f"runner-{digest_of(*RUNNER_PARTS)}.tar"
     build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
     _load_or_build(docker_host, kept, build, [IMAGE])
+    with _only_one() as folder:
+        if runner_store() is None:
+            with docker_daemon() as other:
+                _run(other.host, "docker", "load", "--input", str(kept))
+                other.stop()
+                store_of(other, folder / f"store-{digest_of(*RUNNER_PARTS)}")
+            for old in _oldest(folder, "store-*", 2):
+                shutil.rmtree(old, ignore_errors=True)
     return IMAGE
+
+
+def _has(docker_host: str, image: str) -> bool:
+    argv = ["docker", "-H", docker_host, "image", "inspect", image]
+    return subprocess.run(argv, capture_output=True).returncode == 0
+
+
+def _oldest(folder: Path, pattern: str, kept: int) -> list[Path]:
+    return sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)[:-kept]
 
 
 def build_stack_images(docker_host: str) -> None:
@@ -64,8 +94,7 @@ def _keep(docker_host: str, kept: Path, images: list[str]) -> None:
     _run(docker_host, "docker", "save", "--output", str(unfinished), *images)
     unfinished.rename(kept)
     # Branches that are worked on side by side do not take each other's away.
-    siblings = kept.parent.glob(f"{kept.name.partition('-')[0]}-*.tar")
-    for old in sorted(siblings, key=lambda path: path.stat().st_mtime)[:-3]:
+    for old in _oldest(kept.parent, f"{kept.name.partition('-')[0]}-*.tar", 3):
         old.unlink()
 
 

@@ -13,7 +13,7 @@ from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.series import Activity
-from fsbench_web.studies.activity import records
+from fsbench_web.studies.activity import latencies, records
 from fsbench_web.studies.models import RunActivity
 
 router = Router()
@@ -124,6 +124,47 @@ def get_activity_csv(request: HttpRequest, run_id: int) -> HttpResponse:
         content_type=MEDIA_TYPE,
         headers={"Content-Disposition": f'inline; filename="run-{run_id}-activity.csv"'},
     )
+
+
+class LatencyOut(Schema):
+    """``values`` rise, in ``unit``, and ``counts`` say how many completions had each: the middles
+    of fio's bins. ``least`` and ``most`` are as they were measured.
+    """
+
+    test: str
+    load: str
+    unit: str
+    total: int
+    values: list[int]
+    counts: list[int]
+    least: float | None
+    most: float | None
+
+
+class LatenciesOut(Schema):
+    latencies: list[LatencyOut]
+
+
+@router.get(
+    "/runs/{int:run_id}/latencies",
+    response={200: LatenciesOut, 404: Error},
+    summary="The distributions of a run's latencies",
+    url_name="run_latencies",
+)
+@requires(Action.READ)
+def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """Counts by value, merged over jobs of one name; none where the tool told of none."""
+    run_or_404(run_id)
+    return {
+        "latencies": [
+            {
+                **{name: getattr(one, name) for name in LatencyOut.model_fields},
+                "values": list(one.values),
+                "counts": list(one.counts),
+            }
+            for one in latencies.of_run(run_id)
+        ]
+    }
 
 
 def _of(run_id: int) -> tuple[RunActivity, Activity]:

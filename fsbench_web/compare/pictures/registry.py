@@ -6,6 +6,7 @@ from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
 from fsbench_web.compare.pictures.distributions.cumulative import Cumulative
 from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
+from fsbench_web.compare.pictures.distributions.tails import Tails
 from fsbench_web.compare.pictures.heat_map import HeatMap
 from fsbench_web.compare.pictures.load import LoadCurves
 from fsbench_web.compare.pictures.overviews.multiples import Multiples
@@ -29,7 +30,7 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
-    *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Multiples),
+    *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Tails, Multiples),
     *(Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}

@@ -13,8 +13,9 @@ from fsbench_web.core.formats.result import Problem
 MAX_DEPTH = 64
 # Each takes some 300 bytes of memory; a fio job without its bins has some 600.
 MAX_VALUES = 500_000
-# JSON+ has a histogram of thousands of numbers a job that nobody reads: they are stepped over.
+# JSON+ has a histogram of thousands of numbers a job: they stay one text until somebody reads them.
 _UNREAD = frozenset({"bins"})
+_BIN = re.compile(r'"([0-9]{1,18})"[ \t\r\n]*:[ \t\r\n]*([0-9]{1,18})')
 _FLAT = re.compile(r"[ \t\r\n]*\{[^{}]*\}")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
@@ -73,7 +74,19 @@ class JsonList(list["Json"]):
     """The items of an array."""
 
 
-Json = JsonObject | JsonList | Number | str | bool | None
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """An object of whole numbers under whole numbers, as text; ``line`` is where it begins."""
+
+    text: str
+    line: int
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """(name, value) of each."""
+        return [(int(name), int(value)) for name, value in _BIN.findall(self.text)]
+
+
+Json = Bins | JsonObject | JsonList | Number | str | bool | None
 
 
 class JsonError(ValueError):
@@ -172,6 +185,7 @@ class _Reader:
                 raise self._wrong(position, '":"')
             unread = _FLAT.match(self.text, position + 1) if key in _UNREAD else None
             if unread is not None:
+                found.append((key, Bins(unread[0], self.source.line_of(position))))
                 position = unread.end()
             else:
                 value, position = self._value(position + 1, depth + 1)

@@ -6,6 +6,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from fsbench_web.core.latency import Distribution
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -149,5 +151,7 @@ class ParsedResult:
     facts: list[tuple[str, str]] = field(default_factory=list)
     dates: dict[OwnKey, PrintedDate] = field(default_factory=dict)
     """When the runs that the file tells apart were measured, of those where it says so."""
+    distributions: list[Distribution] = field(default_factory=list)
+    """Latencies as counts by value, where the tool prints them."""
     unread_columns: list[tuple[int, str]] = field(default_factory=list)
     """Columns of a table that nothing reads: the header's line and the name."""

@@ -62,7 +62,7 @@ _RATES = {"bw": "throughput", "iops": "operations per second"}
 _LATENCIES = {"lat": "latency", "clat": "completion latency", "slat": "submission latency"}
 _OF_FIO = re.compile(
     r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
-    r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
+    r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean|max)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
 )
 MAIN_PERCENTILES = ("50", "95", "99")
 """Those of a latency that are shown at once; all others come behind them."""
@@ -174,7 +174,8 @@ def _named(name: str) -> str:
     if of_fio["rate"]:
         rate = _RATES[of_fio["rate"]]
     elif of_fio["mean"]:
-        rate = f"mean {_LATENCIES[of_fio['latency']]}"
+        which = {"mean": "mean", "max": "maximum"}[of_fio["mean"]]
+        rate = f"{which} {_LATENCIES[of_fio['latency']]}"
     else:
         rate = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
     return f"{_named(of_fio['name'])}, {rate}"

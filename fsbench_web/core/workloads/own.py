@@ -86,7 +86,7 @@ class OwnFio(_Own):
         return [
             BenchmarkCommand(("mkdir", place.work)),
             BenchmarkCommand(
-                ("fio", "--output-format=json", "--eta=never", "-"), output="fio.json", stdin=job
+                ("fio", "--output-format=json+", "--eta=never", "-"), output="fio.json", stdin=job
             ),
         ]
 

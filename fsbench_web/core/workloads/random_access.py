@@ -15,6 +15,7 @@ from decimal import Decimal
 from fsbench_web.core import formats, needs
 from fsbench_web.core.formats.json_text import JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, load_text
+from fsbench_web.core.latency import Distribution
 from fsbench_web.core.workloads.base import (
     KB,
     BenchmarkCommand,
@@ -153,7 +154,7 @@ class RandomAccess(Workload):
             )
         ]
         argv = (
-            *("fio", "--output-format=json", f"--directory={place.work}"),
+            *("fio", "--output-format=json+", f"--directory={place.work}"),
             # The files shall come from the cache: fio would drop them from it.
             *("--ioengine=sync", "--invalidate=0", "--fallocate=none"),
             *("--norandommap=1", f"--randseed={self.seed}", f"--bs={self.buffer_bytes}"),
@@ -201,6 +202,7 @@ class RandomAccess(Workload):
             for test, all_seconds in times.items():
                 values.append(_seconds(test, sum(all_seconds, Decimal(0)), last_line, ""))
         parsed.values = values
+        parsed.distributions = [_distribution_at_its_size(one) for one in parsed.distributions]
         return {OUTPUT: parsed}
 
     def _check_count(self, job: JsonObject, size: int, parsed: ParsedResult) -> None:
@@ -221,6 +223,12 @@ def _at_its_size(value: ParsedValue) -> ParsedValue:
     job, _, rest = value.test.partition("_")
     size = int(job.removeprefix("mb"))
     return replace(value, test=f"random_io_{rest}", load=load_text(mb=size), repeat=None)
+
+
+def _distribution_at_its_size(found: Distribution) -> Distribution:
+    job, _, rest = found.test.partition("_")
+    size = int(job.removeprefix("mb"))
+    return replace(found, test=f"random_io_{rest}", load=load_text(mb=size))
 
 
 def _jobs(data: bytes) -> list[JsonObject]:

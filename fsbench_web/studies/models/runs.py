@@ -319,3 +319,20 @@ class RunActivity(models.Model):
 
     study_path = "run__series__study"
     objects = Visible()
+
+
+class LatencyBlock(models.Model):
+    """Distributions of latencies that one output of a run holds (core.latency), read and written by
+    studies.activity.latencies alone.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="latency_blocks")
+    artefact = models.ForeignKey(Artefact, null=True, on_delete=models.SET_NULL)
+    tests = models.JSONField(help_text="[[test, load, unit, latencies], ...] in their order")
+    content = models.BinaryField()
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]

@@ -18,6 +18,7 @@ from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
 from fsbench_web.platform import limits
 from fsbench_web.studies.activity import shown as activity
+from fsbench_web.studies.activity import shown_latencies
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import (
     authority,
@@ -100,6 +101,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "seen": control.seen_of([shown]),
         "time_zone": timezone.get_current_timezone_name(),
         "activity": activity.shown(shown.pk),
+        "latencies": shown_latencies.shown(shown.pk),
     }
     context |= _log(shown) | _measured(shown) | _retried(shown)
     if shown.state == RunState.QUEUED:

@@ -65,7 +65,7 @@ def test_every_value_names_its_line(sample: Sample) -> None:
     data = sample("fio-3.33-json-plus")
     lines = data.decode().split("\n")
     result = parse("x", data)
-    assert len(result.values) == 21
+    assert len(result.values) == 23
     assert {value.load for value in result.values} == {"jobs=2"}
     for value in result.values:
         printed = re.findall(r"[0-9][0-9.]*", lines[value.line - 1])
@@ -146,6 +146,18 @@ def test_two_hosts_behind_progress_and_a_job_with_an_error(sample: Sample) -> No
     assert "seq.node2 ended with error 5" in str(result.warnings[0])
 
 
+def test_the_bins_of_json_plus_are_a_distribution(sample: Sample) -> None:
+    """It has as many latencies as fio says, and fio's own percentiles."""
+    result = parse("x", sample("fio-3.33-json-plus"))
+    (found,) = result.distributions
+    printed = {value.test: value.value for value in result.values}
+    assert (found.test, found.load, found.unit) == ("seqwrite_write_clat", "jobs=2", "ns")
+    assert found.total == 256
+    assert found.most == printed["seqwrite_write_clat_max"]
+    for percent in ("1", "50", "90", "99", "99.9"):
+        assert found.percentile(percent) == printed[f"seqwrite_write_clat_p{percent}"]
+
+
 def test_fio_2_prints_microseconds_and_percentiles_that_nobody_asked_for(sample: Sample) -> None:
     result = parse("x", sample("fio-2.1.11-json"))
     assert result.tool_version == "2.1.11"
@@ -153,12 +165,15 @@ def test_fio_2_prints_microseconds_and_percentiles_that_nobody_asked_for(sample:
         "rand-read_read_bw": (17057, "KB/s"),
         "rand-read_read_iops": (4264.39, "ops/s"),
         "rand-read_read_clat_mean": (225.92, "µs"),
+        "rand-read_read_clat_max": (41310, "µs"),
         "rand-read_read_clat_p1": (98, "µs"),
         "rand-read_read_clat_p50": (207, "µs"),
         "rand-read_read_clat_p99": (556, "µs"),
         "rand-read_read_clat_p99.9": (1816, "µs"),
         "rand-read_read_lat_mean": (232.87, "µs"),
+        "rand-read_read_lat_max": (41315, "µs"),
     }
+    assert result.distributions == []
 
 
 def test_a_percentile_with_two_values_stays_missing() -> None:

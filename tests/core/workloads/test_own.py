@@ -41,7 +41,7 @@ def command(text: str, **changes: Any) -> dict[str, Any]:
 def test_a_job_is_written_anew_below_the_folder_that_fsbench_sets() -> None:
     made, run = workload_of("own-fio", fio(JOB)).commands(Place("/m"))
     assert made.argv == ("mkdir", "/m/fsbench.work")
-    assert run.argv == ("fio", "--output-format=json", "--eta=never", "-")
+    assert run.argv == ("fio", "--output-format=json+", "--eta=never", "-")
     assert run.stdin.splitlines() == [
         *("[global]", "directory=/m/fsbench.work"),
         *("[global]", "ioengine=psync", "bs=4k", "size=2m"),

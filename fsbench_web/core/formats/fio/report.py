@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.fio.intervals import Report, interval_rates
-from fsbench_web.core.formats.json_text import JsonError, JsonObject, JsonText, Number
+from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.latency import distribution
 
 FORMAT = "fio-json"
 LONG_LINES = True
@@ -238,6 +239,9 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
 def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
     if (mean := latency.number("mean")) is not None:
         found.add(f"{name}_mean", mean.text, unit, mean.line, load=load)
+    if (most := latency.number("max")) is not None:
+        found.add(f"{name}_max", most.text, unit, most.line, load=load)
+    _distribution(found, name, latency, unit, load)
     percentiles = latency.object("percentile")
     texts: dict[str, set[str]] = {}
     for percent, value in percentiles:
@@ -255,6 +259,17 @@ def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: 
         elif re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", percent):
             plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
             found.add(f"{name}_p{plain}", value.text, unit, value.line, load=load)
+
+
+def _distribution(found: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
+    """The bins of JSON+, whose names are the middles of fio's bins in nanoseconds."""
+    bins = latency.get("bins")
+    if not isinstance(bins, Bins):
+        return
+    ends = [latency.number(key) for key in ("min", "max")]
+    least, most = (float(end.text) if end is not None else None for end in ends)
+    if (one := distribution(name, load, unit, bins.pairs(), least, most)) is not None:
+        found.result.distributions.append(one)
 
 
 def _is_filler(percent: str) -> bool:

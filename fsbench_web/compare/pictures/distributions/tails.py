@@ -1,0 +1,105 @@
+"""Latencies of several contenders as distributions, each of all its repeats as one."""
+
+from collections.abc import Sequence
+
+from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.of_contenders import OfSeveral
+from fsbench_web.compare.pictures.offer import Need, ScoredTests, is_measured
+from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.core.latency import TAILS, Distribution
+from fsbench_web.core.measurement_columns import UnreadableBlock
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.figures import distribution as figures
+from fsbench_web.figures.frame import figure
+from fsbench_web.studies.activity import latencies
+from fsbench_web.studies.runs.listing import address_of
+
+Known = list[tuple[str, Distribution, list[int]]]
+
+
+def _with_latencies(scored: ScoredTests) -> list[str]:
+    """The mean of each latency at each load, which stands for all that is told of it."""
+    return [
+        test
+        for test, kinds in scored.items()
+        if is_measured(kinds) and testnames.parts(test)[0].endswith("lat_mean")
+    ]
+
+
+class Tails(OfSeveral):
+    slug = "tails"
+    label = "All completions"
+    words = "Every completion of all repeats at its percentile, down to the slowest of all."
+    needs = Need(
+        _with_latencies,
+        "No finished run of this comparison measured a latency. Run a workload of fio, which does.",
+    )
+
+    @staticmethod
+    def label_of(test: str) -> str:
+        name, load = testnames.parts(test)
+        label = testnames.label_of_latency(testnames.latency_of(name))
+        return f"{label} at {loads.words(load)}" if load else label
+
+    def draw_known(self) -> Picture:
+        name, load = testnames.parts(self.test)
+        try:
+            found = latencies.of_series(self.keys, testnames.latency_of(name), load)
+        except UnreadableBlock as error:
+            return Picture(None, notes=[str(error)])
+        known = [(one.name, *found[one.key]) for one in self.lines or () if one.key in found]
+        if not known:
+            return Picture(
+                None,
+                notes=[
+                    "No distribution is kept of these runs: they are of before it was, or imported."
+                ],
+            )
+        unit = known[0][1].unit
+        same = [each for each in known if each[1].unit == unit]
+        plain = figures.percentile_curve(
+            {label: one.shares() for label, one, _ in same}, unit, self.label_of(self.test)
+        )
+        return Picture(
+            figure(plain["data"], plain["layout"]), _table(same, unit), self._notes(same)
+        )
+
+    def _notes(self, known: Known) -> list[str]:
+        missing = len(self.lines or ()) - len(known)
+        notes = [
+            "Each line is all completions of all repeats, counted in fio's bins and added without "
+            "loss. Intervals are of order statistics, which take completions as independent; what "
+            "scatters between repeats is in the intervals of the scores."
+        ]
+        if missing:
+            notes.append(f"{missing} of the contenders have no distribution of this latency.")
+        return notes
+
+
+def _table(known: Known, unit: str) -> PictureTable:
+    columns = [Column("Contender"), Column("Completions", COUNT)]
+    for percent in TAILS:
+        columns += [
+            Column(f"p{percent}", VALUE, unit),
+            Column(f"p{percent}, 95% from", VALUE, unit),
+            Column("to", VALUE, unit, stored_title=f"p{percent}, 95% to"),
+        ]
+    return PictureTable(
+        [*columns, Column("Maximum", VALUE, unit)],
+        [
+            Row((label, float(one.total), *_tails(one), one.most), _links(runs))
+            for label, one, runs in known
+        ],
+    )
+
+
+def _tails(one: Distribution) -> list[float | None]:
+    found: list[float | None] = []
+    for percent in TAILS:
+        low, high = one.interval(percent) or (None, None)
+        found += [float(one.percentile(percent)), low, high]
+    return found
+
+
+def _links(runs: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    return ((f"{len(runs)} run{'s' if len(runs) != 1 else ''}", address_of(runs)),)

@@ -1,0 +1,183 @@
+"""Latencies as distributions: counts by value, merged exactly, and what can be read off them. Pure.
+
+fio keeps a latency as counts in bins, exact to 128 ns and then 64 to each power of two (its
+``stat.h``, FIO_IO_U_PLAT_BITS), and prints each bin by its middle. Distributions of repeats and
+jobs have the same bins, so that adding the counts loses nothing, which averaging percentiles does
+(G. Tene's "How NOT to measure latency", and HdrHistogram's documentation: percentiles cannot be
+averaged).
+
+The interval of a percentile is that of order statistics, which asks nothing of the distribution:
+between which two of the sorted latencies it lies at 95%, by the binomial distribution (J.-Y. Le
+Boudec, "Performance Evaluation of Computer and Communication Systems", 2010, theorem 2.1). It takes
+requests as independent. Requests of one run seldom are: what scatters between runs is in the
+intervals of the repeats' own percentiles, which scores have. ``benchmarks/tails.py`` shows both.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import ceil, isfinite
+
+import numpy as np
+from scipy.special import bdtr, bdtrik
+
+from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
+
+MAGIC = b"fsbl"
+LEVEL = 0.95
+TAILS = ("50", "90", "99", "99.9", "99.99")
+"""The percentiles that are told, as texts: their digits are part of their names."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """``values`` rise, in ``unit``; ``counts`` are above 0. ``least`` and ``most`` are as they were
+
+    measured, where the tool tells them, and not the middle of a bin.
+    """
+
+    test: str
+    load: str
+    unit: str
+    values: tuple[int, ...]
+    counts: tuple[int, ...]
+    least: float | None = None
+    most: float | None = None
+
+    @cached_property
+    def cumulative(self) -> list[int]:
+        return list(accumulate(self.counts))
+
+    @property
+    def total(self) -> int:
+        return self.cumulative[-1] if self.counts else 0
+
+    def at_rank(self, rank: int) -> int:
+        """The value of the so many smallest, from 1."""
+        return self.values[bisect_left(self.cumulative, rank)]
+
+    def percentile(self, percent: str) -> int:
+        """The value that so many percent do not exceed, as fio's calc_clat_percentiles."""
+        return self.at_rank(_rank_of(percent, self.total))
+
+    def interval(self, percent: str) -> tuple[int, int] | None:
+        """Between which values it lies at 95%; None where there are too few to tell.
+
+        Above the largest nothing is known: a 99.99th percentile needs some 37,000 requests.
+        """
+        share, count = float(percent) / 100, self.total
+        low = _quantile((1 - LEVEL) / 2, count, share)
+        high = _quantile((1 + LEVEL) / 2, count, share) + 1
+        if low < 1 or high > count:
+            return None
+        return self.at_rank(low), self.at_rank(high)
+
+    def shares(self) -> list[tuple[int, float]]:
+        """(value, share of all that do not exceed it), rising."""
+        return [
+            (value, count / self.total)
+            for value, count in zip(self.values, self.cumulative, strict=True)
+        ]
+
+
+def distribution(
+    test: str,
+    load: str,
+    unit: str,
+    counts: Iterable[tuple[int, int]],
+    least: float | None = None,
+    most: float | None = None,
+) -> Distribution | None:
+    """Of (value, count) in any order, a value perhaps more than once; None where none counts.
+
+    Raises ValueError for a number below 0.
+    """
+    found: Counter[int] = Counter()
+    for value, count in counts:
+        if value < 0 or count < 0:
+            raise ValueError("a distribution has a number below 0")
+        found[value] += count
+    rising = sorted((value, count) for value, count in found.items() if count)
+    if not rising:
+        return None
+    values, numbers = zip(*rising, strict=True)
+    return Distribution(test, load, unit, values, numbers, least, most)
+
+
+def merged(some: Sequence[Distribution]) -> Distribution:
+    """All of them as one; at least one, all of one unit. Raises ValueError for another."""
+    first = some[0]
+    if any(one.unit != first.unit for one in some):
+        raise ValueError("distributions of different units cannot be merged")
+    pairs = (pair for one in some for pair in zip(one.values, one.counts, strict=True))
+    leasts = [one.least for one in some if one.least is not None and isfinite(one.least)]
+    mosts = [one.most for one in some if one.most is not None and isfinite(one.most)]
+    found = distribution(
+        first.test,
+        first.load,
+        first.unit,
+        pairs,
+        min(leasts) if len(leasts) == len(some) else None,
+        max(mosts) if len(mosts) == len(some) else None,
+    )
+    assert found is not None  # each has a count
+    return found
+
+
+def by_test(some: Iterable[Distribution]) -> dict[tuple[str, str], Distribution]:
+    """Merged by test and load, in the order of their first."""
+    groups: dict[tuple[str, str], list[Distribution]] = {}
+    for one in some:
+        groups.setdefault((one.test, one.load), []).append(one)
+    return {key: merged(group) for key, group in groups.items()}
+
+
+def _rank_of(percent: str, count: int) -> int:
+    """The smallest rank that is at least so many percent of all, in whole numbers."""
+    whole, _, rest = percent.partition(".")
+    scaled, scale = int(whole + rest), 100 * 10 ** len(rest)
+    return max(1, -(-scaled * count // scale))
+
+
+def _quantile(probability: float, count: int, share: float) -> int:
+    """The smallest number of successes of ``count`` tries that reaches the probability."""
+    found = max(0, ceil(float(bdtrik(probability, count, share))) - 1)
+    while float(bdtr(found, count, share)) < probability:
+        found += 1
+    return found
+
+
+def encode(some: Sequence[Distribution]) -> bytes:
+    """The block of some distributions, of the form of those of measurements."""
+    directory = [
+        [one.test, one.load, one.unit, len(one.values), one.least, one.most] for one in some
+    ]
+    values = np.array([value for one in some for value in one.values], dtype=np.int64)
+    counts = np.array([count for one in some for count in one.counts], dtype=np.int64)
+    return pack(directory, [np.diff(values, prepend=0), counts], MAGIC)
+
+
+def decode(block: bytes) -> list[Distribution]:
+    """The distributions of a block. Raises UnreadableBlock."""
+    directory, arrays = unpack(block, MAGIC)
+    try:
+        differences, counts = arrays
+        values = np.cumsum(differences, dtype=np.int64).tolist()
+        numbers = counts.tolist()
+        found, start = [], 0
+        for test, load, unit, size, least, most in directory:
+            part = slice(start, start + size)
+            found.append(
+                Distribution(
+                    test, load, unit, tuple(values[part]), tuple(numbers[part]), least, most
+                )
+            )
+            start += size
+    except (TypeError, ValueError) as error:
+        raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
+    if start != len(values) or len(values) != len(numbers):
+        raise UnreadableBlock("The block holds other numbers than it names.")
+    return found

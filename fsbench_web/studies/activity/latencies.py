@@ -1,0 +1,58 @@
+"""Distributions of latencies in the database. Nobody else reads or writes them there."""
+
+from collections.abc import Collection, Sequence
+
+from fsbench_web.core import latency
+from fsbench_web.core.latency import Distribution
+from fsbench_web.core.measurement_columns import UnreadableBlock
+from fsbench_web.studies.models import Artefact, LatencyBlock, Run, RunState
+
+MOST_RUNS = 100
+"""Of a series, the latest: their distributions are merged into one."""
+
+
+def store(run: Run, artefact: Artefact | None, some: Sequence[Distribution]) -> None:
+    """Keep what one output holds. The caller holds the transaction."""
+    if some:
+        LatencyBlock.objects.create(
+            run=run,
+            artefact=artefact,
+            tests=[[one.test, one.load, one.unit, one.total] for one in some],
+            content=latency.encode(some),
+        )
+
+
+def of_run(run_id: int) -> list[Distribution]:
+    """Those of a run, merged by test and load. Raises UnreadableBlock."""
+    blocks = LatencyBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
+    found = (one for block in blocks for one in latency.decode(bytes(block)))
+    return list(latency.by_test(found).values())
+
+
+def of_series(
+    series_ids: Collection[int], test: str, load: str
+) -> dict[int, tuple[Distribution, list[int]]]:
+    """By series: the distribution of its finished runs as one, and which runs these are.
+
+    Raises UnreadableBlock.
+    """
+    found: dict[int, tuple[list[Distribution], list[int]]] = {}
+    rows = LatencyBlock.objects.filter(
+        run__series__in=series_ids, run__state=RunState.DONE
+    ).order_by("-run_id")
+    for pk, series_id, run_id, tests in rows.values_list("pk", "run__series", "run_id", "tests"):
+        if not any((one[0], one[1]) == (test, load) for one in tests):
+            continue
+        some, runs = found.setdefault(series_id, ([], []))
+        if run_id not in runs and len(runs) >= MOST_RUNS:
+            continue
+        content = LatencyBlock.objects.filter(pk=pk).values_list("content", flat=True).get()
+        some += [
+            one for one in latency.decode(bytes(content)) if (one.test, one.load) == (test, load)
+        ]
+        if run_id not in runs:
+            runs.append(run_id)
+    return {key: (latency.merged(some), runs) for key, (some, runs) in found.items() if some}
+
+
+__all__ = ["UnreadableBlock", "of_run", "of_series", "store"]
