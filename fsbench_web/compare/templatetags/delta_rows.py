@@ -119,10 +119,10 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
             f" {said}" if said else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
-            f'</th><td>{score}</td>',
-            f'<td>{numbers.percent(row.delta1_percent)}</td>',
+            f"</th><td>{score}</td>",
+            f"<td>{numbers.percent(row.delta1_percent)}</td>",
             _print_of(row, "delta1_percent"),
-            f'<td>{numbers.percent(row.delta2_percent)}</td>',
+            f"<td>{numbers.percent(row.delta2_percent)}</td>",
             _print_of(row, "delta2_percent"),
             "</tr>\n",
         ]
