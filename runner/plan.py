@@ -5,7 +5,7 @@ The commands are those that the preview page shows (catalog.configurations.comma
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
@@ -76,6 +76,8 @@ class RunPlan:
     is run (kernel, memory_bytes, cpus, and the scheduler that is set in it), None for the worker's
     own executor. ``tool`` and ``parameters`` are the workload, which reads ``outputs``.
     ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
+    ``near_cpus`` are the processors beside the device, which are taken first where ``cpus`` are
+    fewer than all.
     """
 
     steps: list[Step]
@@ -97,6 +99,7 @@ class RunPlan:
     cpus: int | None = None
     guest: dict[str, Any] | None = None
     sample_every_s: float = 1.0
+    near_cpus: list[int] = field(default_factory=list)
 
     @property
     def workload(self) -> Workload:

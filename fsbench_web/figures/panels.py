@@ -127,11 +127,13 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
             }
         )
         traces.append(_small(one, number, looks))
+    for trace in traces[:1]:
+        trace.meta["panel_px"] = height
     said = "; ".join(
         f"{one.title}: " + ", ".join(f"{name} {point.x:.3g}%" for name, point in one.points)
         for one in panels
     )
-    layout["meta"] = {"summary": f"{title}. {said}.", "panel_px": height}
+    layout["meta"] = {"summary": f"{title}. {said}."}
     return figure(traces, layout)
 
 

@@ -353,7 +353,8 @@ def _runs_of(
     for value in parsed.values:
         key = (
             (value.filesystem or filesystem).strip().lower(),
-            (value.configuration or configuration).strip(),
+            # A table that names file systems and no more: each is a configuration by its name.
+            (value.configuration or configuration or value.filesystem.lower()).strip(),
             (value.hardware or hardware).strip(),
             value.repeat if value.repeat is not None else said.repeat,
             value.block or block,

@@ -532,11 +532,13 @@ def _is_gone(argv: list[str]) -> bool:
     return not all(Path(word).exists() for word in argv if word.startswith("/dev/"))
 
 
-def keep_to_cpus(count: "int | None") -> None:
-    """Run here, and all that is started, on the first so many processors. Raises StepFailed."""
+def keep_to_cpus(count: "int | None", near: "list[int]") -> None:
+    """Run here, and all that is started, on so many processors: those ``near`` the device first,
+    then by number. Raises StepFailed.
+    """
     if not count:
         return
-    allowed = sorted(os.sched_getaffinity(0))
+    allowed = sorted(os.sched_getaffinity(0), key=lambda cpu: (cpu not in near, cpu))
     if len(allowed) < count:
         raise StepFailed(
             f"The workload asks for {count} processors, and {len(allowed)} are there: choose fewer."
@@ -571,7 +573,7 @@ def run(plan: dict[str, Any]) -> int:
     status, reason = 0, ""
     try:
         say("environment", **environment(plan.get("tools", [])))
-        keep_to_cpus(plan.get("cpus"))
+        keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:

@@ -305,6 +305,8 @@ def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Pl
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.wanted_s(run),
     )
+    if plan.cpus is not None and plan.guest is None and data.number is not None:
+        plan = replace(plan, near_cpus=blockdev.near_cpus(data.number))
     if isinstance(executor, GuestExecutor):
         problem = executor.refusal(plan, configuration.filesystem)
         if problem:

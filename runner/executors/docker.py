@@ -245,7 +245,7 @@ class DockerExecutor:
             log_config=LogConfig(type="none"),
             mem_limit=plan.memory_bytes,
             memswap_limit=plan.memory_bytes,  # the same: no swap to hide behind
-            cpuset_cpus=_first_cpus(plan.cpus),
+            cpuset_cpus=_cpus(plan),
             labels={
                 "fsbench.site": self.site,
                 "fsbench.worker": target.worker,
@@ -380,8 +380,14 @@ def _address() -> str:
     return os.environ.get("DOCKER_HOST") or "/var/run/docker.sock"
 
 
-def _first_cpus(count: int | None) -> str | None:
-    return None if count is None else f"0-{count - 1}"
+def _cpus(plan: RunPlan) -> str | None:
+    """Those beside the device first, then by number."""
+    if plan.cpus is None:
+        return None
+    every = sorted(range(os.cpu_count() or plan.cpus), key=lambda n: (n not in plan.near_cpus, n))
+    # Of fewer than are asked for the daemon says so.
+    chosen = every[: plan.cpus] if len(every) >= plan.cpus else range(plan.cpus)
+    return ",".join(map(str, sorted(chosen)))
 
 
 def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:

@@ -85,6 +85,34 @@ def _number_in(folder: Path) -> int | None:
         return None
 
 
+def near_cpus(number: int, nodes: Path = Path("/sys/devices/system/node")) -> list[int]:
+    """The processors of the NUMA node that the device is attached to; empty where nobody says.
+
+    A device has the node of the bus above it: Documentation/ABI/testing/sysfs-bus-pci, numa_node.
+    """
+    for folder in (sys_folder(number), *sys_folder(number).parents):
+        try:
+            node = int((folder / "numa_node").read_text())
+        except (OSError, ValueError):
+            continue
+        if node < 0:
+            return []
+        try:
+            return cpu_list((nodes / f"node{node}/cpulist").read_text())
+        except (OSError, ValueError):
+            return []
+    return []
+
+
+def cpu_list(text: str) -> list[int]:
+    """The kernel's lists: ``0-3,8`` as [0, 1, 2, 3, 8]. Raises ValueError."""
+    found: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
 def whole_disk(number: int) -> int:
     """The disk of a partition; the device itself when it is none."""
     folder = sys_folder(number)

@@ -208,8 +208,8 @@
   }
 
   // Small charts, one a test, stand in as many columns as fit (figures/panels.py).
-  function reflow(layout, width) {
-    const px = layout.meta && layout.meta.panel_px;
+  function reflow(layout, width, data) {
+    const px = data[0] && data[0].meta && data[0].meta.panel_px;
     const columns = Math.max(1, Math.min(3, Math.floor((width || 900) / 300)));
     if (!px || columns === 3) return;
     const panels = layout.annotations;
@@ -246,7 +246,7 @@
     wrapTitle(copy, width);
     makeRoom(copy, width, data);
     fitSizes(copy, width, data);
-    reflow(copy, width);
+    reflow(copy, width, data);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";

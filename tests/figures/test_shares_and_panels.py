@@ -81,6 +81,7 @@ def test_small_charts_do_not_lie_on_each_other() -> None:
             assert x[1] <= other_x[0] or y[0] >= other_y[1]
     assert list(figure.data[0].marker.symbol) == [one.symbol for one in styles(["xfs", "ext4"])]
     assert figure.data[6].xaxis == "x7"
+    assert figure.data[0].meta["panel_px"] > 0  # by which the browser puts them into fewer columns
 
 
 def test_a_box_has_the_quartiles_that_are_defined_and_whiskers_to_repeats() -> None:

@@ -395,3 +395,12 @@ def test_iterations_of_one_file_may_print_the_same(sample: Sample) -> None:
     assert [run.repeat for run in Run.objects.filter(pk__in=result.runs).order_by("pk")] == [1, 2]
     with pytest.raises(ImportRefused, match="already there"):
         do(("ior.txt", equal))
+
+
+def test_where_a_table_names_file_systems_alone_each_is_a_configuration() -> None:
+    rows = b"fs,test,value,unit\nEXT4,write,10,KB/s\nxfs,write,20,KB/s\n"
+    do(("a.csv", rows), filesystem="", configuration="")
+    labels = Series.objects.order_by("pk").values_list("configuration__label", flat=True)
+    assert list(labels) == ["ext4", "xfs"]
+    [problem] = refused(("b.csv", table("read,4,64,1,KB/s")), configuration="")
+    assert "configuration is missing" in problem["message"]

@@ -15,6 +15,7 @@ from fsbench_web.api.results.deltas import (
     Filters,
     PublishedOut,
     ShareOut,
+    WorkOut,
     link_to_next,
     refusal,
     refuse_unknown_studies,
@@ -139,6 +140,7 @@ class ComparisonOut(Schema):
     equivalence_percent: float
     run_count: int
     tables: list[ComparedTable]
+    work: list[WorkOut] = Field([], description="where a work profile or a range is asked for")
     measured_in_turn: list[TurnOut] = Field(
         description="where each contender has days of its own: in their order; what is compared "
         "and the day cannot be told apart then"
@@ -206,6 +208,7 @@ def get_comparison(
         "equivalence_percent": found.spec.equivalence,
         "run_count": found.run_count,
         "tables": [table_of(table) for table in found.tables],
+        "work": [one.as_dict() for one in found.work],
         "measured_in_turn": [
             vars(turn) for turn in in_turn(found.tables, spans_of(found.shown_series))
         ],

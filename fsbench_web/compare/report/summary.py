@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.report.blocks import (
     Block,
+    Charts,
     FoldBegins,
     FoldEnds,
     Grid,
@@ -14,6 +16,7 @@ from fsbench_web.compare.report.blocks import (
 )
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.answer import answer
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.significance import nearest_first
@@ -42,6 +45,7 @@ def summary(
     yield prose(
         f"{counted}, from {len(runs)} runs." if runs else f"{counted}, all of published figures."
     )
+    yield from _answer(tables)
     if said.summary:
         yield bullets(said.summary, site)
     yield bullets([test.headline for test in said.tests if not test.is_further], site)
@@ -59,6 +63,32 @@ def summary(
     if said.rule:
         yield prose(said.rule)
     yield from _winners(tables)
+
+
+def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
+    """Who comes first over all tests, how sure that is, and the drawing of it."""
+    found = answer(tables)
+    if found is None:
+        return
+    first, count = found.first, len(found.tests)
+    tests = f"{count} test{'s' * (count > 1)}"
+    second = (
+        f", {found.lead:.2f} times that of {found.others[0].contender}, the next"
+        if len(found.others) > 1
+        else ""
+    )
+    behind = f"; it is not the best in {len(found.behind)}" if found.behind else ""
+    yield Prose(
+        (
+            Part(first.contender, is_name=True),
+            Part(
+                f" comes first: {first.mean:.2f} times the speed of {found.baseline}{second} "
+                f"(geometric mean of {tests}, {first.lowest:.2f} to {first.highest:.2f} by test). "
+                f"It is the best by more than chance in {found.sure} of {tests}{behind}."
+            ),
+        )
+    )
+    yield Charts((speedup(found),))
 
 
 def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:

@@ -141,8 +141,11 @@ def effect(verdict: Verdict) -> str:
 
 
 def how(verdict: Verdict) -> str:
-    """``paired in 5 blocks``, ``unpaired``."""
-    return f"paired in {verdict.blocks} blocks" if verdict.method == PAIRED else "unpaired"
+    """``paired in 5 blocks``, ``paired`` against several, ``unpaired``."""
+    if verdict.method != PAIRED:
+        return "unpaired"
+    # Against several at once: each pair has its own blocks.
+    return "paired" if verdict.blocks is None else f"paired in {verdict.blocks} blocks"
 
 
 def wanted(verdict: Verdict) -> str:

@@ -27,8 +27,9 @@ from fsbench_web.compare.selection.table_view import (
     TableView,
     without_view,
 )
+from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.important import hidden, worth_percent
-from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.templatetags.delta_columns import columns_of
@@ -36,6 +37,7 @@ from fsbench_web.compare.templatetags.delta_rows import delta_rows, paper_rows, 
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.compare.views.study_page import ShownTable, TestGroup, Winner
+from fsbench_web.compare.views.study_tabs import line_of
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
@@ -258,3 +260,30 @@ def _winner(winner: Winner | None) -> str:
     if winner.standing:
         parts.append(f' <span class="unit standing">{escaped(winner.standing)}</span>')
     return "".join([*parts, "</a>"])
+
+
+@register.simple_tag
+def test_line_of(group: TestGroup, baseline: str) -> SafeString:
+    """A test in one line: best, its score, that of the baseline, the difference, verdict and n."""
+    line = line_of([shown.table for shown in group.tables], baseline)
+    best, base, table = line.best, line.base, line.table
+    unit = unit_words(table.unit) if table.unit == SUM else table.scale.unit
+
+    def score(row: DeltaRow | None) -> str:
+        return "–" if row is None else f"{table.scale.amount(row.score, row.half_width)} {unit}"
+
+    ratio = line.ratio
+    cells = [
+        group.label,
+        "–" if best is None else best.contender,
+        score(best),
+        score(base),
+        "best" if best is not None and best is base else "–" if ratio is None else f"{ratio:.2f}×",
+        "not ranked" if best is None else uncertainty.told(best) or "nothing to compare it with",
+        "" if best is None or best.runs is None else str(best.runs),
+    ]
+    return SafeString(
+        '<span class="test-line">'
+        + "".join(f"<span>{escaped(cell)}</span>" for cell in cells)
+        + "</span>"
+    )

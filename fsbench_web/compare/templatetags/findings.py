@@ -63,7 +63,9 @@ def study_findings(
     context: template.Context, groups: Iterable[Any], stated: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     """The same of a study's page (``study_page.TestGroup``), and what its text states."""
-    places = {id(shown.table): f"#{shown.anchor}" for group in groups for shown in group.tables}
+    # The summary of a measured study has no tables: they are on the tab of its tests.
+    at = "" if context.get("all_categories", True) else context.get("tests_at", "")
+    places = {id(shown.table): f"{at}#{shown.anchor}" for group in groups for shown in group.tables}
     tables = [shown.table for group in groups for shown in group.tables]
 
     def place(table: DeltaTable) -> str:

@@ -18,6 +18,7 @@ from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.selection import folds, profiles
+from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import (
     ComparisonSpec,
@@ -29,9 +30,10 @@ from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
+from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.views import shown_series
+from fsbench_web.compare.views import shown_series, study_tabs
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette, stacked
@@ -39,7 +41,7 @@ from fsbench_web.figures.frame import Plain
 from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.listing import address_of
-from fsbench_web.studies.scores.source_runs import spans_of
+from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 from fsbench_web.studies.views.study_progress import progress_of
 
 IMPORTS_SHOWN = 50
@@ -80,6 +82,14 @@ class ShownTable:
     category: str
     table: DeltaTable
     flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WorkTable:
+    """A table by a work profile, under the label of what it ranks."""
+
+    label: str
+    table: DeltaTable
 
 
 @dataclass(frozen=True)
@@ -131,9 +141,24 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     limited = bounds.Bounded(ComparisonSpec(studies=(slug,), by=by, units=units_of(request.GET)))
     if not found.is_published:
         limited = _limited(limited.spec, request.GET)
-    tables, emulated = tables_and_notice(limited.spec)
+    every_table, emulated = tables_and_notice(limited.spec)
+    all_categories = study_tabs.shows_categories(request.GET, is_published=found.is_published)
+    tables = study_tabs.shown_of(every_table, all_categories=all_categories)
     groups = test_groups(tables, shown.get("tests", {}))
+    tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
+    first = study_tabs.first_of_page(every_table, request.GET)
+    placed = folds.placed(groups, lambda group: group.test)
     context = {
+        "tabs": tabs,
+        "tab": tab,
+        "all_categories": all_categories,
+        "switch": study_tabs.address(
+            request.GET, tab=tab, categories="off" if all_categories else "on"
+        )
+        if study_tabs.has_switch(every_table)
+        else "",
+        "tests_at": study_tabs.address(request.GET, tab=study_tabs.TESTS),
+        "baseline": first["answer"].baseline if first["answer"] else "",
         "study": found,
         "systems": found.systems.order_by("id"),
         "by": by,
@@ -141,20 +166,36 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "emulated": emulated,
         "table_view": TableView.from_query(request.GET),
         "groups": groups,
-        "placed": folds.placed(groups, lambda group: group.test),
         "overviews": _overviews(groups),
         "has_published_values": any(row.published for table in tables for row in table.rows),
         "printed_count": _printed_count(tables),
         "disagreements": disagreements(groups),
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
-    context |= _sections(found, tables) | of_work(limited.spec, request.GET)
+    context |= first | _sections(found, tables) | of_work(limited.spec, request.GET)
+    if tab == study_tabs.LATENCY:
+        kept = [group for group in groups if study_tabs.is_latency(group.test)]
+        placed = folds.placed(kept, lambda group: group.test)
+    in_sight, further = study_tabs.in_sight(placed)
+    context |= {"placed": placed, "in_sight": in_sight, "further": further}
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
         rows = [row for table in tables for row in table.rows]
         series = {row.series_id for row in rows if row.series_id is not None}
         context["in_turn"] = in_turn(tables, spans_of(series))
+        if tab == study_tabs.SETUP:
+            context |= _setup(limited.spec)
     return render(request, "studies/study.html", context)
+
+
+def _setup(spec: ComparisonSpec) -> dict[str, Any]:
+    """In what the contenders differ: read for its tab alone."""
+    shown = comparison_of(spec)
+    facts = environments_of(shown.shown_series)
+    return {
+        "differences": differences(shown.shown, spec.by, facts),
+        "compared": PROPERTIES[spec.by],
+    }
 
 
 def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
@@ -171,7 +212,9 @@ def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
         shown, problems = None, error.problems
     return {
         "work": shown.work if shown else (),
-        "work_tables": shown.tables if shown else (),
+        "work_tables": [WorkTable(testnames.label(one.test), one) for one in shown.tables]
+        if shown
+        else [],
         "work_spec": asked,
         "work_query": asked.to_query() if asked.is_of_work else "",
         "work_choice": work_choice(asked),
@@ -262,7 +305,14 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             among=looks,
             **bars_of(table) | {"links": [address_of(row.run_ids) for row in rows]},
         )
-    return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
+    # What the paper lists first, as it lists it; creating and mounting, which are no work, last.
+    return sorted(
+        groups.values(),
+        key=lambda group: (
+            places.get(group.test, len(places)),
+            group.test in testnames.CREATION_TESTS,
+        ),
+    )
 
 
 def _free_slug(test: str, groups: Iterable[TestGroup]) -> str:

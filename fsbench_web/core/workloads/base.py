@@ -73,7 +73,8 @@ class BenchmarkCommand:
 
 @dataclass(frozen=True)
 class Limits:
-    """What the container of a run may use; None: all there is. ``cpus``: the first so many."""
+    """What the container of a run may use; None: all there is. ``cpus``: so many, those of
+    the device's NUMA node first, then by number."""
 
     memory_bytes: int | None = None
     cpus: int | None = None

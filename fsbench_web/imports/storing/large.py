@@ -68,6 +68,12 @@ def read(source: SourceFile, say: Say) -> LargeTable:
         ) from error
 
 
+def _configuration(filesystem: str, configuration: str, source: SourceFile, target: Target) -> str:
+    """As ``imports.plan`` says it of small tables, of what the rows say."""
+    said = configuration or source.given.configuration or target.configuration
+    return said or filesystem.lower()
+
+
 def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedRun]:
     """What each run of the table is of: its own columns first, then what was said of it."""
     said = source.given
@@ -75,7 +81,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
         PlacedRun(
             source=source,
             filesystem=(own[0] or said.filesystem or target.filesystem).lower(),
-            configuration=own[1] or said.configuration or target.configuration,
+            configuration=_configuration(own[0], own[1], source, target),
             hardware=own[2] or said.hardware or target.hardware,
             repeat=own[3] if own[3] is not None else said.repeat,
             columns=kilobytes.renamed(columns, target.kilobyte),
@@ -158,7 +164,7 @@ def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> li
     for filesystem, configuration, hardware, _ in kept.get("keys", []):
         problems += label_problems(
             (filesystem or said.filesystem or target.filesystem).lower(),
-            configuration or said.configuration or target.configuration,
+            _configuration(filesystem, configuration, source, target),
             hardware or said.hardware or target.hardware,
         )
     return list(dict.fromkeys(problems))[:100]

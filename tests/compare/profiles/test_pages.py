@@ -62,6 +62,7 @@ def test_files_and_report_say_it_first_too(four):
     assert body["tables"] == []
     assert body["work"][0]["headline"] == HEADLINE
     assert body["work"][0]["nearest"][0]["values"][0]["contender"] == "xfs"
+    assert client.get(f"/api/v1/comparison?{RANGE}").json()["work"] == body["work"]
 
 
 def test_what_is_missing_becomes_the_form_of_a_job(four):

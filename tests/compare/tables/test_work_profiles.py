@@ -80,6 +80,16 @@ def test_the_question_of_the_database_is_answered_by_what_was_not_measured():
     }
 
 
+def test_of_several_operations_without_anything_one_answer_says_it_all():
+    without_z("xfs", 2.24e6)
+    [answer] = shown(f"{RANGE}&operation=random_read").work
+    assert answer.headline == "0 of 12 cells of this range measured"
+    assert [(near.operation, near.cell) for near in answer.nearest] == [
+        ("Random write", "64 KB in files of 4 GB"),
+        ("Random read", "64 KB in files of 4 GB"),
+    ]
+
+
 def test_a_profile_ranks_in_ratios_to_the_slowest_unless_a_baseline_is_chosen():
     database("ext4", 200, 100)
     database("xfs", 400, 400)

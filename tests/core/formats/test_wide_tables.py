@@ -217,3 +217,27 @@ def test_any_mapping_of_any_text_gives_numbers_or_a_problem(text: str, mapping: 
         assert error.problems  # noqa: PT017
         return
     assert all(value.value >= 0 and value.unit for value in found.values)
+
+
+def test_the_field_s_own_headers_say_what_is_what() -> None:
+    """As people write down what fio printed: fs, rw, bs, bw with its unit, or IOPS."""
+    made = parse(
+        "x", b"fs,rw,bs,size,bw (MiB/s)\next4,randread,4k,1g,120.5\nxfs,randread,4k,1g,99\n"
+    )
+    assert [
+        (v.filesystem, v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit)
+        for v in made.values
+    ] == [
+        ("ext4", "randread", 4, 1048576, 120.5, "MiB/s"),
+        ("xfs", "randread", 4, 1048576, 99.0, "MiB/s"),
+    ]
+    made = parse("x", b"fs,test,qd,iops\next4,randwrite,8,1200\n")
+    [value] = made.values
+    assert (value.load, value.value, value.unit) == ("iodepth=8", 1200.0, "IOPS")
+
+
+def test_what_others_call_our_tests_is_proposed() -> None:
+    [grid] = tables_of(b"fs,randread (KB/s),seq write (KB/s)\next4,10,20\n")
+    said = proposal(grid)
+    assert said is not None
+    assert said.tests == {1: ("random_read", "KB/s"), 2: ("write", "KB/s")}

@@ -338,3 +338,15 @@ def test_a_tool_that_closes_its_output_before_it_ends_is_not_killed(tmp_path: Pa
     status, messages = run(plan(tmp_path, shell("exec >&- 2>&-; sleep 0.5; exit 0")))
     assert status == 0, of(messages, "error")
     assert of(messages, "command")[0]["duration_s"] >= 0.5
+
+
+def test_processors_beside_the_device_are_taken_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[list[int]] = []
+    monkeypatch.setattr(agent.os, "sched_getaffinity", lambda pid: {0, 1, 2, 3})
+    monkeypatch.setattr(agent.os, "sched_setaffinity", lambda pid, cpus: taken.append(cpus))
+    agent.keep_to_cpus(None, [2])
+    agent.keep_to_cpus(2, [])
+    agent.keep_to_cpus(3, [2, 3, 9])
+    assert taken == [[0, 1], [2, 3, 0]]
+    with pytest.raises(agent.StepFailed, match="choose fewer"):
+        agent.keep_to_cpus(5, [2])

@@ -40,3 +40,29 @@ def test_a_file_that_was_closed_meanwhile_hides_no_opener(
     monkeypatch.setattr(blockdev, "device_number", lambda path: 7 if "50" in str(path) else None)
     assert blockdev.openers(7) == ["qemu-\\xff (pid 4711)"]
     assert blockdev.openers(8) == []
+
+
+def test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = tmp_path / "pci0/nvme/nvme0/nvme0n1"
+    disk.mkdir(parents=True)
+    nodes = tmp_path / "nodes"
+    (nodes / "node1").mkdir(parents=True)
+    (nodes / "node1/cpulist").write_text("4-6,12\n")
+    monkeypatch.setattr(blockdev, "sys_folder", lambda number: disk)
+    assert blockdev.near_cpus(1, nodes) == []
+    (tmp_path / "pci0/nvme/numa_node").write_text("1\n")
+    assert blockdev.near_cpus(1, nodes) == [4, 5, 6, 12]
+    # The nearest one counts, and -1 is none.
+    (tmp_path / "pci0/nvme/nvme0/numa_node").write_text("-1\n")
+    assert blockdev.near_cpus(1, nodes) == []
+    (tmp_path / "pci0/nvme/nvme0/numa_node").write_text("7\n")
+    assert blockdev.near_cpus(1, nodes) == []
+
+
+def test_lists_of_processors() -> None:
+    assert blockdev.cpu_list("0-2,5\n") == [0, 1, 2, 5]
+    assert blockdev.cpu_list("\n") == []
+    with pytest.raises(ValueError, match="invalid literal"):
+        blockdev.cpu_list("0-x")

@@ -9,7 +9,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.records import configuration_for, unknown_configuration
-from fsbench_web.compare.views import shown_series
+from fsbench_web.compare.views import shown_series, study_tabs
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 from fsbench_web.studies.scores import ingest
@@ -169,13 +169,13 @@ def test_a_study_page_takes_a_constant_number_of_queries(
     slug: str,
     django_assert_num_queries: Callable,
 ) -> None:
-    # What is hidden from the visitor.
+    # What is hidden from the visitor, and the work profiles to choose from.
     # The study, and whether it exists; scores, those that are shown, their series, and of scores
     # that do not know their runs the finished ones;
     # own studies: how many series, those of the page, the rules of their repeats and their runs,
     # imports, and what is not finished; how many rows and which tests have room on the page; when
     # what is shown was measured.
-    expected = {"mine": 18, "freenix-2002": 5, "galli-2001": 6, "unisys-2005": 9}
+    expected = {"mine": 18, "freenix-2002": 6, "galli-2001": 7, "unisys-2005": 10}
     with django_assert_num_queries(expected[slug]):
         client.get(f"/studies/{slug}/")
 
@@ -183,13 +183,15 @@ def test_a_study_page_takes_a_constant_number_of_queries(
 def test_a_measured_study_shows_tables_configurations_and_heat_maps(
     client: Client, measured: Study
 ) -> None:
-    html = client.get("/studies/mine/?by=configuration").content.decode()
+    html = client.get("/studies/mine/?tab=tests&by=configuration").content.decode()
     assert '<span title="4000.0 KB/s">4,000</span>' in table(html, "write-maximum")
     assert (
-        ">4000.0<" in client.get("/studies/mine/?by=configuration&numbers=exact").content.decode()
+        ">4000.0<"
+        in client.get("/studies/mine/?tab=tests&by=configuration&numbers=exact").content.decode()
     )
     assert "printed" not in table(html, "write-maximum")
-    assert "2 of 2" in text_of(html[html.index('id="configurations"') :])
+    runs = client.get("/studies/mine/?tab=runs&by=configuration").content.decode()
+    assert "2 of 2" in text_of(runs[runs.index('id="configurations"') :])
     assert 'href="/studies/mine/matrix/?test=write"' in html
     assert 'href="/runs/?study=mine"' in html
 
@@ -212,7 +214,7 @@ def test_configurations_come_a_page_at_a_time(
     client: Client, measured: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shown_series, "SERIES_SHOWN", 1)
-    html = client.get("/studies/mine/?by=configuration").content.decode()
+    html = client.get("/studies/mine/?tab=runs&by=configuration").content.decode()
     listed = text_of(html[html.index('id="configurations"') :])
     assert "1 to 1 of 2, by file system and name." in listed
     assert "2 of 2" in listed
@@ -272,8 +274,10 @@ def test_names_of_users_are_escaped(client: Client, measured: Study) -> None:
     Series.objects.update(kernel=hostile)
     Score.objects.update(test=hostile[:60])
     change(lambda one: one._replace(test=hostile[:60]))
-    html = client.get("/studies/mine/").content.decode()
-    assert "<script>alert" not in html
+    for tab in study_tabs.LABELS:
+        html = client.get(f"/studies/mine/?tab={tab}").content.decode()
+        assert "<script>alert" not in html
+    html = client.get("/studies/mine/?tab=tests").content.decode()
     (address,) = re.findall(r'href="(/studies/mine/matrix/[^"]*)"', html)
     maps = client.get(address.replace("&amp;", "&"))
     assert maps.status_code == 200
@@ -284,7 +288,7 @@ def test_charts_are_drawn_here_and_follow_choice_and_theme(page: Page) -> None:
     call_command("load_published", stdout=StringIO())
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
-    page.goto("/studies/unisys-2005/")
+    page.goto("/studies/unisys-2005/#test-write")  # a link into a fold opens it
     page.locator("#chart-write").scroll_into_view_if_needed()
     expect(page.locator("#chart-write[data-drawn=yes]")).to_be_visible()
     assert page.locator("figure[data-drawn=yes]").count() < page.locator(".plot").count()
@@ -307,7 +311,7 @@ def test_charts_are_drawn_here_and_follow_choice_and_theme(page: Page) -> None:
 
 def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
     call_command("load_published", stdout=StringIO())
-    page.goto("/studies/galli-2001/")
+    page.goto("/studies/galli-2001/#test-copy-real")
     chart = page.locator("#chart-copy-real")
     chart.scroll_into_view_if_needed()
     expect(page.locator("#chart-copy-real[data-drawn=yes]")).to_be_visible()
@@ -332,3 +336,63 @@ def test_no_study_page_is_wider_than_the_screen(page: Page, width: int) -> None:
         page.mouse.wheel(0, 3000)
         at_rest(page)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, slug
+
+
+def test_the_first_screens_answer_and_the_tabs_have_addresses(
+    client: Client, measured: Study
+) -> None:
+    html = client.get("/studies/mine/?by=configuration").content.decode()
+    said = text_of(html[html.index('id="answer"') :].partition("</section>")[0])
+    assert "ext4_noatime comes first: 2.00 times the speed of ext4" in said
+    assert "geometric mean of 1 test" in said
+    assert "It rests on" in said
+    assert '<svg class="drawing"' in html
+    assert 'href="?tab=tests&amp;by=configuration#write-maximum"' in html
+    # Nothing of the tables is on the summary, and all of it on the tab of the tests.
+    assert 'class="table is-dense deltas' not in html
+    tests = client.get("/studies/mine/?tab=tests&by=configuration").content.decode()
+    assert 'id="write-maximum"' in tests
+    assert 'aria-current="page">Tests</a>' in tests
+    for tab in ("charts", "setup", "runs"):
+        assert f'href="?tab={tab}&amp;by=configuration"' in tests
+    # Another baseline, and nonsense.
+    other = client.get("/studies/mine/?by=configuration&baseline=ext4_noatime").content.decode()
+    assert "1.00 times the speed of ext4_noatime" in text_of(other)
+    assert client.get("/studies/mine/?tab=moon&baseline=moon&categories=x").status_code == 200
+
+
+def test_the_categories_of_a_paper_are_a_switch(client: Client, published: None) -> None:
+    tables = 'class="table is-dense deltas'
+    on = client.get("/studies/unisys-2005/").content.decode()
+    assert on.count(tables) == 42
+    assert 'aria-checked="true" href="?categories=off"' in on
+    off = client.get("/studies/unisys-2005/?tab=tests&categories=off").content.decode()
+    assert off.count(tables) == 6
+    assert "write-total-average" in off
+    assert 'aria-checked="false"' in off
+
+
+@pytest.mark.parametrize(("width", "screens"), [(1440, 4), (390, 7)])
+def test_pages_of_studies_have_few_screens(page: Page, width: int, screens: int) -> None:
+    """A screen is 900 px; the published study had 29 of them at 1440 px, one of real data 48."""
+    call_command("load_published", stdout=StringIO())
+    study = Study.objects.create(slug="many", title="Many")
+    for number, filesystem in enumerate(("ext4", "xfs", "btrfs")):
+        series = series_for(study, configuration_for(filesystem, {}), kernel="6.1")
+        for test in range(80):
+            series.scores.create(
+                test=f"test_{test}", category="mean", value=100.0 + test * number, unit="KB/s"
+            )
+    page.set_viewport_size({"width": width, "height": 900})
+    for address in (
+        "/studies/unisys-2005/",
+        "/studies/unisys-2005/?tab=tests",
+        "/studies/many/",
+        "/studies/many/?tab=tests",
+        "/studies/many/?tab=setup",
+        "/studies/many/?tab=runs",
+    ):
+        page.goto(address)
+        at_rest(page)
+        height = page.evaluate("document.documentElement.scrollHeight")
+        assert height <= screens * 900, (address, height)

@@ -106,13 +106,15 @@ def ranked(spec: ComparisonSpec) -> Ranked:
     for one in looked.asked:
         entries = looked.entries(one, spec)
         tables, answer = _ranked(one, _named(entries, spec), spec)
-        # Of a range of several operations each says it of its own.
+        # Of a range of several operations each says it of its own, unless there is nothing of any.
         is_several = one.category == categories.RANGE and one.test == testnames.WORK
-        if answer.measured < answer.of and not is_several:
+        if answer.measured < answer.of and not (is_several and answer.measured):
             near = nearest_of(one.profile, entries, looked.tools, looked.selection)
             answer = replace(answer, nearest=near)
         answers.append(replace(answer, only_printed=printed))
         groups += tables
+        if is_several and not answer.measured:
+            break
     field = looked.field
     return Ranked(groups, tuple(answers), field.considered, field.left_out)
 

@@ -33,6 +33,13 @@ _UNITS = {
 _TEST = re.compile("[a-z0-9][a-z0-9_.-]{0,59}")
 # "Random Write", "random-write" and "Re-read" are tests that have a name here already.
 KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
+# What fio and others call them, in headers: whoever imports sees the proposal and corrects it.
+OTHER_NAMES = {
+    **dict.fromkeys(("randread", "rndrd", "rndread"), "random_read"),
+    **dict.fromkeys(("randwrite", "rndwr", "rndwrite"), "random_write"),
+    **dict.fromkeys(("seqread", "sequentialread", "seqrd"), "read"),
+    **dict.fromkeys(("seqwrite", "sequentialwrite", "seqwr"), "write"),
+}
 _WHOLE = re.compile("[0-9]{1,12}")
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?\s*(b|bytes|[kmgt]i?b?|[kmgt]i?bytes)?", re.IGNORECASE)
 _POINT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
@@ -78,8 +85,9 @@ def test_of(text: str) -> str | None:
 
 
 def known_test(text: str) -> str:
-    """The test of IOzone that a text names, or ""."""
-    return KNOWN_TESTS.get(re.sub("[ _-]", "", text.strip().lower()), "")
+    """The test of IOzone that a header names, or that other tools call so; or ""."""
+    plain = re.sub("[ _-]", "", text.strip().lower())
+    return KNOWN_TESTS.get(plain, OTHER_NAMES.get(plain, ""))
 
 
 def size_kb(text: str, unit_bytes: int = 1024) -> int | None:

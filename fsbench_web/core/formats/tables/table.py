@@ -38,15 +38,15 @@ __all__ = [
 ]
 
 _NAMES = {
-    "test": ("test", "benchmark", "operation"),
+    "test": ("test", "benchmark", "operation", "rw", "readwrite"),
     "record_size_kb": (
         *("record_size_kb", "record_kb", "record_size", "reclen", "record", "block_size", "bs"),
         *("block_size_kb", "record_length", "blocksize"),
     ),
     "file_size_kb": ("file_size_kb", "file_kb", "file_size", "size", "kb", "filesize"),
-    "value": ("value", "score", "result", "throughput", "rate"),
+    "value": ("value", "score", "result", "throughput", "rate", "bw", "bandwidth", "iops"),
     "unit": ("unit", "units"),
-    "filesystem": ("filesystem", "file_system", "fs", "fstype"),
+    "filesystem": ("filesystem", "file_system", "fs", "fstype", "fs_type"),
     "configuration": ("configuration", "config", "label"),
     "hardware": ("hardware",),
     "repeat": ("repeat", "run", "iteration", "repetition", "iter", "rep"),
@@ -162,7 +162,8 @@ def proposal(grid: Grid) -> Mapping | None:
         if column not in known.values() and (test := known_test(name)):
             tests[column] = (test, unit_of(unit))
     shape = TESTS if tests and "value" not in known else LONG
-    constants = {"unit": units["value"]} if "value" in units and "unit" not in known else {}
+    said = units.get("value", "") or _unit_by_name(header, known.get("value"))
+    constants = {"unit": said} if said and "unit" not in known else {}
     return Mapping(
         shape=shape,
         header_line=header.line,
@@ -201,6 +202,11 @@ def _field_columns(header: Row) -> dict[str, tuple[int, str]]:
         if (kept := FIELD_OF.get(_name(name))) is not None:
             found.setdefault(kept, (column, unit))
     return found
+
+
+def _unit_by_name(header: Row, column: int | None) -> str:
+    """The unit that the name of a column is itself; "" where it is none."""
+    return "IOPS" if column is not None and _name(header.words[column]) == "iops" else ""
 
 
 def _record_unit(header: Row, columns: dict[str, tuple[int, str]]) -> str:

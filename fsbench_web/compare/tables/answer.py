@@ -1,0 +1,232 @@
+"""Who is fastest over all tests of a study or comparison, by how much, and on what it rests. Pure.
+
+A test is one number a contender: the mean of its repeats, or of a matrix the mean of all its data
+points (the paper's categories are other questions). Each contender is set against a baseline by the
+geometric mean of its ratios of speed, which alone gives the same order whatever the baseline is
+(P. J. Fleming and J. J. Wallace, Commun. ACM 29, 1986). Only tests that every contender has count,
+or a missing one would be a gift; mkfs and mount, costs and further percentiles do not, because they
+are no speed of the work or say the same twice. How sure it is stays with the tests: their verdicts
+are counted, and no interval of the mean is made up.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import exp, fsum, isfinite, log
+from statistics import median
+
+from fsbench_web.compare.selection.folds import further
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT
+
+PREFERRED = (categories.MEAN, "total_average", "overall")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A contender against the baseline: ``ratios`` of speed are (test, ratio), in their order."""
+
+    contender: str
+    mean: float
+    ratios: tuple[tuple[str, float], ...]
+
+    @property
+    def lowest(self) -> float:
+        return min(ratio for _, ratio in self.ratios)
+
+    @property
+    def highest(self) -> float:
+        return max(ratio for _, ratio in self.ratios)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``standings`` fastest first. ``tests`` are those counted, ``apart`` those that were not.
+
+    Of the first: in how many tests it is ``sure`` (faster than every other by more than chance),
+    ``equivalent`` to another, ``open`` (best score, undecided), and ``behind`` (tests in which
+    another has the better score). ``more_blocks`` would decide the open ones; None where nobody
+    knows. ``runs`` stand behind all, ``repeats`` is of a row, least and most.
+    """
+
+    baseline: str
+    standings: tuple[Standing, ...]
+    tests: tuple[str, ...]
+    apart: tuple[str, ...]
+    sure: int
+    equivalent: int
+    open: int
+    behind: tuple[str, ...]
+    more_blocks: int | None
+    runs: int
+    repeats: tuple[int, int] | None
+
+    @property
+    def first(self) -> Standing:
+        return self.standings[0]
+
+    @property
+    def others(self) -> tuple[Standing, ...]:
+        return self.standings[1:]
+
+    @property
+    def lead(self) -> float:
+        """How many times as fast the first is as the second."""
+        return self.standings[0].mean / self.standings[1].mean
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a number of these tables is to be taken with.
+
+    ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
+    carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
+    """
+
+    rows: int
+    noise: float | None
+    noisiest: float | None
+    flagged: int
+    flags: tuple[str, ...]
+    uneven: int
+    single: int
+
+
+def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
+    """One table for each test and unit, in their order: PREFERRED first, else what comes first."""
+    by_test: dict[tuple[str, str], list[DeltaTable]] = defaultdict(list)
+    for table in tables:
+        unit = "" if table.category in categories.CATEGORIES else table.unit
+        by_test[table.test, unit].append(table)
+    return [min(found, key=_preference) for found in by_test.values()]
+
+
+def _preference(table: DeltaTable) -> int:
+    return PREFERRED.index(table.category) if table.category in PREFERRED else len(PREFERRED)
+
+
+def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
+    """None where there are no two contenders with a test in common.
+
+    Without a ``baseline`` that all tests have, the slowest is it.
+    """
+    found = headline_tables(tables)
+    folded = further(table.test for table in found)
+    counted = [table for table in found if _counts(table) and table.test not in folded]
+    names = list(dict.fromkeys(row.contender for table in counted for row in table.rows))
+    shared = [
+        table for table in counted if len({row.contender for row in table.rows}) == len(names)
+    ]
+    if len(names) < 2 or not shared:
+        return None
+    speeds = {name: [_speed(table, name) for table in shared] for name in names}
+    base = baseline if baseline in speeds else min(names, key=lambda name: _mean_log(speeds[name]))
+    standings = [
+        Standing(
+            name,
+            exp(_mean_log(speeds[name]) - _mean_log(speeds[base])),
+            tuple(
+                (table.test, exp(ours - theirs))
+                for table, ours, theirs in zip(shared, speeds[name], speeds[base], strict=True)
+            ),
+        )
+        for name in names
+    ]
+    standings.sort(key=lambda one: (-one.mean, one.contender))
+    first = standings[0].contender
+    rows = [next(row for row in table.rows if row.contender == first) for table in shared]
+    undecided = [row for row in rows if _status(row) == "open"]
+    wanted = [row.verdict.more_blocks for row in undecided if row.verdict]
+    counted_tests = {table.test for table in shared}
+    everything = [row for table in shared for row in table.rows]
+    repeats = [row.runs for row in everything if row.runs is not None]
+    return Answer(
+        base,
+        tuple(standings),
+        tuple(table.test for table in shared),
+        tuple(dict.fromkeys(table.test for table in found if table.test not in counted_tests)),
+        sum(_status(row) == "sure" for row in rows),
+        sum(_status(row) == "equivalent" for row in rows),
+        len(undecided),
+        tuple(table.test for table, row in zip(shared, rows, strict=True) if not row.best),
+        None if not wanted or None in wanted else max(one for one in wanted if one is not None),
+        len({run for row in everything for run in row.run_ids}),
+        (min(repeats), max(repeats)) if repeats else None,
+    )
+
+
+def _counts(table: DeltaTable) -> bool:
+    """Whether a table is of the work's speed, and every score in it has a logarithm."""
+    return (
+        any(row.best for row in table.rows)
+        and table.test not in testnames.CREATION_TESTS
+        and not testnames.is_cost(table.test)
+        and all(isfinite(row.score) and row.score > 0 for row in table.rows)
+    )
+
+
+def _speed(table: DeltaTable, name: str) -> float:
+    """The logarithm of its speed."""
+    score = next(row.score for row in table.rows if row.contender == name)
+    return -log(score) if table.lower_is_better else log(score)
+
+
+def _mean_log(logs: Sequence[float]) -> float:
+    return fsum(logs) / len(logs)
+
+
+def _status(row: DeltaRow) -> str:
+    if not row.best:
+        return "behind"
+    verdict = row.verdict
+    if verdict is None or verdict.status not in (SIGNIFICANT, EQUIVALENT):
+        return "open"
+    return "sure" if verdict.status == SIGNIFICANT else "equivalent"
+
+
+@dataclass(frozen=True)
+class TestLine:
+    """One row a test: the ``best`` of it against the ``base``, both rows of ``table``.
+
+    ``ratio`` is how many times as fast the best is, None where the base is missing or is the best.
+    """
+
+    __test__ = False  # not a test of pytest's
+
+    table: DeltaTable
+    best: DeltaRow | None
+    base: DeltaRow | None
+
+    @property
+    def ratio(self) -> float | None:
+        if self.best is None or self.base is None or self.best is self.base:
+            return None
+        if self.best.score <= 0 or self.base.score <= 0:
+            return None
+        ratio = self.best.score / self.base.score
+        return 1 / ratio if self.table.lower_is_better else ratio
+
+
+def line_against(table: DeltaTable, baseline: str) -> TestLine:
+    """The line of a test's headline table."""
+    best = next((row for row in table.rows if row.best), None)
+    base = next((row for row in table.rows if row.contender == baseline), None)
+    return TestLine(table, best, base)
+
+
+def trust(tables: Sequence[DeltaTable]) -> Trust:
+    """Of the headline tables of ``tables``."""
+    shown = headline_tables(tables)
+    rows = [row for table in shown for row in table.rows]
+    widths = [row.half_width_percent for row in rows if row.half_width_percent is not None]
+    flagged = [row for row in rows if row.flags]
+    return Trust(
+        len(rows),
+        median(widths) if widths else None,
+        max(widths) if widths else None,
+        len(flagged),
+        tuple(sorted({flag for row in flagged for flag in row.flags})),
+        sum(table.has_different_cells for table in shown),
+        sum(row.runs == 1 for row in rows),
+    )

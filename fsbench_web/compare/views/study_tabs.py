@@ -1,0 +1,127 @@
+"""What the page of a study shows first, and its tabs: the address says which one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from fsbench_web.compare.drawings.speedup import speedup
+from fsbench_web.compare.selection.folds import Entry, Placed
+from fsbench_web.compare.tables.answer import (
+    TestLine,
+    answer,
+    headline_tables,
+    line_against,
+    trust,
+)
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring import categories, testnames
+
+SUMMARY, TESTS, CHARTS, LATENCY, SETUP, RUNS = (
+    *("summary", "tests", "charts", "latency", "setup", "runs"),
+)
+LABELS = {
+    SUMMARY: "Summary",
+    TESTS: "Tests",
+    CHARTS: "Charts",
+    LATENCY: "Latency",
+    SETUP: "Setup differences",
+    RUNS: "Runs",
+}
+ROWS_SHOWN = 45
+_KEPT = ("by", "units", "baseline", "categories", "from_test", "profile")
+"""What of an address goes with one from tab to tab."""
+
+
+@dataclass(frozen=True)
+class Tab:
+    slug: str
+    label: str
+    address: str
+    is_here: bool
+
+
+def shows_categories(query: QueryDict, *, is_published: bool) -> bool:
+    """Whether all categories of a matrix are shown: of papers unless somebody switched them off.
+
+    Who asks for a category asks for them.
+    """
+    asked = query.get("categories")
+    if asked in ("on", "off"):
+        return asked == "on"
+    return is_published or bool(query.getlist("part_category") or query.getlist("category"))
+
+
+def shown_of(tables: Sequence[DeltaTable], *, all_categories: bool) -> list[DeltaTable]:
+    """The tables of the page: all, or of each test the one that its line is of."""
+    return list(tables) if all_categories else headline_tables(tables)
+
+
+def has_switch(tables: Iterable[DeltaTable]) -> bool:
+    """Whether there are categories to be switched on and off."""
+    return any(table.category in categories.CATEGORIES for table in tables)
+
+
+def is_latency(test: str) -> bool:
+    """Whether a test says how long a single operation took."""
+    return bool(testnames.latency_of(test)) or "latency" in testnames.label(test).lower()
+
+
+def tabs_of(
+    query: QueryDict, tables: Sequence[DeltaTable], *, is_published: bool
+) -> tuple[list[Tab], str]:
+    """The tabs that there is something for, and which one is shown: nonsense is the summary."""
+    slugs = [SUMMARY]
+    if tables:
+        slugs += [TESTS, CHARTS]
+        slugs += [LATENCY] if any(is_latency(table.test) for table in tables) else []
+    if not is_published:
+        slugs += [SETUP, RUNS] if tables else [RUNS]
+    here = query.get("tab") or ("runs" if query.get("configurations") else SUMMARY)
+    here = here if here in slugs else SUMMARY
+    found = [Tab(slug, LABELS[slug], address(query, tab=slug), slug == here) for slug in slugs]
+    return found, here
+
+
+def address(query: QueryDict, **changed: str) -> str:
+    """The page's own address with something of it changed; the summary needs no word."""
+    kept = [(name, query[name]) for name in _KEPT if query.get(name) and name not in changed]
+    own = [(name, value) for name, value in changed.items() if (name, value) != ("tab", SUMMARY)]
+    return f"?{urlencode([*own, *kept])}"
+
+
+def first_of_page(tables: Sequence[DeltaTable], query: QueryDict) -> dict[str, Any]:
+    """Answer, drawing and what to trust it by: what stands above the tabs."""
+    found = answer(tables, query.get("baseline", ""))
+    return {
+        "answer": found,
+        "speedup": speedup(found) if found else None,
+        "behind": [testnames.in_sentence(test) for test in found.behind] if found else [],
+        "trust": trust(tables) if tables else None,
+        "bases": [
+            (one.contender, address(query, baseline=one.contender), one.contender == found.baseline)
+            for one in sorted(found.standings, key=lambda one: one.contender)
+        ]
+        if found and len(found.standings) <= 12
+        else [],
+    }
+
+
+def line_of(tables: Sequence[DeltaTable], baseline: str) -> TestLine:
+    """The line of one test, of all its tables."""
+    return line_against(headline_tables(tables)[0], baseline)
+
+
+def in_sight(places: Sequence[Placed[Entry]]) -> tuple[list[Placed[Entry]], list[Placed[Entry]]]:
+    """The first ROWS_SHOWN of a list of tests, and the others, which are folded; no fold is cut."""
+    if len(places) <= ROWS_SHOWN + 5:
+        return list(places), []
+    cut, is_inside, rows = 0, False, 0
+    for place, each in enumerate(places, 1):
+        is_inside = (is_inside or each.opens is not None) and not each.closes
+        rows += each.opens is None and not is_inside
+        if not is_inside and rows <= ROWS_SHOWN:
+            cut = place
+    return list(places[:cut]), list(places[cut:])

@@ -1,0 +1,77 @@
+"""Who comes first over all tests, by how much, and how sure."""
+
+import pytest
+
+from fsbench_web.compare.tables.answer import answer, headline_tables, line_against, trust
+from fsbench_web.compare.tables.rows import DeltaTable
+from tests.compare.tables.test_significance import row
+
+
+def table(test: str, unit: str = "KB/s", category: str = "mean", **scores: float) -> DeltaTable:
+    lower = unit == "s"
+    best = (min if lower else max)(scores.values())
+    rows = (row(name, score, best=score == best) for name, score in scores.items())
+    return DeltaTable(test, category, unit, lower, tuple(rows))
+
+
+def test_it_is_the_geometric_mean_of_ratios_of_speed_whatever_the_baseline() -> None:
+    tables = [table("read", a=200.0, b=100.0), table("copy", "s", a=8.0, b=1.0)]
+    found = answer(tables)
+    assert found is not None
+    assert (found.baseline, found.first.contender) == ("a", "b")
+    # 1/2 as fast and 8 times as fast: twice, and not the 4.25 of the arithmetic mean.
+    assert found.first.mean == pytest.approx(2.0)
+    assert (found.first.lowest, found.first.highest) == pytest.approx((0.5, 8.0))
+    turned = answer(tables, "b")
+    assert turned is not None
+    assert [one.mean for one in turned.standings] == pytest.approx([1.0, 0.5])
+    assert found.behind == ("read",)
+
+
+def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
+    found = answer(
+        [
+            table("read", a=2.0, b=1.0),
+            table("write", a=1.0),
+            table("mkfs", "s", a=9.0, b=1.0),
+            table("zero", a=0.0, b=1.0),
+        ]
+    )
+    assert found is not None
+    assert found.tests == ("read",)
+    assert found.apart == ("write", "mkfs", "zero")
+    assert answer([table("write", a=1.0)]) is None
+    assert answer([table("write", a=1.0), table("read", b=1.0)]) is None
+    assert answer([]) is None
+
+
+def test_a_baseline_that_is_not_there_is_the_slowest() -> None:
+    found = answer([table("read", a=2.0, b=1.0, c=4.0)], "moon")
+    assert found is not None
+    assert found.baseline == "b"
+    assert found.lead == pytest.approx(2.0)
+
+
+def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> None:
+    tables = [
+        table("write", category="maximum", a=9.0, b=1.0),
+        table("write", category="overall", a=9.0, b=1.0),
+        table("write", category="total_average", a=3.0, b=1.0),
+    ]
+    (one,) = headline_tables(tables)
+    assert one.category == "total_average"
+    found = answer(tables)
+    assert found is not None
+    assert found.first.mean == pytest.approx(3.0)
+
+
+def test_a_line_says_the_best_against_the_baseline() -> None:
+    line = line_against(table("copy", "s", a=8.0, b=2.0), "a")
+    assert line.ratio == pytest.approx(4.0)
+    assert line_against(table("copy", "s", a=8.0, b=2.0), "b").ratio is None
+    assert line_against(table("copy", "s", a=8.0), "b").base is None
+
+
+def test_what_is_not_known_of_noise_is_not_said() -> None:
+    found = trust([table("read", a=2.0, b=1.0)])
+    assert (found.noise, found.noisiest, found.rows) == (None, None, 2)
