@@ -160,7 +160,7 @@
     const split = Array.from(rows[0].cells, (_, at) => rows.some((row) => below(row.cells[at])));
     const cells = (row) => Array.from(row.cells).flatMap(function (cell, at) {
       const isHead = cell.scope === "col";
-      const isNumber = cell.classList.contains("num") && !isHead;
+      const isNumber = rows[0].cells[at].classList.contains("num") && !isHead;
       const shown = isNumber ? text(cell).replace(/,(?=\d{3})/g, "").replace("\u2212", "-") : text(cell);
       if (!split[at]) return [shown];
       const more = isHead ? (cell.dataset.sort === "score" ? "95% interval" : "verdict") : below(cell) ? below(cell).textContent.trim() : "";

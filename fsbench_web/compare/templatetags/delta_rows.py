@@ -119,10 +119,10 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
             f" {said}" if said else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
-            f'</th><td class="num">{score}</td>',
-            f'<td class="num">{numbers.percent(row.delta1_percent)}</td>',
+            f"</th><td>{score}</td>",
+            f"<td>{numbers.percent(row.delta1_percent)}</td>",
             _print_of(row, "delta1_percent"),
-            f'<td class="num">{numbers.percent(row.delta2_percent)}</td>',
+            f"<td>{numbers.percent(row.delta2_percent)}</td>",
             _print_of(row, "delta2_percent"),
             "</tr>\n",
         ]
@@ -150,13 +150,13 @@ def _print_of(row: DeltaRow, name: str) -> str:
     """A column of what was printed; what does not follow is marked in words."""
     value = None if row.published is None else getattr(row.published, name)
     if row.published is None or value is None:
-        return f'<td class="num muted">{numbers.MISSING}</td>'
+        return f'<td class="muted">{numbers.MISSING}</td>'
     if name in row.published.differs:
         return (
-            f'<td class="num muted"><span class="differs">{escaped(value)}</span> '
+            f'<td class="muted"><span class="differs">{escaped(value)}</span> '
             '<span class="flag">differs</span></td>'
         )
-    return f'<td class="num muted">{escaped(value)}</td>'
+    return f'<td class="muted">{escaped(value)}</td>'
 
 
 @lru_cache(maxsize=1024)

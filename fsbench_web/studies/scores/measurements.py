@@ -339,7 +339,12 @@ def store_values(
 
 def of_values(values: Sequence[ParsedValue]) -> tuple[MeasurementColumns, dict[int, Any]]:
     """Numbers of one output, at least one, as columns; and their samples by place."""
-    columns = columns_of.of_rows(
+    columns = _columns(values)
+    return columns, {place: list(one.samples) for place, one in enumerate(values) if one.samples}
+
+
+def _columns(values: Iterable[ParsedValue | Measurement]) -> MeasurementColumns:
+    return columns_of.of_rows(
         (
             MeasuredTest(one.test, one.load, one.unit),
             one.record_size_kb,
@@ -349,7 +354,6 @@ def of_values(values: Sequence[ParsedValue]) -> tuple[MeasurementColumns, dict[i
         )
         for one in values
     )
-    return columns, {place: list(one.samples) for place, one in enumerate(values) if one.samples}
 
 
 def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
@@ -358,16 +362,7 @@ def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
     if not rows:
         found.delete()
         return
-    columns = columns_of.of_rows(
-        (
-            MeasuredTest(one.test, one.load, one.unit),
-            one.record_size_kb,
-            one.file_size_kb,
-            one.value,
-            one.line,
-        )
-        for one in rows
-    )
+    columns = _columns(rows)
     samples = {place: one.samples for place, one in enumerate(rows) if one.samples is not None}
     flags = coded([one.flags for one in rows])
     (values,) = NewBlock(block.run_id, block.artefact_id, columns, flags, samples).encoded()
