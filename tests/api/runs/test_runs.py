@@ -368,6 +368,7 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "cells": 3,
         "cells_expected": 3,
         "flags": [],
+        "share": None,
     }
 
 
