@@ -18,6 +18,7 @@ from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, 
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     KB,
     BenchmarkCommand,
     Kind,
@@ -44,6 +45,7 @@ class RandomAccess(Workload):
         "what a data base that commits often does. Seconds for each file size."
     )
     paper = "Galli 2001"
+    question = DATABASE
     programs = needs.WORKLOADS["random-access"]
     parameters = (
         Parameter(
