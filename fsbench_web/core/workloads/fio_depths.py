@@ -79,7 +79,7 @@ class FioDepths(Workload):
             "file_mb",
             "File size",
             unit="MB",
-            default=4096,
+            default=2048,
             minimum=1,
             maximum=16 * 1024 * 1024,
             help="Written once before anything is measured. Well above the cache of the device, "
@@ -115,7 +115,7 @@ class FioDepths(Workload):
         Preset(
             "fio-4k",
             "fio, random 4 KB",
-            "Random reads and writes of 4 KB in a file of 4 GB at queue depths of 1, 8 and 32, a "
+            "Random reads and writes of 4 KB in a file of 2 GB at queue depths of 1, 8 and 32, a "
             "minute each after 5 seconds of warm-up.",
             {},
         ),
@@ -141,7 +141,7 @@ class FioDepths(Workload):
         Preset(
             "fio-stream",
             "fio, sequential 1 MB",
-            "Sequential reads and writes of 1 MB in a file of 4 GB at queue depths of 1, 8 and "
+            "Sequential reads and writes of 1 MB in a file of 2 GB at queue depths of 1, 8 and "
             "32, a minute each after 5 seconds of warm-up: backups, media, restores.",
             {"access": "sequential", "block_kb": 1024},
             question=STREAMING,

@@ -11,7 +11,7 @@ from tests.measured import measured
 def test_each_direction_and_queue_depth_is_a_command_on_a_file_system_mounted_anew() -> None:
     first, layout, *rest = presets()["fio-8k"].workload().commands(Place("/m"))
     assert first.argv == ("mkdir", "/m/fsbench.work")
-    assert {"--rw=write", "--end_fsync=1", "--size=4096m"} <= set(layout.argv)
+    assert {"--rw=write", "--end_fsync=1", "--size=2048m"} <= set(layout.argv)
     asked = [
         {word.partition("=")[0]: word.partition("=")[2] for word in one.argv[1:]} for one in rest
     ]
