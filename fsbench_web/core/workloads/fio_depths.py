@@ -212,7 +212,12 @@ class FioDepths(Workload):
             name = _output(way, depth)
             parsed = formats.parse(name, outputs[name])
             load = load_text(iodepth=depth)
-            parsed.values = [replace(value, load=load) for value in parsed.values]
+            # What fio says of processors and disk is of this direction alone.
+            own = f"{self._job}_{way}_"
+            parsed.values = [
+                replace(value, test=_of_one(value.test, own, self._job), load=load)
+                for value in parsed.values
+            ]
             parsed.distributions = [replace(one, load=load) for one in parsed.distributions]
             found[name] = parsed
         return found
@@ -226,6 +231,13 @@ class FioDepths(Workload):
             return None
         place = RANDOM if self.access == "random" else SEQUENTIAL
         return Request(place, _DIRECTIONS[way], self.block_kb * KB, int(depth))
+
+
+def _of_one(test: str, own: str, job: str) -> str:
+    """``random_4k_usr_cpu`` as ``random_4k_read_usr_cpu``, and ``fio_disk_util`` alike."""
+    if not testnames.is_cost(test):
+        return test
+    return own + test.removeprefix(f"{job}_").removeprefix("fio_")
 
 
 def _output(way: str, depth: int) -> str:

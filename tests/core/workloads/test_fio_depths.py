@@ -40,5 +40,5 @@ def test_queue_depth_is_the_load_of_every_value(measure: Measure) -> None:
     fio = {one for one in found if one[0].startswith("random_4k_")}
     assert {load for _, load in fio} == {"iodepth=1", "iodepth=4"}
     for way in ("read", "write"):
-        for rest in ("iops", "bw", "clat_mean", "clat_p99.9"):
+        for rest in ("iops", "bw", "clat_mean", "clat_p99.9", "sys_cpu", "disk_util"):
             assert (f"random_4k_{way}_{rest}", "iodepth=4") in fio

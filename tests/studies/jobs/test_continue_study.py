@@ -47,7 +47,8 @@ def test_one_workload_with_several_sets_of_parameters_is_continued_as_a_job_file
 ) -> None:
     job = runs[0].job
     assert job is not None
-    one = {"preset": "iozone-small"}
+    job.refresh_from_db()
+    one = {"name": "iozone-small", "parameters": {}}
     job.document["workloads"] = [one, one | {"parameters": {"maximum_file_kb": 1024}}]
     job.save()
     client.force_login(ann)
@@ -76,7 +77,11 @@ def test_configurations_that_differ_in_the_scheduler_alone_are_one_variant_of_th
 def test_time_is_repeats_by_configurations_by_what_one_run_takes(
     spec: Callable[..., JobSpec], runs: list[Run]
 ) -> None:
-    wanted = spec(repeats=5, reference=ReferenceSpec(ConfigurationSpec("xfs", {}, "none"), 2))
+    wanted = spec(
+        new_study="Other",
+        repeats=5,
+        reference=ReferenceSpec(ConfigurationSpec("xfs", {}, "none"), 2),
+    )
     planned_runs = planned(wanted).runs
     assert of_planned(planned_runs) == [None] * len(planned_runs)
     (one,) = products(planned_runs, [None] * len(planned_runs))
