@@ -58,11 +58,13 @@ def test_no_page_is_wider_than_the_screen(page: Page, measured: list[Run], sign_
 
 def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: list[Run]):
     for address in (
-        f"/studies/{measured[0].series.study.slug}/",
+        f"/studies/{measured[0].series.study.slug}/?tab=tests&categories=on",
         f"/compare/?study={measured[0].series.study.slug}&by=configuration",
     ):
         page.goto(address)
-        expect(page.get_by_text("1,481,481,468.00").first).to_be_visible()
+        # The rows of a study open to their tables.
+        page.locator("main details").evaluate_all("all => all.forEach(one => one.open = true)")
+        expect(page.get_by_role("cell", name="1,481,481,468").first).to_be_visible()
         at_rest(page)
         hidden = page.locator(".table-wrap:has(.deltas)").evaluate_all(
             "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
@@ -95,7 +97,8 @@ def test_nothing_moves_when_a_chart_arrives(page: Page, measured: list[Run]):
     page.route("**/charts/**", hold)
     page.goto(f"/compare/?study={measured[0].series.study.slug}&by=configuration&test=write")
     card = page.locator(".chart-waits").first
-    expect(page.get_by_text("The chart of the best cases comes")).to_be_visible()
+    expect(page.get_by_text("The chart of the scores comes")).to_be_visible()
+    card.scroll_into_view_if_needed()
     before = card.bounding_box()
     is_held = False  # the page may not have asked yet
     for route in held:
