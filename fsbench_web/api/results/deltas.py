@@ -61,6 +61,10 @@ class Filters(Schema):
     emulated: str = Field(
         "", description="out, with or only; none: emulated results where there is nothing else"
     )
+    papers: str = Field(
+        "",
+        description="where no study is named: no, yes or only; none: published papers as well",
+    )
     profile: str = Field(
         "",
         description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
