@@ -26,6 +26,7 @@ _BY_HAND = "On its host: manage.py guest_kernel"
 class WorkerConfig:
     """``site`` tells apart several installations of fsbench on one host. ``may_install``: whether
     the worker makes its image, and installs tools, by itself (FSBENCH_INSTALL).
+    ``holds_processors``: whether runs hold governor, turbo and idle states.
     """
 
     name: str
@@ -39,6 +40,12 @@ class WorkerConfig:
     guest_kernels: Path | None = None
     guest_silence_s: float = 60.0
     may_install: bool = False
+    holds_processors: bool = False
+
+    @property
+    def processor_notes(self) -> Path:
+        """The same of processors (runner.host.processors)."""
+        return self.data_folder / "processors"
 
     @property
     def scheduler_notes(self) -> Path:
@@ -70,6 +77,7 @@ def read_config() -> WorkerConfig:
         site=hashlib.sha256(place.encode()).hexdigest()[:12],
         guest_kernels=guest_kernels(),
         may_install=_may_install(),
+        holds_processors=env.flag("FSBENCH_HOLD_PROCESSORS", False),
         guest_silence_s=env.integer("FSBENCH_GUEST_SILENCE_S", 60, minimum=5, maximum=3600),
     )
 

@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError
 from fsbench_web.accounts import audit
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import scheduler_notes
+from runner.host import processors, scheduler_notes
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -38,8 +38,13 @@ def look(host: Host) -> list[str]:
 
 
 def give_back_schedulers(host: Host) -> None:
-    """Those that a killed worker's runs have set; a disk that a run has now is left to it."""
-    for sentence in scheduler_notes.give_back(host.config.scheduler_notes):
+    """Those that a killed worker's runs have set, and its processors; what a run has now is left to
+    it.
+    """
+    for sentence in (
+        *scheduler_notes.give_back(host.config.scheduler_notes),
+        *processors.give_back(host.config.processor_notes),
+    ):
         logger.warning(sentence)
 
 

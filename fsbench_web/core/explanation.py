@@ -6,9 +6,11 @@ floor is added, so that next to nothing against nothing is no large ratio. Over 
 Holm's correction holds (S. Holm, Scand. J. Stat. 6, 1979): that any of them is said to differ where
 none does has a chance of 5% at most. They are ranked by the end of their 95% interval that is
 nearest to no difference, on the scale of logarithms: what is surely large comes before what may be
-larger. What lies within ``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike.
-Multiplicity of the ends themselves is not corrected. ``benchmarks/explanations.py`` shows by
-simulation how often nothing is called different, and by seeded runs how often the cause is first.
+larger. Amounts (bytes, flushes, processor time, space) come before shapes (how large a request is):
+compression makes requests smaller because it makes bytes fewer. What lies within ``ALIKE_PERCENT``
+by two one-sided tests (D. J. Schuirmann, 1987) is alike. Multiplicity of the ends themselves is not
+corrected. ``benchmarks/explanations.py`` shows by simulation how often nothing is called different,
+and by seeded runs how often the cause is first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +27,9 @@ DIFFERS, UNSURE, ALIKE = "differs", "unsure", "alike"
 WORK, WAIT = "work", "wait"
 _CONSEQUENCES = frozenset({"io_pressure", "cpu_pressure", "memory_pressure"})
 """They say that something waited, and stand with the waits."""
+
+
+_SHAPES = frozenset({"mean_write_request", "mean_read_request"})
 
 
 @dataclass(frozen=True)
@@ -174,6 +179,11 @@ def _judged(difference: Difference, verdict: RatioVerdict) -> Difference:
     return Difference(**{**vars(difference), "status": status, "p_value": verdict.p_holm})
 
 
-def _place(difference: Difference) -> tuple[int, float, float]:
+def _place(difference: Difference) -> tuple[int, bool, float, float]:
     order = {DIFFERS: 0, UNSURE: 1, ALIKE: 2}
-    return (order[difference.status], -difference.surely, -abs(log(difference.ratio)))
+    return (
+        order[difference.status],
+        difference.cost.test in _SHAPES,
+        -difference.surely,
+        -abs(log(difference.ratio)),
+    )

@@ -39,6 +39,7 @@ WORKLOADS: Mapping[str, Mapping[str, str]] = {
     "filemark": {},
     "multiuser": {"stress-ng": "stress-ng"},
     "random-access": {"fio": "fio"},
+    "fio-depths": {"fio": "fio"},
     "mongo": {},
     "kernel-build": {"make": "make", "gcc": "gcc"},
     "source-copy": {},

@@ -17,7 +17,9 @@ from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
 from fsbench_web.imports.sources import Given, repeat_said
+from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.commit import StoredRun
+from fsbench_web.imports.storing.known_files import KnownFile
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
 from fsbench_web.platform import limits, plain_text
@@ -72,6 +74,8 @@ class FileShown:
     unread: UnreadColumns | None = None
     kept: list[SavedMapping] = field(default_factory=list)
     """Mappings that were kept for its header, where nothing says which column is what."""
+    known: KnownFile | None = None
+    """Where the very same file is kept already."""
     own_settings: list[str] | None = None
     """Those that not all files of its tool and configuration have; None where all have the same."""
 
@@ -103,6 +107,8 @@ class PageShown:
     bad_count: int
     unread_count: int
     """Files with columns that nothing reads."""
+    known_count: int = 0
+    """Files that are kept already."""
     open_units: list[str] = field(default_factory=list)
     """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
 
@@ -128,6 +134,9 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
             of_files |= set(file.problems)
     run_count = _show_runs(files, preview)
     _tell_settings_apart(files, planned)
+    known = known_files.by_digest(row.sha256 for row in rows)
+    for file in files:
+        file.known = known.get(file.row.sha256)
     for file in [one for one in files if one.is_table and one.parsed is None][:_MOST_OFFERS]:
         file.kept = mappings.offered(mappings.head_of(file.row), user)
     files.sort(key=lambda file: not file.problems)
@@ -139,6 +148,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         run_count=run_count,
         bad_count=sum(1 for file in files if file.problems),
         unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
+        known_count=sum(1 for file in files if file.known),
         open_units=list(dict.fromkeys(one for file in files for one in file.open_units)),
     )
 

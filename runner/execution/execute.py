@@ -45,7 +45,7 @@ from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.executors.base import ONLY_IN_GUESTS, Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, disk_health, locks, lun_state
+from runner.host import blockdev, disk_health, locks, lun_state, processors
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -216,7 +216,7 @@ def _erase_and_measure(
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
-            with places.scheduler_of(host, luns, wanted) as scheduler:
+            with places.scheduler_of(host, luns, wanted) as scheduler, _steady(host, recorder):
                 recorder.on_environment = _environment_writer(run, luns, scheduler, host, executor)
                 is_dropped = _beside(recorder, drop_caches)
                 recorder.log(
@@ -375,6 +375,17 @@ def _run_plan(
     outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
     return outcome
+
+
+@contextlib.contextmanager
+def _steady(host: Host, recorder: Recorder) -> Iterator[None]:
+    """Hold the processors where the host wants that; what is held is noted with the run."""
+    if not host.config.holds_processors:
+        yield
+        return
+    with processors.held(host.config.processor_notes) as said:
+        recorder.conditions["processors"] = said
+        yield
 
 
 @contextlib.contextmanager

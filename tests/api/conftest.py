@@ -144,6 +144,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "import_id": upload.pk,
         "file_id": upload.files.get().pk,
         "name": "bench-1",
+        "lun_id": Lun.objects.earliest("pk").pk,
         "key": records.pin(ComparisonSpec(studies=("lab",)), admin).key,
         "suffix": "md",
         "user_id": User.objects.get(username="eve").pk,

@@ -156,7 +156,9 @@ class Walk:
         expect(page.locator("[data-run-log]")).to_contain_text("iozone", timeout=LONG_S * 1000)
         expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=LONG_S * 1000)
         expect(page.get_by_role("heading", name=step.word(), exact=True)).to_be_visible()
-        raw = page.locator("section", has=page.get_by_role("heading", name=step.word()))
+        name = page.get_by_role("heading", name=step.word())
+        raw = page.locator("section", has=name)
+        name.click()  # it is folded once the run is done
         output = raw.get_by_role("link", name="iozone").first
         address = output.get_attribute("href")
         assert address

@@ -143,8 +143,8 @@ def is_measuring(run: Run) -> Callable[[], bool]:
     return lambda: state_of(run) == RunState.RUNNING
 
 
-def assert_lun_is_free(lun_file: Path) -> None:
-    entry = read_luns(lun_file)[0]
+def assert_lun_is_free(lun_file: Path, number: int = 0) -> None:
+    entry = read_luns(lun_file)[number]
     device = tool("losetup", "--noheadings", "-O", "NAME", "-j", str(entry.path))
     deadline = time.monotonic() + 15
     while problem := checks.problem(checks.verify(entry, lun_file, device)):
@@ -197,6 +197,27 @@ def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
     again = run_on(worker)
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
     assert state_of(again) == RunState.DONE
+
+
+def test_a_killed_worker_frees_every_lun_of_a_stack(worker: WorkerProcess, tmp_path: Path) -> None:
+    write_luns(
+        worker.lun_file,
+        sparse_lun(tmp_path / "scratch.img"),
+        sparse_lun(tmp_path / "second.img", name="second"),
+    )
+    worker.start()
+    stack: dict[str, Any] = {"filesystem": "btrfs", "members": [("data", "second")]}
+    run = run_on(worker, parameters=LONG, options={"data_profile": "raid1"}, **stack)
+    worker.wait_until(is_measuring(run))
+    worker.send(signal.SIGKILL)
+    assert_lun_is_free(worker.lun_file)
+    assert_lun_is_free(worker.lun_file, 1)
+    worker.start()
+    assert state_of(run) == RunState.LOST
+    assert not Lease.objects.exclude(run=None).exists()
+    alone = run_on(worker, lun="second")
+    worker.wait_until(lambda: Run.objects.get(pk=alone.pk).has_ended)
+    assert state_of(alone) == RunState.DONE
 
 
 def test_a_race_goes_on_where_its_worker_was_killed(worker: WorkerProcess) -> None:

@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.workloads import Parameter, workload_types
 from fsbench_web.core.workloads.parameters import Kind, Value
-from fsbench_web.studies.jobs.forms.workload import PresetFields, by_paper, shown_presets
+from fsbench_web.studies.jobs.forms.workload import PresetFields, by_workload, shown_presets
 
 router = Router()
 
@@ -36,11 +36,13 @@ class ParameterOut(Schema):
 
 class PresetOut(Schema):
     """``parameters`` are all of them. ``asked_s`` is what the parameters themselves ask for, in
-    seconds, without what the disk adds; ``null`` where the disk decides alone."""
+    seconds, without what the disk adds; ``null`` where the disk decides alone. ``question`` is the
+    group that the form has it in."""
 
     name: str
     title: str
     description: str
+    question: str
     parameters: dict[str, Any]
     space_needed_bytes: int
     asked_s: float | None
@@ -69,8 +71,7 @@ def list_workloads(request: HttpRequest) -> dict[str, Any]:
     return {
         "workloads": [
             _workload(workload.tool, workload.presets)
-            for group in by_paper(shown_presets((), {}))
-            for workload in group.workloads
+            for workload in by_workload(shown_presets((), {}))
         ]
     }
 
@@ -94,6 +95,7 @@ def _preset(shown: PresetFields) -> dict[str, Any]:
         "name": shown.preset.slug,
         "title": shown.preset.title,
         "description": shown.preset.description,
+        "question": shown.preset.answers,
         "parameters": values,
         "space_needed_bytes": shown.space_bytes,
         "asked_s": shown.asked_s,

@@ -12,6 +12,8 @@ from fsbench_web.imports import preview, queue, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
+from fsbench_web.imports.storing import known_files
+from fsbench_web.imports.storing.known_files import KnownFile
 
 
 def summary(row: Import) -> dict[str, Any]:
@@ -43,7 +45,11 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
         files, problems, warnings = _preview(request, row)
     elif row.state != ImportState.DONE:
         unread = row.report.get("unused", [])
-        files = [_file(file, unread_columns=unread) for file in row.files.defer("content_gzip")]
+        waiting = list(row.files.defer("content_gzip"))
+        known = known_files.by_digest(file.sha256 for file in waiting)
+        files = [
+            _file(file, unread_columns=unread, known=known.get(file.sha256)) for file in waiting
+        ]
         if row.state == ImportState.PREVIEWED:
             problems = queue.problems_of(row)
     runs = list(row.runs.order_by("id").values_list("id", flat=True))
@@ -68,6 +74,7 @@ def _preview(
     files = [
         _file(
             one.row,
+            known=one.known,
             format_name=one.parsed.format if one.parsed else None,
             needs_columns=one.is_table and one.parsed is None,
             unread_columns=one.unread.names if one.unread else (),
@@ -81,9 +88,22 @@ def _preview(
     return files, found.problems, [one.as_warning() for one in found.warnings]
 
 
+def _known(known: KnownFile) -> dict[str, Any]:
+    return {
+        "import_id": known.import_id,
+        "run": known.run_id,
+        "study": known.study.slug,
+        "by": known.by or None,
+        "at": known.at,
+        "times": known.times,
+        "page": known.address,
+    }
+
+
 def _file(
     file: ImportFile,
     *,
+    known: KnownFile | None = None,
     format_name: str | None = None,
     needs_columns: bool = False,
     unread_columns: Sequence[str] = (),
@@ -97,6 +117,7 @@ def _file(
         "path": file.path,
         "size_bytes": file.size_bytes,
         "sha256": file.sha256,
+        "known": _known(known) if known else None,
         "format": format_name,
         "given": file.given,
         "guesses": file.guesses,

@@ -78,6 +78,20 @@ class KeptColumns(Schema):
     team: str | None
 
 
+class KnownFileOut(Schema):
+    """Where the same bytes are kept: ``import_id`` is null of an output of a run that was carried
+    out here. The latest of ``times``; studies that you may not see are not counted.
+    """
+
+    import_id: int | None
+    run: int
+    study: str
+    by: str | None
+    at: datetime
+    times: int
+    page: str
+
+
 class FileOut(Schema):
     """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for
 
@@ -86,12 +100,14 @@ class FileOut(Schema):
     ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
     ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its
     tool and configuration have, null where all have the same: files that differ are no repeats.
+    ``known`` says that this very file is kept already, which a commit does not mind by itself.
     """
 
     id: int
     path: str
     size_bytes: int
     sha256: str
+    known: KnownFileOut | None
     format: str | None
     given: dict[str, Any]
     guesses: list[str]

@@ -176,6 +176,8 @@ class PictureFilters(Filters):
     line: list[str] = Field([], description="series of the contenders of a picture of several")
     a: str = Field("", description="series of the contender of a picture of one")
     b: str = Field("", description="series of the other one, of a ratio")
+    scale: str = Field("", description="the axis of values of the chart; not of its table")
+    hide: list[str] = Field([], description="names of the legend; not of the chart's table")
     record: str = Field("", description="a record size in KB")
     file: str = Field("", description="a file size in KB")
 

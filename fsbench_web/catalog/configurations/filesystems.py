@@ -19,6 +19,23 @@ from fsbench_web.catalog.configurations.journals import (
     JournalLun,
 )
 from fsbench_web.catalog.configurations.marks import OWN_LABEL as OWN_LABEL
+from fsbench_web.catalog.configurations.modern_options import (
+    BTRFS_CHECKSUM,
+    BTRFS_DISCARD,
+    BTRFS_SPACE_CACHE,
+    EXT_CLUSTER,
+    EXT_FAST_COMMIT,
+    EXT_ORPHAN_FILE,
+    F2FS_GC,
+    F2FS_LOGS,
+    F2FS_MODE,
+    LAZYTIME,
+    ONLINE_DISCARD,
+    XFS_BIGTIME,
+    XFS_LOG_SIZE,
+    XFS_REFLINK,
+    XFS_RMAPBT,
+)
 from fsbench_web.catalog.configurations.options import (
     AGCOUNT,
     ATIME,
@@ -116,7 +133,10 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "ext4",
             ("mkfs.ext4", *_EXT_JOURNAL_BASE),
             16 * MIB,
-            (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            (
+                *(*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+                *(EXT_CLUSTER, EXT_FAST_COMMIT, EXT_ORPHAN_FILE, LAZYTIME, ONLINE_DISCARD),
+            ),
             journal=EXT_JOURNAL,
             without_discard=("-E", "nodiscard"),
         ),
@@ -125,7 +145,10 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "XFS",
             ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL),
             300 * MIB,
-            (AGCOUNT, LOGBUFS, ATIME),
+            (
+                *(AGCOUNT, LOGBUFS, ATIME),
+                *(XFS_REFLINK, XFS_RMAPBT, XFS_BIGTIME, XFS_LOG_SIZE, LAZYTIME, ONLINE_DISCARD),
+            ),
             journal=XFS_LOG,
             without_discard=("-K",),
         ),
@@ -137,6 +160,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(BTRFS_DATA_PROFILE, BTRFS_METADATA_PROFILE, BTRFS_NODE_SIZE),
                 *(BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
+                *(BTRFS_CHECKSUM, BTRFS_DISCARD, BTRFS_SPACE_CACHE),
             ),
             without_discard=("-K",),
             takes_several=True,
@@ -164,7 +188,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "F2FS",
             ("mkfs.f2fs", "-q", "-f", "-l", OWN_LABEL),
             64 * MIB,
-            (ATIME,),
+            (ATIME, F2FS_MODE, F2FS_GC, F2FS_LOGS, LAZYTIME),
             without_discard=("-t", "0"),
         ),
         Filesystem(
@@ -263,6 +287,7 @@ def mkfs_command(
     ]
     if journal is not None:
         arguments += external_journal(slug).mkfs_arguments(journal, options)
+    arguments = _features_together(arguments)
     if keeps_blocks:
         return [*_joined([*spec.mkfs, *arguments], spec.without_discard), *devices]
     return [*spec.mkfs, *arguments, *devices]
@@ -272,6 +297,19 @@ def _all_devices(spec: Filesystem, device: str, further: Sequence[str]) -> list[
     if further and not spec.takes_several:
         raise OptionError(f"{spec.name} is made on one device: put a layer over several LUNs.")
     return [device, *further]
+
+
+def _features_together(arguments: list[str]) -> list[str]:
+    """Of mke2fs(8) the last -O alone counts, so that all of them are one."""
+    found = [arguments[place + 1] for place, one in enumerate(arguments) if one == "-O"]
+    if len(found) < 2:
+        return arguments
+    rest = list(arguments)
+    for value in found:
+        place = rest.index("-O")
+        assert rest[place + 1] == value
+        del rest[place : place + 2]
+    return [*rest, "-O", ",".join(found)]
 
 
 def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:

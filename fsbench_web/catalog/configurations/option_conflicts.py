@@ -39,6 +39,11 @@ def option_conflicts(
             f"The journal on {journal.name} has the size of that LUN: leave out the journal size "
             f"of {FILESYSTEMS[slug].name}, or keep the journal on the LUN itself."
         )
+    if journal is not None and "log_size_mb" in options:
+        yield (
+            f"The log on {journal.name} has the size of that LUN: leave out the log size of "
+            f"{FILESYSTEMS[slug].name}, or keep the log on the LUN itself."
+        )
     if lun is None or lun.size_bytes is None:
         return
     lun_size = size(lun.size_bytes)
@@ -49,6 +54,14 @@ def option_conflicts(
                 f"{lun.name} ({lun_size}) has room for "
                 f"{lun.size_bytes // XFS_SMALLEST_GROUP_BYTES} XFS allocation groups of 16 MiB, "
                 f"not for {groups}: choose fewer."
+            )
+    if "log_size_mb" in options:
+        # mkfs.xfs(8), -l size=: the log is within one allocation group, of which there are four.
+        group_bytes = lun.size_bytes // int(options.get("agcount", "4"))
+        if int(options["log_size_mb"]) * 1024 * 1024 > group_bytes:
+            yield (
+                f"A log of {options['log_size_mb']} MiB does not fit into an allocation group of "
+                f"{lun.name} ({size(group_bytes)}): choose a smaller one, or fewer groups."
             )
     if "journal_size_mb" in options:
         megabytes = int(options["journal_size_mb"])

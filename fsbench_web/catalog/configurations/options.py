@@ -202,7 +202,12 @@ BTRFS_COMPRESSION = Option(
     (
         Choice("lzo", ("compress=lzo",), "lzo"),
         Choice("zlib", ("compress=zlib",), "zlib"),
-        Choice("zstd", ("compress=zstd",), "zstd"),
+        Choice("zstd", ("compress=zstd",), "zstd", "level 3"),
+        *(
+            Choice(f"{name}:{level}", (f"compress={name}:{level}",), f"{name}{level}")
+            for name, levels in (("zlib", "19"), ("zstd", ("1", "6", "15")))
+            for level in levels
+        ),
     ),
     help="Benchmark data that compresses well measures the CPU, not the disk",
 )

@@ -82,7 +82,7 @@ class ComparisonSpec:
 
     ``papers`` says what becomes of published studies (``PAPERS``); who names studies has said it.
     "" takes them with all others in files and answers of the API, while a page leaves them out
-    (``compare.tables.measured``).
+    (``compare.views.picker``).
     """
 
     studies: tuple[str, ...] = ()

@@ -54,6 +54,7 @@ _LABELS = {
     "kernel_source_space_df": "Space of the source tree (df)",
     "kernel_source_space_du": "Space of the source tree (du)",
     **{cost.test: cost.label for cost in COSTS.values()},
+    "fio_disk_util": "Disk utilisation by fio",
 }
 # How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
 _WORDS = {"io": "I/O", "bzimage": "bzImage"}
@@ -65,9 +66,17 @@ _OF_FIO = re.compile(
     r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
     r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean|max)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
 )
+_COST_OF_FIO = re.compile(r"fio_disk_util|(?:.+_)?(?:usr|sys)_cpu")
+"""What fio prints of processors and disk beside its rates."""
 MAIN_PERCENTILES = ("50", "95", "99")
 """Those of a latency that are shown at once; all others come behind them."""
-_ENDINGS = {" cpu": ", CPU time", " cpu load": ", CPU load", " real": ", real time"}
+_ENDINGS = {
+    " usr cpu": ", user CPU",
+    " sys cpu": ", system CPU",
+    " cpu": ", CPU time",
+    " cpu load": ", CPU load",
+    " real": ", real time",
+}
 _PROPER = re.compile("[A-Z][a-z]+ [A-Z]|[A-Z]+/")
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
 _NUMBER = re.compile(r"([0-9]+)(\.[0-9]+)?(?:([kmgt])(?:i?b)?(?![a-z0-9]))?", re.IGNORECASE)
@@ -123,7 +132,8 @@ def place(test: str) -> tuple[int, str, int, str]:
 
 def is_cost(test: str) -> bool:
     """Whether a test, at whatever load, says what work cost, and not how fast it was."""
-    return parts(test)[0] in COSTS
+    name = parts(test)[0]
+    return name in COSTS or _COST_OF_FIO.fullmatch(name) is not None
 
 
 def _padded(number: re.Match[str]) -> str:

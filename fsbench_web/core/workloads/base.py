@@ -18,9 +18,18 @@ from fsbench_web.core.workloads.parameters import (
 )
 
 __all__ = [
+    "BUILD",
+    "DATABASE",
     "KB",
+    "MAIL",
+    "MIXED",
     "MOUNT_POINT",
+    "OTHERS",
+    "QUESTIONS",
+    "SMALL_FILES",
+    "STREAMING",
     "TIME_LIMIT",
+    "UPLOADED_HERE",
     "BenchmarkCommand",
     "Kind",
     "Limits",
@@ -37,6 +46,17 @@ MOUNT_POINT = "/mnt/fsbench"
 # All that a workload writes is in here or is a file beside it that starts with its name: in a
 # directory LUN other files stay untouched, and the agent removes exactly this in the end.
 WORK_NAME = "fsbench.work"
+
+DATABASE = "Database"
+SMALL_FILES = "Small files"
+STREAMING = "Streaming"
+MAIL = "Mail"
+BUILD = "Build and source trees"
+MIXED = "Memory and mixed"
+UPLOADED_HERE = "Uploaded here"
+OTHERS = "Other workloads"
+QUESTIONS = (DATABASE, SMALL_FILES, STREAMING, MAIL, BUILD, MIXED, UPLOADED_HERE, OTHERS)
+"""What somebody wants to know of, in the order in which the form has a group of workloads each."""
 
 Cell = tuple[int, int]
 """(record size, file size) in KB of 1024 bytes."""
@@ -85,6 +105,7 @@ class Preset:
     """A named set of parameters of one workload, offered with one click.
 
     A workload declares its presets without ``kind``; the registry offers them with it.
+    ``question`` is one of QUESTIONS where it is another than the workload's.
     """
 
     slug: str
@@ -92,6 +113,13 @@ class Preset:
     description: str
     parameters: Mapping[str, Any]
     kind: "type[Workload] | None" = None
+    question: str = ""
+
+    @property
+    def answers(self) -> str:
+        """Its group in the form; what names none of QUESTIONS is among the others."""
+        asked = self.question or (self.kind.question if self.kind else "")
+        return asked if asked in QUESTIONS else OTHERS
 
     @property
     def tool(self) -> str:
@@ -177,14 +205,15 @@ class Workload(ABC):
     Class attributes: ``tool`` (how it is stored, letters, digits and hyphens), ``name`` (for
     people), ``parameters`` (with TIME_LIMIT among them), ``presets``, ``programs`` (executables it
     needs where the disk is, each with its Debian package), ``about`` (what it does and what it does
-    not, in a sentence or two) and ``paper`` (whose workload it is, as "FREENIX 2002"; the form has
-    a group for each).
+    not, in a sentence or two), ``paper`` (whose workload it is, as "FREENIX 2002") and ``question``
+    (one of QUESTIONS: its group in the form; without one it is among the others).
     """
 
     tool: ClassVar[str]
     name: ClassVar[str]
     about: ClassVar[str] = ""
     paper: ClassVar[str] = ""
+    question: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]]
     presets: ClassVar[tuple[Preset, ...]] = ()
     programs: ClassVar[Mapping[str, str]] = {}

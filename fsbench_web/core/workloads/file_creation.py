@@ -14,6 +14,7 @@ from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.scoring.ceilings import FLUSH_BYTES, RANDOM, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
+    SMALL_FILES,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -39,6 +40,7 @@ class FileCreation(Workload):
         "that this is."
     )
     paper = "Hilzinger 2006"
+    question = SMALL_FILES
     programs = needs.WORKLOADS["file-creation"]
     parameters = (
         Parameter("files", "Files", default=50000, minimum=1, maximum=10_000_000, paper="50,000"),

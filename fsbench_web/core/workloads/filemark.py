@@ -6,6 +6,7 @@ from fsbench_web.core import formats
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.workloads.base import (
     KB,
+    SMALL_FILES,
     BenchmarkCommand,
     Kind,
     Limits,
@@ -37,6 +38,7 @@ class Filemark(Workload):
         "them. fsbench's own program; its threads are processes."
     )
     paper = "FREENIX 2002"
+    question = SMALL_FILES
     parameters = (
         Parameter(
             "threads",

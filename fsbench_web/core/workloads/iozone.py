@@ -13,6 +13,7 @@ from fsbench_web.core import needs
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
+    MIXED,
     TIME_LIMIT,
     BenchmarkCommand,
     Cell,
@@ -47,6 +48,7 @@ class Iozone(Workload):
     name = "IOzone"
     about = "Write, rewrite, read, reread, random write and random read, record size by file size."
     paper = "Unisys 2005"
+    question = MIXED
     programs = needs.WORKLOADS["iozone"]
     parameters = (
         Parameter("minimum_record_kb", "Smallest record", Kind.SIZE, minimum=1, maximum=16384),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from fsbench_web.core import needs
 from fsbench_web.core.workloads.base import (
+    BUILD,
     BenchmarkCommand,
     Parameter,
     Place,
@@ -29,6 +30,7 @@ class KernelBuild(Workload):
         "seconds of each step. Ask for three repeats for the mean of three as in the article."
     )
     paper = "Galli 2001"
+    question = BUILD
     programs = needs.WORKLOADS["kernel-build"]
     parameters = (
         SOURCE,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.base import (
     KB,
+    SMALL_FILES,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -38,6 +39,7 @@ class Mongo(Workload):
         "looked at, renamed and deleted: seconds for each phase and base file size."
     )
     paper = "Galli 2001"
+    question = SMALL_FILES
     parameters = (
         Parameter(
             "base_bytes",

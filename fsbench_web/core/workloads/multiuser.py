@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fsbench_web.core import needs
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.base import (
+    MIXED,
     BenchmarkCommand,
     Kind,
     Limits,
@@ -37,6 +38,7 @@ class Multiuser(Workload):
         "FREENIX paper used: its jobs are stress-ng's, and its numbers are its own."
     )
     paper = "FREENIX 2002"
+    question = MIXED
     programs = needs.WORKLOADS["multiuser"]
     parameters = (
         Parameter(

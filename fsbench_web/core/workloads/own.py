@@ -14,6 +14,7 @@ from fsbench_web.core.formats.values import test_name
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.ceilings import Request
 from fsbench_web.core.workloads.base import (
+    UPLOADED_HERE,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -70,6 +71,7 @@ class OwnFio(_Own):
     name = "fio job file"
     about = "A job file of fio that was uploaded here."
     paper = "Uploaded here"
+    question = UPLOADED_HERE
     programs = needs.WORKLOADS["own-fio"]
     parameters = (
         *_PARAMETERS,
@@ -115,6 +117,7 @@ class OwnCommand(_Own):
     name = "Command"
     about = "A command that was uploaded here. It is started without a shell."
     paper = "Uploaded here"
+    question = UPLOADED_HERE
     parameters = (
         *_PARAMETERS,
         Parameter("text", "Command", Kind.TEXT, fixed=True, maximum=4096),

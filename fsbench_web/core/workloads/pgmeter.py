@@ -14,6 +14,7 @@ from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.ceilings import READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
+    MIXED,
     BenchmarkCommand,
     Kind,
     Limits,
@@ -84,6 +85,7 @@ class Pgmeter(Workload):
         "measured them. It is fio that works, with pgmeter's request sizes and shares."
     )
     paper = "FREENIX 2002"
+    question = MIXED
     programs = needs.WORKLOADS["pgmeter"]
     parameters = (
         *(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fsbench_web.core import formats, needs
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.workloads.base import (
+    MAIL,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -39,6 +40,7 @@ class PostMark(Workload):
         "rising numbers of transactions. Its clock has whole seconds."
     )
     paper = "Sun 2004"
+    question = MAIL
     programs = needs.WORKLOADS["postmark"]
     parameters = (
         Parameter(

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -17,6 +18,7 @@ from fsbench_web.core.workloads.applications.sysbench_files import SysbenchFiles
 from fsbench_web.core.workloads.base import ParameterError, Preset, Workload
 from fsbench_web.core.workloads.file_creation import FileCreation
 from fsbench_web.core.workloads.filemark import Filemark
+from fsbench_web.core.workloads.fio_depths import FioDepths
 from fsbench_web.core.workloads.iozone import Iozone
 from fsbench_web.core.workloads.kernel_build import KernelBuild
 from fsbench_web.core.workloads.mongo import Mongo
@@ -40,6 +42,7 @@ BUILTIN: tuple[type[Workload], ...] = (
     KernelBuild,
     SourceCopy,
     FileCreation,
+    FioDepths,
     Pgbench,
     MariadbOltp,
     SqliteTransactions,
@@ -95,7 +98,7 @@ def _why_not(kind: object, found: Mapping[str, type[Workload]]) -> str:
 def presets() -> Mapping[str, Preset]:
     """Presets by slug, in the order in which they are offered."""
     return {
-        preset.slug: Preset(preset.slug, preset.title, preset.description, preset.parameters, kind)
+        preset.slug: replace(preset, kind=kind)
         for kind in workload_types().values()
         for preset in kind.presets
     }

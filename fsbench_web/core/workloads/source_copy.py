@@ -12,6 +12,7 @@ from fsbench_web.core import formats
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.workloads.base import (
+    BUILD,
     BenchmarkCommand,
     Place,
     Preset,
@@ -36,6 +37,7 @@ class SourceCopy(Workload):
         "the same files take on it."
     )
     paper = "Hilzinger 2006"
+    question = BUILD
     parameters = (
         SOURCE,
         CONFIG,

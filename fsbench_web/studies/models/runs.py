@@ -264,6 +264,7 @@ class Artefact(models.Model):
 
     class Meta:
         ordering = ["id"]
+        indexes = [models.Index(fields=["sha256"])]
 
 
 class MeasurementBlock(models.Model):

@@ -53,7 +53,10 @@ def conditions(run: Run) -> Conditions:
     noted = run.conditions
     device = noted.get("device") or {}
     return Conditions(
-        before=_before(noted.get("before") or {}),
+        before=[
+            *_before(noted.get("before") or {}),
+            *(("Processors held", "; ".join(said)) for said in [noted.get("processors")] if said),
+        ],
         device=_device(device.get("before") or {}, device.get("after") or {}),
         raw=_raw(device.get("before") or {}, device.get("after") or {}),
         layout=_layout(noted.get("layout") or {}),

@@ -33,7 +33,7 @@ from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
 from fsbench_web.studies.jobs.forms import job_form, stack_fields
 from fsbench_web.studies.jobs.forms.options import by_field
-from fsbench_web.studies.jobs.forms.workload import by_paper
+from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.spec import MOST_PROBE_S, JobRefused
 from fsbench_web.studies.models import Series, Study
@@ -251,7 +251,7 @@ def _choices(
             if one.role == Lun.Role.DATA
         ],
         "journal_names": [journal.name for journal in journals],
-        "papers": by_paper(presets),
+        "questions": by_question(presets),
         "race_tests": race_checks.tests_of(form.workloads[:1]),
         "missing": list(dict.fromkeys(ticked)),
         "setup": availability.setup(lun.worker) if lun else None,

@@ -126,6 +126,7 @@ def _measured(shown: Run) -> dict[str, Any]:
     matrices = run_details.test_matrices(shown, numbers or ())
     found: dict[str, Any] = {
         "matrices": matrices,
+        "drawn": [matrix for matrix in matrices if matrix.figure],
         "others": [matrix for matrix in matrices if matrix.others],
         "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
         "too_many": too_many,

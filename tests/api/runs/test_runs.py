@@ -367,7 +367,9 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "half_width_percent": None,
         "cells": 3,
         "cells_expected": 3,
+        "share": None,
         "flags": [],
+        "share": None,
     }
 
 

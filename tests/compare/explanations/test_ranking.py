@@ -51,6 +51,16 @@ def test_what_surely_differs_most_is_first(blocks: bool) -> None:
     assert (found.tested, found.blocks) == (5, 5 if blocks else 0)
 
 
+def test_amounts_come_before_shapes() -> None:
+    """Compression writes fewer bytes, and requests that are smaller by more than that."""
+    changed = ORDERED | {"write_amplification": 0.5, "mean_write_request": 4.0}
+    found = explained(runs(**changed), runs(**ORDERED))
+    assert [one.cost.test for one in found.work if one.status == DIFFERS] == [
+        "write_amplification",
+        "mean_write_request",
+    ]
+
+
 def test_the_same_is_alike_and_nothing_is_first() -> None:
     found = explained(runs(**ORDERED), runs(**ORDERED))
     assert {one.status for one in found.work} == {ALIKE}
@@ -90,8 +100,8 @@ def test_the_sentence_speaks_of_association_with_numbers() -> None:
     found = explained(runs(**changed), runs(**ORDERED))
     assert words.sentence("ext4 data=journal", "ext4", 48.0, found) == (
         "ext4 data=journal is 48% slower than ext4: it flushed 3.34 times as often and wrote "
-        "2.04 times the bytes to the device for each byte of its work; alike: Mean write request, "
-        "CPU seconds for each GiB."
+        "2.04 times the bytes to the device for each byte of its work; alike: CPU seconds for each "
+        "GiB, Mean write request."
     )
 
 

@@ -65,7 +65,7 @@ def test_every_value_names_its_line(sample: Sample) -> None:
     data = sample("fio-3.33-json-plus")
     lines = data.decode().split("\n")
     result = parse("x", data)
-    assert len(result.values) == 23
+    assert len(result.values) == 24
     assert {value.load for value in result.values} == {"jobs=2"}
     for value in result.values:
         printed = re.findall(r"[0-9][0-9.]*", lines[value.line - 1])
@@ -172,6 +172,9 @@ def test_fio_2_prints_microseconds_and_percentiles_that_nobody_asked_for(sample:
         "rand-read_read_clat_p99.9": (1816, "µs"),
         "rand-read_read_lat_mean": (232.87, "µs"),
         "rand-read_read_lat_max": (41315, "µs"),
+        "rand-read_usr_cpu": (1.83, "% CPU"),
+        "rand-read_sys_cpu": (5.92, "% CPU"),
+        "fio_disk_util": (99.84, "% of time"),
     }
     assert result.distributions == []
 

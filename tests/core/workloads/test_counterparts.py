@@ -101,6 +101,17 @@ def test_sizes_of_fio() -> None:
     assert [size_bytes(text) for text in ("", "4k,8k", "x", "0")] == [None] * 4
 
 
+def test_fio_by_queue_depth_asks_for_the_same_of_the_raw_device() -> None:
+    random = presets()["fio-8k"].workload()
+    wanted = Request(RANDOM, WRITE, 8 * KIB, 32)
+    assert random.counterpart("random_8k_write_clat_p99@iodepth=32") == wanted
+    assert random.counterpart("random_4k_write_iops@iodepth=32") is None
+    stream = presets()["fio-stream"].workload()
+    assert stream.counterpart("sequential_1m_read_bw@iodepth=1") == Request(
+        SEQUENTIAL, READ, 1024 * KIB, 1
+    )
+
+
 @pytest.mark.parametrize("slug", ["postmark-small", "filemark-small", "mongo-small"])
 def test_most_tools_ask_for_many_things_at_once(slug: str) -> None:
     workload = presets()[slug].workload()

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import explanations
 from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.explanation import explained
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import Run, RunState
 from runner.execution import finish
@@ -159,3 +161,21 @@ def test_a_real_run_knows_what_its_work_cost(
     phases = ["mkfs", "mount", "benchmark", "sync", "unmount"]
     assert [step.phase for step in activity.steps] == phases
     assert [command["phase"] for command in run.commands] == phases
+
+
+@pytest.mark.root
+def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
+    """fsync after every fourth write, and no other difference: benchmarks.explanations has more."""
+    job = "[w]\nrw=randwrite\nbs=16k\nsize=2m\nrandrepeat=0\n"
+    with explanations.loop_device(tmp_path) as device:
+        sides = [
+            [
+                explanations.carried_out(explanations.Side(text), device, str(block))
+                for block in range(3)
+            ]
+            for text in (f"{job}fsync=4\n", job)
+        ]
+    found = explained(*sides)
+    first = found.work[0]
+    assert first.cost.test == "flushes_per_1000_operations"
+    assert first.ratio > 10

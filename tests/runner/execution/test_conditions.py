@@ -1,10 +1,14 @@
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fsbench_web.core.formats.result import ParsedValue
-from runner.execution import conditions
+from fsbench_web.studies.models import Run
+from runner.execution import conditions, execute
 from runner.execution.creation import creation_values
+from runner.worker import Host
 
 
 def command(phase: str, duration_s: float, exit_code: int | None = 0) -> dict[str, object]:
@@ -85,3 +89,19 @@ def test_turbo_and_idle_states_are_told_as_the_kernel_has_them(tmp_path: Path) -
     (tmp_path / "intel_pstate").mkdir()
     (tmp_path / "intel_pstate/no_turbo").write_text("0\n")
     assert conditions.turbo(tmp_path) == "on"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("holds", [True, False])
+def test_what_is_held_of_the_processors_stands_with_the_run(
+    make_host: Callable[..., Host], submitted: Callable[..., Run], holds: bool
+) -> None:
+    host = make_host()
+    host.config = replace(host.config, holds_processors=holds)
+    run = submitted(host, scheduler="none")
+    execute.work_on(run.pk, host)
+    run.refresh_from_db()
+    assert run.state == "done", run.reason
+    # What can be held depends on the machine; that it was tried is said in any case.
+    assert bool(run.conditions.get("processors")) is holds
+    assert not (host.config.processor_notes / "note.json").exists()

@@ -163,6 +163,7 @@ def test_a_member_of_another_mounted_file_system_is_not_erased(
         assert (point / "precious").read_text() == "kept"
     finally:
         tool("umount", str(point))
+        assert blockdev.wait_until_free(second, blockdev.FREE_AGAIN_S, lambda: None)
         tool("losetup", "--detach", loop)
 
 

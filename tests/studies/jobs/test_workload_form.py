@@ -6,9 +6,11 @@ import pytest
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.core.workloads import ParameterError, presets, workload_of, workload_types
+from fsbench_web.core.workloads import ParameterError, Preset, presets, workload_of, workload_types
+from fsbench_web.core.workloads.base import OTHERS, QUESTIONS
 from fsbench_web.core.workloads.parameters import Kind, Parameter
-from fsbench_web.studies.jobs.forms.workload import OTHERS, by_paper, shown_presets
+from fsbench_web.core.workloads.registry import BUILTIN
+from fsbench_web.studies.jobs.forms.workload import by_question, shown_presets
 
 LOADS = Parameter("loads", "Outstanding I/O", Kind.WHOLES, default=[1], minimum=1, maximum=256)
 
@@ -51,17 +53,38 @@ def test_an_emptied_number_is_refused_and_a_name_in_capitals_stays_so() -> None:
 
 
 @pytest.mark.django_db
-def test_every_preset_is_in_the_group_of_its_paper_once() -> None:
-    groups = by_paper(shown_presets({"postmark-small"}, {}))
-    slugs = [
-        one.preset.slug for group in groups for kind in group.workloads for one in kind.presets
+def test_every_preset_is_in_the_group_of_its_question_once() -> None:
+    groups = by_question(shown_presets({"postmark-small"}, {}))
+    found = [
+        (one.preset.slug, group.question)
+        for group in groups
+        for kind in group.workloads
+        for one in kind.presets
     ]
-    assert sorted(slugs) == sorted(presets())
-    for group in groups:
-        for workload in group.workloads:
-            assert group.paper == (workload_types()[workload.tool].paper or OTHERS)
-    assert [group.paper for group in groups if group.chosen] == ["Sun 2004"]
-    assert OTHERS not in [group.paper for group in groups[:-1]]
+    assert sorted(slug for slug, _ in found) == sorted(presets())
+    assert [group.question for group in groups if group.chosen] == ["Mail"]
+    assert [one for one in QUESTIONS if one in dict(found).values()] == [
+        group.question for group in groups
+    ]
+    of = dict(found)
+    assert [of[slug] for slug in ("pgbench-tpcb", "fio-8k", "git-linux", "iozone-small")] == [
+        *("Database", "Database", "Build and source trees", "Memory and mixed")
+    ]
+    # One workload, two questions.
+    assert presets()["fio-stream"].tool == presets()["fio-8k"].tool
+    assert of["fio-stream"] == "Streaming"
+
+
+def test_every_workload_of_ours_answers_a_question_and_one_that_says_none_is_among_the_others() -> (
+    None
+):
+    for kind in BUILTIN:
+        asked = {preset.answers for preset in presets().values() if preset.kind is kind}
+        assert asked <= set(QUESTIONS) - {OTHERS}, kind.tool
+    silent = type("Silent", (BUILTIN[0],), {"question": ""})
+    odd = type("Odd", (BUILTIN[0],), {"question": "Weather"})
+    for kind in (silent, odd):
+        assert Preset("one", "One", "", {}, kind).answers == OTHERS
 
 
 @pytest.mark.django_db
@@ -76,9 +99,14 @@ def test_it_says_what_a_preset_itself_needs() -> None:
 def test_only_the_group_with_a_choice_is_open(client: Client, ann, disk: Lun) -> None:
     client.force_login(ann)
     page = client.get(f"/runs/new/?lun={disk.pk}&workload=postmark-small").content.decode()
-    opened = re.findall(r'<details class="card" id="paper-\d+"( open)?>\s*<summary>([^<]+)', page)
-    assert len(opened) == len(by_paper(shown_presets((), {})))
-    assert [name.strip() for is_open, name in opened if is_open] == ["Sun 2004"]
+    opened = re.findall(
+        r'<details class="card" id="question-\d+"( open)?>\s*<summary>([^<]+)', page
+    )
+    assert len(opened) == len(by_question(shown_presets((), {})))
+    assert [name.strip() for is_open, name in opened if is_open] == ["Mail"]
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert '<strong>PostMark, small</strong> <span class="badge">Sun 2004</span>' in page
     assert "25,000 to 500,000 in nine steps" in page
     assert page.count(workload_types()["postmark"].about.replace("'", "&#x27;")) == 1
 

@@ -271,7 +271,7 @@ class TestPages:
         said = "2 repeats: half-width 0.63% ≤ 5% in the widest of 6 tests, write"
         for address, width in (
             (f"/runs/{runs[0].pk}/", "± 0.6%"),
-            ("/studies/first-look/", "± 0.6%"),
+            ("/studies/first-look/?tab=runs", "± 0.6%"),
         ):
             html = client.get(address).content.decode()
             assert said in html

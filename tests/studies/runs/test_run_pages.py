@@ -359,7 +359,7 @@ def test_the_page_of_a_run_needs_the_same_queries_for_many_cells(
     client, runs, django_assert_max_num_queries
 ):
     complete(runs[0])
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         client.get(f"/runs/{runs[0].pk}/")
 
 

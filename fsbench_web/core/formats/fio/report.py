@@ -84,6 +84,7 @@ def parse(lines: list[str]) -> ParsedResult:
                 if not _NOT_SETTINGS.fullmatch(option) and option not in changing:
                     setting = f"{option}={text}" if text else option
                     modes[f"{job.name}: {setting}" if several else setting] = None
+        _disk(found, document)
     result.modes = tuple(modes)
     return found.finish("This is fio's JSON, and no job in it did any I/O.")
 
@@ -185,18 +186,17 @@ def _varying(documents: list[_Document]) -> dict[str, set[str]]:
 
 
 def _job(found: Collector, name: str, job: _Job) -> None:
-    counts = {
-        kind: int(text)
-        for kind, option in _LOAD_OPTIONS.items()
-        if re.fullmatch("[0-9]{1,9}", text := job.options.get(option, ""))
-    }
-    load = load_text(**counts)
+    load = _load_of(job)
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
         found.result.complete = False
         found.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
     for direction in _DIRECTIONS:
         _direction(found, name, direction, job, load)
+    for key in ("usr_cpu", "sys_cpu"):
+        # fio 2 and 3 print them of every job, also of one that did nothing.
+        if (cpu := job.entry.number(key)) is not None and float(cpu.text) > 0:
+            found.add(test_name(name, key), cpu.text, "% CPU", cpu.line, load=load)
     latency = job.entry.object("sync").object("lat_ns")
     if not job.entry.object("sync").is_zero("total_ios"):
         _latency(found, test_name(name, "sync_lat"), latency, "ns", load)
@@ -218,6 +218,27 @@ def _direction(found: Collector, name: str, direction: str, job: _Job, load: str
             if (latency := side.object(key)) and not latency.is_zero("N"):
                 _latency(found, test_name(name, direction, kind), latency, unit, load)
                 break
+
+
+def _load_of(job: _Job) -> str:
+    counts = {
+        kind: int(text)
+        for kind, option in _LOAD_OPTIONS.items()
+        if re.fullmatch("[0-9]{1,9}", text := job.options.get(option, ""))
+    }
+    return load_text(**counts)
+
+
+def _disk(found: Collector, document: _Document) -> None:
+    """How busy the disk was, where it is one: of several (a RAID's members) fio's list says little.
+
+    It has no name of its own here: the same LUN may be another loop device tomorrow.
+    """
+    disks = document.root.objects("disk_util")
+    busy = disks[0].number("util") if len(disks) == 1 else None
+    if busy is not None and float(busy.text) > 0:
+        load = _load_of(document.jobs[0]) if len(document.jobs) == 1 else ""
+        found.add("fio_disk_util", busy.text, "% of time", busy.line, load=load)
 
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:

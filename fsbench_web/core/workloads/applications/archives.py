@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from fsbench_web.core import needs
 from fsbench_web.core.workloads.base import (
+    BUILD,
     BenchmarkCommand,
     Place,
     Preset,
@@ -25,6 +26,7 @@ class Archives(Workload):
         "A source tree is written into a tar file and unpacked from it, copied by rsync, compared "
         "by rsync when nothing has changed, and removed: CPU and real seconds of each step."
     )
+    question = BUILD
     programs = needs.WORKLOADS["archives"]
     parameters = (
         SOURCE,

@@ -7,6 +7,7 @@ from fsbench_web.core import needs
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB
 from fsbench_web.core.workloads.base import (
+    BUILD,
     BenchmarkCommand,
     Parameter,
     Place,
@@ -30,6 +31,7 @@ class ContainerImage(Workload):
         "The layers of a container image are unpacked over each other, with links, replaced files "
         "and whiteouts, until all is on the disk: seconds, and files a second."
     )
+    question = BUILD
     programs = needs.WORKLOADS["container-image"]
     parameters = (
         Parameter("layers", "Layers", default=8, minimum=1, maximum=127),

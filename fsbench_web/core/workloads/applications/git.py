@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from fsbench_web.core import needs
 from fsbench_web.core.workloads.base import (
+    BUILD,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -33,6 +34,7 @@ class GitTree(Workload):
         "A source tree is added and committed, the repository cloned without its files, checked "
         "out, looked through for changes and packed anew: CPU and real seconds of each step."
     )
+    question = BUILD
     programs = needs.WORKLOADS["git"]
     parameters = (
         SOURCE,

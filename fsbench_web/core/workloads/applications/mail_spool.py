@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts, seconds, warm_up
 from fsbench_web.core.workloads.base import (
+    MAIL,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -30,6 +31,7 @@ class MailSpool(Workload):
         "read, flagged and deleted by several processes: operations a second, and the latencies of "
         "each kind. fsbench's own program."
     )
+    question = MAIL
     parameters = (
         Parameter("mailboxes", "Mailboxes", default=1000, minimum=1, maximum=100_000),
         Parameter("messages", "Messages in each at first", default=100, maximum=100_000),

@@ -13,6 +13,7 @@ from fsbench_web.core.workloads.applications.shared import (
     warm_up,
 )
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -37,6 +38,7 @@ class MariadbOltp(Workload):
         "sysbench's OLTP transactions in a MariaDB (InnoDB) that is on the measured file system: "
         "transactions a second and their latencies, at rising numbers of threads."
     )
+    question = DATABASE
     programs = needs.WORKLOADS["mariadb-oltp"]
     parameters = (
         Parameter(

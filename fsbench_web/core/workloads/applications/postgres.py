@@ -16,6 +16,7 @@ from fsbench_web.core.workloads.applications.shared import (
     warm_up,
 )
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -43,6 +44,7 @@ class Pgbench(Workload):
         "Transactions like those of TPC-B, or reads alone, in a PostgreSQL that is on the measured "
         "file system: transactions a second and their latencies, at rising numbers of clients."
     )
+    question = DATABASE
     programs = needs.WORKLOADS["pgbench"]
     parameters = (
         Parameter(

@@ -7,6 +7,7 @@ from fsbench_web.core import formats, needs
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -32,6 +33,7 @@ class RocksDb(Workload):
         "A log-structured store: keys are put in by random order, then read, alone and while "
         "another thread writes. db_bench's operations a second and its percentiles."
     )
+    question = DATABASE
     programs = needs.WORKLOADS["rocksdb"]
     parameters = (
         Parameter("keys", "Keys", default=10_000_000, minimum=1000, maximum=10**10),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fsbench_web.core import needs
 from fsbench_web.core.workloads.applications.shared import MIB, seconds, warm_up
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     BenchmarkCommand,
     Kind,
     Parameter,
@@ -27,6 +28,7 @@ class SqliteTransactions(Workload):
         "One process commits one small transaction after the other: what a phone or a desktop "
         "program waits for. Transactions a second and their latencies."
     )
+    question = DATABASE
     programs = needs.WORKLOADS["sqlite"]
     parameters = (
         Parameter(

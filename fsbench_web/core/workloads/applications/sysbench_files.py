@@ -6,6 +6,7 @@ from fsbench_web.core import needs
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts, seconds
 from fsbench_web.core.workloads.base import (
+    DATABASE,
     KB,
     BenchmarkCommand,
     Kind,
@@ -37,6 +38,7 @@ class SysbenchFiles(Workload):
         "Random and sequential reads and writes of a set of files with an fsync after every so "
         "many requests, as database people have measured disks for years."
     )
+    question = DATABASE
     programs = needs.WORKLOADS["sysbench-fileio"]
     parameters = (
         Parameter("total_mb", "All files", unit="MiB", default=8192, minimum=1, maximum=2**30),

@@ -1,17 +1,15 @@
-"""The workloads in the job form: presets by paper, their parameters as text, what they ask for."""
+"""The workloads in the job form: presets by question, their parameters as text, what they ask."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from fsbench_web.catalog.workloads.own_workloads import offered, preset_of
 from fsbench_web.core import numbers
 from fsbench_web.core.workloads import Parameter, ParameterError, Preset, Workload, workload_types
+from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.core.workloads.parameters import MOST_IN_A_LIST, Kind, Value
 from fsbench_web.studies.jobs.spec import WorkloadSpec
-
-OTHERS = "Other workloads"
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,12 @@ class PresetFields:
 
 @dataclass(frozen=True)
 class WorkloadPresets:
-    """A workload with its presets."""
+    """A workload with its presets; ``paper`` is whose it is, "" where it is nobody's."""
 
     tool: str
     name: str
     about: str
+    paper: str
     presets: tuple[PresetFields, ...]
 
     @property
@@ -94,10 +93,10 @@ class WorkloadPresets:
 
 
 @dataclass(frozen=True)
-class PaperGroup:
-    """The workloads of one paper."""
+class QuestionGroup:
+    """The workloads that answer one question; one with presets for several is in several."""
 
-    paper: str
+    question: str
     workloads: tuple[WorkloadPresets, ...]
 
     @property
@@ -140,18 +139,24 @@ def shown_presets(
     return shown
 
 
-def by_paper(shown: Iterable[PresetFields]) -> list[PaperGroup]:
-    """The same presets by workload and paper, in the order in which each first appears.
+def by_question(shown: Iterable[PresetFields]) -> list[QuestionGroup]:
+    """The same presets by question and workload, without questions that have none."""
+    asked: dict[str, list[PresetFields]] = {question: [] for question in QUESTIONS}
+    for one in shown:
+        asked[one.preset.answers].append(one)
+    return [QuestionGroup(name, tuple(by_workload(some))) for name, some in asked.items() if some]
 
-    Workloads that name no paper come last.
-    """
-    papers: dict[str, list[WorkloadPresets]] = {}
-    for tool, group in groupby(shown, key=lambda one: one.preset.tool):
-        kind = workload_types()[tool]
-        workload = WorkloadPresets(tool, kind.name, kind.about, tuple(group))
-        papers.setdefault(kind.paper or OTHERS, []).append(workload)
-    groups = [PaperGroup(paper, tuple(workloads)) for paper, workloads in papers.items()]
-    return sorted(groups, key=lambda group: group.paper == OTHERS)
+
+def by_workload(shown: Iterable[PresetFields]) -> list[WorkloadPresets]:
+    """The same presets by workload, in the order in which each first appears."""
+    tools: dict[str, list[PresetFields]] = {}
+    for one in shown:
+        tools.setdefault(one.preset.tool, []).append(one)
+    kinds = ((workload_types()[tool], some) for tool, some in tools.items())
+    return [
+        WorkloadPresets(kind.tool, kind.name, kind.about, kind.paper, tuple(some))
+        for kind, some in kinds
+    ]
 
 
 def _type(preset: Preset) -> type[Workload]:

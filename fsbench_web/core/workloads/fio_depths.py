@@ -1,0 +1,232 @@
+"""Plain fio: one block size, read and written by direct I/O at rising queue depths.
+
+Each direction and queue depth is a command of its own on the same file, which is written once
+before, with cold caches. The queue depth is the load of a test: ``random_4k_read_iops`` at
+``iodepth=8``.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from fsbench_web.core import formats, needs
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
+from fsbench_web.core.workloads.base import (
+    DATABASE,
+    KB,
+    STREAMING,
+    BenchmarkCommand,
+    Kind,
+    Parameter,
+    ParameterError,
+    Place,
+    Preset,
+    Workload,
+    seed,
+    time_limit,
+)
+
+MIB = 1024 * KB
+FILE = "fio-depths"
+# Each is a test of its own: fio's own list would make 17 of each latency. The rest is in its bins.
+PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
+_DIRECTIONS = {"read": READ, "write": WRITE}
+_QUICK = {"file_mb": 32, "depths": [1, 8], "ramp_s": 0, "runtime_s": 2, "time_limit_s": 300}
+
+
+class FioDepths(Workload):
+    """One command of fio for each direction and queue depth."""
+
+    tool = "fio-depths"
+    name = "fio by queue depth"
+    about = (
+        "One block size, read and then written by direct I/O (O_DIRECT, libaio) in one file, at "
+        "rising queue depths: operations per second, throughput and latencies of each."
+    )
+    question = DATABASE
+    programs = needs.WORKLOADS["fio-depths"]
+    parameters = (
+        Parameter(
+            "access",
+            "Access",
+            Kind.CHOICE,
+            default="random",
+            choices=(
+                ("random", "random, every block once before any is taken again"),
+                ("sequential", "sequential, from the file's begin to its end and over again"),
+            ),
+        ),
+        Parameter(
+            "block_kb",
+            "Block size",
+            Kind.SIZE,
+            default=4,
+            minimum=4,
+            maximum=16384,
+            help="Direct I/O needs a multiple of the device's sectors.",
+        ),
+        Parameter(
+            "depths",
+            "Queue depths",
+            Kind.WHOLES,
+            default=[1, 8, 32],
+            minimum=1,
+            maximum=1024,
+            help="Each is a load of its own, separated by commas.",
+        ),
+        Parameter(
+            "file_mb",
+            "File size",
+            unit="MB",
+            default=4096,
+            minimum=1,
+            maximum=16 * 1024 * 1024,
+            help="Written once before anything is measured. Well above the cache of the device, "
+            "or that is measured.",
+        ),
+        Parameter(
+            "ramp_s",
+            "Warm-up",
+            unit="seconds",
+            default=5,
+            maximum=3600,
+            help="Before anything is counted.",
+        ),
+        Parameter(
+            "runtime_s",
+            "Measured time",
+            unit="seconds",
+            default=60,
+            minimum=1,
+            maximum=24 * 3600,
+            help="Of each direction and queue depth.",
+        ),
+        seed("the random places: the same seed is the same sequence.", 1, minimum=1),
+        time_limit(12 * 3600),
+    )
+    presets = (
+        Preset(
+            "fio-4k-small",
+            "fio, random 4 KB, a quick look",
+            "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works.",
+            _QUICK,
+        ),
+        Preset(
+            "fio-4k",
+            "fio, random 4 KB",
+            "Random reads and writes of 4 KB in a file of 4 GB at queue depths of 1, 8 and 32, a "
+            "minute each after 5 seconds of warm-up.",
+            {},
+        ),
+        Preset(
+            "fio-8k-small",
+            "fio, random 8 KB, a quick look",
+            "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works.",
+            {**_QUICK, "block_kb": 8},
+        ),
+        Preset(
+            "fio-8k",
+            "fio, random 8 KB",
+            "The same with blocks of 8 KB, as many databases have their pages.",
+            {"block_kb": 8},
+        ),
+        Preset(
+            "fio-stream-small",
+            "fio, sequential 1 MB, a quick look",
+            "A file of 32 MB, queue depths of 1 and 8, 2 seconds each: to see that it works.",
+            {**_QUICK, "access": "sequential", "block_kb": 1024},
+            question=STREAMING,
+        ),
+        Preset(
+            "fio-stream",
+            "fio, sequential 1 MB",
+            "Sequential reads and writes of 1 MB in a file of 4 GB at queue depths of 1, 8 and "
+            "32, a minute each after 5 seconds of warm-up: backups, media, restores.",
+            {"access": "sequential", "block_kb": 1024},
+            question=STREAMING,
+        ),
+    )
+
+    def check(self) -> None:
+        if self.file_mb * KB < self.block_kb:
+            raise ParameterError(
+                f"The file must hold a block: {self.file_mb} MB are less than {self.block_kb} KB."
+            )
+
+    def title(self) -> str:
+        depths = ", ".join(map(str, self.depths))
+        return (
+            f"fio, {self.access} {self.block_kb:,} KB, direct I/O, a file of {self.file_mb:,} MB, "
+            f"queue depths {depths}, {self.runtime_s} s"
+        )[:200]
+
+    def space_needed_bytes(self) -> int:
+        return int(1.02 * self.file_mb * MIB) + 4 * MIB
+
+    def estimated_s(self) -> float:
+        return float(len(self._points()) * (self.ramp_s + self.runtime_s))
+
+    def _points(self) -> list[tuple[str, int]]:
+        return [(way, depth) for way in _DIRECTIONS for depth in self.depths]
+
+    @property
+    def _job(self) -> str:
+        block = f"{self.block_kb}k" if self.block_kb % KB else f"{self.block_kb // KB}m"
+        return f"{self.access}_{block}"
+
+    def commands(self, place: Place) -> list[BenchmarkCommand]:
+        file = (f"--filename={place.work}/{FILE}", f"--size={self.file_mb}m")
+        layout = ("fio", "--name=layout", *file, "--rw=write", "--bs=1m", "--ioengine=psync")
+        return [
+            BenchmarkCommand(("mkdir", place.work)),
+            BenchmarkCommand((*layout, "--end_fsync=1", "--minimal")),
+            *(
+                BenchmarkCommand(
+                    (
+                        *("fio", f"--name={self._job}", *file),
+                        f"--rw={'rand' if self.access == 'random' else ''}{way}",
+                        *(f"--bs={self.block_kb}k", f"--randseed={self.seed}"),
+                        *("--ioengine=libaio", "--direct=1", f"--iodepth={depth}"),
+                        *("--time_based", f"--ramp_time={self.ramp_s}"),
+                        f"--runtime={self.runtime_s}",
+                        f"--percentile_list={':'.join(PERCENTILES)}",
+                        "--output-format=json+",
+                    ),
+                    output=_output(way, depth),
+                    remount=True,
+                )
+                for way, depth in self._points()
+            ),
+        ]
+
+    def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
+        for way, depth in self._points():
+            for rate in ("iops", "bw"):
+                yield f"{self._job}_{way}_{rate}", load_text(iodepth=depth), None, None
+
+    def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
+        """What fio says of each, with the queue depth as its load."""
+        found = {}
+        for way, depth in self._points():
+            name = _output(way, depth)
+            parsed = formats.parse(name, outputs[name])
+            load = load_text(iodepth=depth)
+            parsed.values = [replace(value, load=load) for value in parsed.values]
+            parsed.distributions = [replace(one, load=load) for one in parsed.distributions]
+            found[name] = parsed
+        return found
+
+    def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
+        """The same requests to the raw device."""
+        name, load = testnames.parts(test)
+        way = next((way for way in _DIRECTIONS if name.startswith(f"{self._job}_{way}_")), "")
+        depth, _ = loads.split(load, "iodepth")
+        if not way or depth is None:
+            return None
+        place = RANDOM if self.access == "random" else SEQUENTIAL
+        return Request(place, _DIRECTIONS[way], self.block_kb * KB, int(depth))
+
+
+def _output(way: str, depth: int) -> str:
+    return f"fio-{way}-{depth}.json"

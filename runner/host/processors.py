@@ -1,0 +1,184 @@
+"""Processors held at one speed while runs are under way, and given back afterwards.
+
+Where its host wants that (FSBENCH_HOLD_PROCESSORS): governor *performance*, no turbo, and no deep
+idle states. What was there before is written down before it is changed; whoever finds a note of the
+dead gives it back. The bound of idle states needs no note: the kernel drops it with the file that
+asked for it. Several runs hold together: the first one sets, the last one gives back, whatever
+process they are in, because both take the same locks of files.
+
+Sources: the kernel's admin-guide/pm/cpufreq.rst, intel_pstate.rst, cpuidle.rst ("/dev/
+cpu_dma_latency"); 3 µs is what tuned's profile latency-performance asks for.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.host.fingerprint import boot_id
+
+CPUS = Path("/sys/devices/system/cpu")
+LATENCY = Path("/dev/cpu_dma_latency")
+MOST_LATENCY_US = 3
+GOVERNOR = "performance"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where the kernel has its switches; another place in tests."""
+
+    cpus: Path = CPUS
+    latency: Path = LATENCY
+
+    def wanted(self) -> dict[str, str]:
+        """{path: value} of all that is to be held and is there."""
+        found = {}
+        for folder in sorted(self.cpus.glob("cpu[0-9]*/cpufreq")):
+            if GOVERNOR in _text(folder / "scaling_available_governors").split():
+                found[str(folder / "scaling_governor")] = GOVERNOR
+        # One of both is there, by the driver.
+        for name, off in (("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")):
+            if (self.cpus / name).exists():
+                found[str(self.cpus / name)] = off
+        return found
+
+
+@contextlib.contextmanager
+def held(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
+    """Hold them; yields what is held, and what is not and why, in words. Never raises."""
+    with contextlib.ExitStack() as stack:
+        try:
+            said = _hold(folder, machine, stack)
+        except OSError as error:
+            said = [f"not held: {error.strerror or error}"]
+        try:
+            stack.enter_context(_shallow(machine.latency))
+            said.append(f"idle states of {MOST_LATENCY_US} µs to leave at most")
+        except OSError as error:
+            said.append(f"idle states not held: {error.strerror or error}")
+        yield said
+
+
+def give_back(folder: Path) -> list[str]:
+    """Put back what runs of the dead have set; says what was done, for the log. Call it at any
+    time: while a run holds them nothing is done.
+    """
+    if not _note(folder).exists():
+        return []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_locked(folder / "change"))
+        try:
+            stack.enter_context(_locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
+        except BlockingIOError:
+            return []
+        return _put_back(folder)
+
+
+def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[str]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    wanted = machine.wanted()
+    if not wanted:
+        return ["neither governor nor turbo can be set: the kernel offers none"]
+    with _locked(folder / "change"):
+        mine = contextlib.ExitStack()
+        try:
+            with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
+                _put_back(folder)  # of the dead
+                _write_note(folder, {path: _text(Path(path)) for path in wanted}, wanted)
+        except BlockingIOError:
+            pass  # others hold them already
+        mine.enter_context(_locked(folder / "held", fcntl.LOCK_SH))
+    stack.callback(_release, folder, mine)
+    refused = []
+    for path, value in wanted.items():
+        try:
+            if _text(Path(path)) != value:
+                Path(path).write_text(value)
+        except OSError as error:
+            refused.append(f"{Path(path).name} stays {_text(Path(path))}: {error.strerror}")
+    names = sorted(
+        {Path(path).name for path, value in wanted.items() if _text(Path(path)) == value}
+    )
+    words = {
+        "scaling_governor": f"governor {GOVERNOR}",
+        "no_turbo": "no turbo",
+        "boost": "no turbo",
+    }
+    return [*(words[name] for name in names), *dict.fromkeys(refused)]
+
+
+def _release(folder: Path, mine: contextlib.ExitStack) -> None:
+    with _locked(folder / "change"):
+        mine.close()
+        try:
+            with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
+                _put_back(folder)
+        except BlockingIOError:
+            return  # others still hold them
+
+
+def _put_back(folder: Path) -> list[str]:
+    """Of the note that is there; the caller holds both locks."""
+    path = _note(folder)
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        boot, before, wanted = said["boot"], dict(said["before"]), dict(said["wanted"])
+    except (OSError, ValueError, LookupError, TypeError):
+        path.unlink(missing_ok=True)
+        return []
+    done = 0
+    if boot == boot_id():  # else the kernel began anew, and so did they
+        for name, value in before.items():
+            # What somebody else set since stays.
+            if value and _text(Path(name)) == wanted.get(name) != value:
+                with contextlib.suppress(OSError):
+                    Path(name).write_text(value)
+                    done += 1
+    path.unlink(missing_ok=True)
+    return [f"{done} settings of processors are again what they were"] if done else []
+
+
+def _write_note(folder: Path, before: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Whole or not at all, also where the host loses power."""
+    temporary = _note(folder).with_suffix(".new")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"boot": boot_id(), "before": before, "wanted": wanted}))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(_note(folder))
+
+
+@contextlib.contextmanager
+def _shallow(latency: Path) -> Iterator[None]:
+    descriptor = os.open(latency, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, struct.pack("=i", MOST_LATENCY_US))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """A lock of flock(2): each opening has its own, and the kernel frees those of the dead."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _note(folder: Path) -> Path:
+    return folder / "note.json"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
