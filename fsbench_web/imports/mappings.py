@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from collections.abc import Iterable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
 
@@ -13,9 +14,16 @@ from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import Team
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.archive import is_spreadsheet
-from fsbench_web.core.formats.tables.cells import FIELDS, unit_of
+from fsbench_web.core.formats.tables.cells import FIELDS, other_name, unit_of
 from fsbench_web.core.formats.tables.grid import Grid, Row
-from fsbench_web.core.formats.tables.mapping import LONG, MATRIX, TESTS, Mapping, header_digest
+from fsbench_web.core.formats.tables.mapping import (
+    LONG,
+    MATRIX,
+    MOST_NAMES,
+    TESTS,
+    Mapping,
+    header_digest,
+)
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal
 from fsbench_web.imports.models import ImportFile, SavedMapping
@@ -75,6 +83,8 @@ class TableShown:
     row_count: int
     columns: list[ColumnShown]
     fields: list[FieldShown]
+    names: dict[str, str]
+    """Words in the column of tests: what each is said to mean, or is proposed to."""
 
 
 def shown(data: bytes, mapping: Mapping | None) -> TableShown:
@@ -103,7 +113,36 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
         )
         for name in FIELDS
     ]
-    return TableShown(said, [t.name for t in tables], rows[:ROWS_SHOWN], len(rows), columns, fields)
+    return TableShown(
+        said,
+        [t.name for t in tables],
+        rows[:ROWS_SHOWN],
+        len(rows),
+        columns,
+        fields,
+        _names(rows, said),
+    )
+
+
+def proposed(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
+    """The tests that are ours under another name, with ours, where nobody said what they mean."""
+    said = {*mapping.names, *(test for test, _ in mapping.tests.values())} if mapping else set()
+    found = {test: other_name(test) for test in tests if test not in said}
+    return {test: name for test, name in found.items() if name}
+
+
+def _names(rows: list[Row], mapping: Mapping) -> dict[str, str]:
+    column = mapping.columns.get("test")
+    if column is None or mapping.shape != LONG:
+        return {}
+    words = dict.fromkeys(
+        row.words[column].strip().lower()
+        for row in rows
+        if row.line > mapping.header_line and column < len(row.words)
+    )
+    found = {word: mapping.names.get(word) or other_name(word) for word in words}
+    found = {**mapping.names, **{word: name for word, name in found.items() if name}}
+    return dict(list(found.items())[:MOST_NAMES])
 
 
 def _header(grid: Grid, mapping: Mapping) -> list[str]:
@@ -131,6 +170,11 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
         for number in range(COLUMNS_SHOWN)
         if shape == TESTS and (test := form.get(f"test-{number}", "").strip())
     }
+    names = {
+        word: form.get(f"meant-{number}", "").strip()[:60] or word
+        for number in range(MOST_NAMES)
+        if shape == LONG and (word := form.get(f"word-{number}", "")[:200])
+    }
     line = form.get("header_line", "1")
     return Mapping(
         shape=shape,
@@ -146,6 +190,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
         record_unit=form.get("record_unit", "KB"),
         file_unit=form.get("file_unit", "KB"),
         sheet=form.get("sheet", ""),
+        names=names,
     )
 
 

@@ -3,7 +3,8 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.core.formats.settings import differences
+from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
@@ -85,6 +87,16 @@ class FileShown:
         if self.parsed is None:
             return []
         return kilobytes.open_units((one.unit for one in self.parsed.values), self.parsed.tool)
+
+    @property
+    def proposed_names(self) -> dict[str, str]:
+        """Tests of a table that are ours under another name, with ours (imports.mappings)."""
+        if self.parsed is None or not self.is_table:
+            return {}
+        mapping = Mapping.from_json(self.row.mapping) if self.row.mapping else None
+        if mapping is not None and mapping.shape != LONG:
+            return {}
+        return mappings.proposed(dict.fromkeys(one.test for one in self.parsed.values), mapping)
 
     @property
     def says_itself(self) -> bool:
@@ -170,7 +182,7 @@ def _show_runs(files: Iterable[FileShown], preview: Preview) -> int:
 
 
 def _tell_settings_apart(
-    files: Sequence[FileShown], planned: Mapping[int | None, PlannedFile]
+    files: Sequence[FileShown], planned: AnyMapping[int | None, PlannedFile]
 ) -> None:
     """Say in which settings files differ that would otherwise be repeats of each other."""
     together: dict[tuple[str, ...], list[tuple[FileShown, ParsedResult]]] = defaultdict(list)
@@ -193,7 +205,7 @@ def _run(stored: StoredRun, files: int) -> RunShown:
     return RunShown(stored, tests[: limits.MOST_TESTS], more, files)
 
 
-def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:
+def large_tests(report: AnyMapping[str, Any]) -> list[TestSummary]:
     """The tests of a large table as its report keeps them (imports.storing.large)."""
     return [
         TestSummary(
@@ -211,7 +223,7 @@ def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:
 
 
 def corrections_of(
-    form: Mapping[str, str], rows: Iterable[ImportFile]
+    form: AnyMapping[str, str], rows: Iterable[ImportFile]
 ) -> tuple[dict[int, Correction], list[ImportProblem]]:
     """What the form says of each file that it holds, and what of it cannot be."""
     corrections, problems = {}, []
@@ -238,7 +250,7 @@ def corrections_of(
     return corrections, problems
 
 
-def _ignored(form: Mapping[str, str], row: ImportFile) -> tuple[str, ...] | None:
+def _ignored(form: AnyMapping[str, str], row: ImportFile) -> tuple[str, ...] | None:
     """The columns that the form says are not to be read: those it shows, all or none."""
     if f"unread-{row.pk}" not in form:
         return Given.from_json(row.given).ignored
@@ -255,7 +267,7 @@ def _can_be_kept(word: object) -> bool:
     return isinstance(word, str) and not re.search("[\0\ud800-\udfff]", word)
 
 
-def corrected_target(target: Target, form: Mapping[str, str]) -> Target:
+def corrected_target(target: Target, form: AnyMapping[str, str]) -> Target:
     """The target with what the form says of the whole import."""
     said = {name: form[name].strip() for name in TARGET_FIELDS if name in form}
     strict = form["strict"] == "true" if "strict" in form else target.strict

@@ -75,6 +75,7 @@ def _preview(
         _file(
             one.row,
             known=one.known,
+            proposed_names=one.proposed_names,
             format_name=one.parsed.format if one.parsed else None,
             needs_columns=one.is_table and one.parsed is None,
             unread_columns=one.unread.names if one.unread else (),
@@ -105,6 +106,7 @@ def _file(
     *,
     known: KnownFile | None = None,
     format_name: str | None = None,
+    proposed_names: dict[str, str] | None = None,
     needs_columns: bool = False,
     unread_columns: Sequence[str] = (),
     kept: Sequence[SavedMapping] = (),
@@ -124,6 +126,7 @@ def _file(
         "left_out": file.is_left_out,
         "needs_columns": needs_columns,
         "columns": file.mapping,
+        "proposed_names": proposed_names or {},
         "unread_columns": list(unread_columns),
         "kept_columns": [
             {

@@ -100,6 +100,8 @@ class FileOut(Schema):
     ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
     ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its
     tool and configuration have, null where all have the same: files that differ are no repeats.
+    ``proposed_names`` are tests of a table that are ours under another name (PUT .../columns with
+    them as ``names``: nothing is renamed otherwise).
     ``known`` says that this very file is kept already, which a commit does not mind by itself.
     """
 
@@ -114,6 +116,7 @@ class FileOut(Schema):
     left_out: bool
     needs_columns: bool
     columns: dict[str, Any] | None
+    proposed_names: dict[str, str]
     unread_columns: list[str]
     kept_columns: list[KeptColumns]
     settings: list[str]
@@ -175,6 +178,9 @@ class ColumnsIn(Strict):
     record_unit: str = "KB"
     file_unit: str = "KB"
     sheet: str = Field("", max_length=200)
+    names: dict[str, str] = Field(
+        {}, max_length=100, description="what words of the column test mean: randread, random_read"
+    )
     name: str = Field("", max_length=100, description="keep it for tables with this header")
     team: str = Field("", max_length=80, description="a team of yours that has what is kept too")
     kept: StrictInt | None = Field(

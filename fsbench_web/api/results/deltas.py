@@ -27,7 +27,27 @@ from fsbench_web.studies.models import Study
 router = Router()
 
 
-class Filters(Schema):
+class WorkFilters(Schema):
+    """What is ranked by besides scores: a work profile, or a range of sizes."""
+
+    profile: str = Field(
+        "",
+        description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
+        "alone, and `work` says what of it was measured",
+    )
+    operation: list[str] = Field(
+        [],
+        description="with block and file: rank by this range of sizes, a table each; random_read",
+    )
+    block: str = Field("", description="block sizes of the range: 8k-16k")
+    file: str = Field("", description="file sizes of the range: 1g-4g")
+    cached: str = Field("", description="yes or no: how cells of the range were measured")
+    flushed: str = Field("", description="likewise: with fsync within the time")
+    baseline: str = Field("", description="a contender; rows then have change_percent")
+    cells: str = Field("", description="sound, cached or uncached; none: every cell")
+
+
+class Filters(WorkFilters):
     """Every filter may be repeated; one that is left out takes all. The same words as on the
     comparison page, whose query string can be used here as it is.
     """
@@ -61,21 +81,6 @@ class Filters(Schema):
     emulated: str = Field(
         "", description="out, with or only; none: emulated results where there is nothing else"
     )
-    profile: str = Field(
-        "",
-        description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
-        "alone, and `work` says what of it was measured",
-    )
-    operation: list[str] = Field(
-        [],
-        description="with block and file: rank by this range of sizes, a table each; random_read",
-    )
-    block: str = Field("", description="block sizes of the range: 8k-16k")
-    file: str = Field("", description="file sizes of the range: 1g-4g")
-    cached: str = Field("", description="yes or no: how cells of the range were measured")
-    flushed: str = Field("", description="likewise: with fsync within the time")
-    baseline: str = Field("", description="a contender; rows then have change_percent")
-    cells: str = Field("", description="sound, cached or uncached; none: every cell")
     matched: str = Field("", description="1: only cells that all contenders of a table have")
     units: str = Field(
         "",

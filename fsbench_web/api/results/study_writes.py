@@ -16,6 +16,7 @@ from fsbench_web.api.protocol.bodies import Strict, cleaned, given
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused, nearest
 from fsbench_web.api.results.comparison import refused_as_json
+from fsbench_web.api.results.deltas import WorkFilters
 from fsbench_web.api.results.studies import StudyOut, get_study, router, study_or_404
 from fsbench_web.compare.report import views as report_views
 from fsbench_web.compare.selection.settings import CONTENDERS
@@ -137,6 +138,7 @@ def change_study_access(
 def get_study_report(
     request: HttpRequest,
     slug: str,
+    work: Query[WorkFilters],
     by: str = Query("", description="what its tables rank"),
     units: str = Query("", description="binary, decimal or printed, as of a comparison"),
 ) -> HttpResponse:

@@ -20,6 +20,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
+from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import kilobytes, mappings, preview, queue, quota, uploads
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
@@ -218,6 +219,10 @@ def _large_preview(
         "kept": mappings.offered(mappings.head_of(file), user_of(request))
         if file and row.report.get("needs_mapping")
         else [],
+        "proposed_names": mappings.proposed(
+            (one.test for one in tests),
+            Mapping.from_json(file.mapping) if file and file.mapping else None,
+        ),
         "tests": tests,
         "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
         "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),

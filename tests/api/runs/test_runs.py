@@ -369,7 +369,6 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "cells_expected": 3,
         "share": None,
         "flags": [],
-        "share": None,
     }
 
 

@@ -64,6 +64,17 @@ MAX_LOAD = 10**9
 MAX_BLOCK = 60
 A_REPEAT = f"a whole number from 0 to {MAX_REPEAT:,}"
 A_ZERO = "0 is kept as measured; leave the value empty where nothing was measured."
+_NO_FILE_SIZE = (
+    "There is a block size and no file size, and a data point has both: add a column file_size "
+    "with what each test worked on (ext4,randread,4k,1g,812 under fs,rw,bs,file_size,bw), or say "
+    "on the import page the file size of all rows. Where nobody knows it, write the block size "
+    "into the test (randread_bs_4k) and leave its column out."
+)
+_NO_BLOCK_SIZE = (
+    "There is a file size and no block size, and a data point has both: add a column bs with the "
+    "size of each request (ext4,randread,4k,1g,812 under fs,rw,bs,file_size,bw), or say on the "
+    "import page the block size of all rows."
+)
 LOADS = ("threads", "iodepth", "jobs", "tasks", "clients")
 """What a column may say of a load (result.load_text)."""
 FIELDS = (
@@ -88,6 +99,11 @@ def known_test(text: str) -> str:
     """The test of IOzone that a header names, or that other tools call so; or ""."""
     plain = re.sub("[ _-]", "", text.strip().lower())
     return KNOWN_TESTS.get(plain, OTHER_NAMES.get(plain, ""))
+
+
+def other_name(test: str) -> str:
+    """What is called so elsewhere, by the name that it has here: ``randread``; or ""."""
+    return OTHER_NAMES.get(re.sub("[ _-]", "", test.strip().lower()), "")
 
 
 def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
@@ -165,8 +181,8 @@ class Reading:
     """The decimal sign of the file, once one has been seen or said."""
     is_said: bool = False
     grouping: Grouping = field(default_factory=Grouping)
-    lacks_unit: bool = False
-    """Whether a size is without a unit and nobody said the column's."""
+    lacks_saying: bool = False
+    """Whether somebody has to say what sizes are: their unit, or the other one of the two."""
     problems: list[Problem] = field(default_factory=list)
     seen: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -211,8 +227,8 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
     elif len(unit) > 20:
         reading.refuse(line, said.get("unit"), f"{shown(unit)} is too long for a unit.")
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
-        name = "record_size_kb" if record_kb is None else "file_size_kb"
-        reading.refuse(line, said.get(name), "Give record size and file size, or neither.")
+        _refuse_one_size(reading, said, line, lacks_file=file_kb is None)
+        return
     if len(reading.problems) > before:
         return
     assert value is not None
@@ -232,6 +248,22 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
         block=_text(said, "block"),
     )
     _keep(reading, parsed, said["value"])
+
+
+def _refuse_one_size(
+    reading: Reading, said: dict[str, Place], line: int, *, lacks_file: bool
+) -> None:
+    """Say what to add to a size of a block without one of its file, or the reverse. Where the
+    table has no such column it is said once, and not of each row.
+    """
+    name = "file_size_kb" if lacks_file else "record_size_kb"
+    if name in said:
+        what = "file size" if lacks_file else "block size"
+        message = f"The {what} is missing: give block size and file size, or neither."
+        reading.refuse(line, said[name], message)
+    elif not reading.lacks_saying:
+        reading.refuse(line, None, _NO_FILE_SIZE if lacks_file else _NO_BLOCK_SIZE)
+        reading.lacks_saying = True
 
 
 def _text(said: dict[str, Place], name: str) -> str:
@@ -265,7 +297,7 @@ def read_size(reading: Reading, said: dict[str, Place], name: str, line: int) ->
     unit_bytes = reading.record_bytes if is_record else reading.file_bytes
     found = size_kb(place.text, unit_bytes)
     if not unit_bytes and place.text.isdecimal():
-        reading.lacks_unit = True
+        reading.lacks_saying = True
         message = (
             f"{shown(place.text)} has no unit, and may be bytes or KB: say which on the import "
             "page, in the header, as in record_size_kb or bs (bytes), or with each size, as in 4k."

@@ -150,7 +150,7 @@ def _finished(reader: BlockReader) -> LargeTable:
     if rows.problem_count:
         more = rows.problem_count - len(rows.problems)
         last = [Problem(None, None, f"And {more} more problems.")] if more else []
-        kind = NeedsMapping if rows.lacks_unit else UnreadableFile
+        kind = NeedsMapping if rows.lacks_saying else UnreadableFile
         raise kind([*rows.problems, *last], table.units())
     table.runs = _from_1(table.runs)
     return table

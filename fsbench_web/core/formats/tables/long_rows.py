@@ -75,9 +75,9 @@ class RowReader:
         self._cell.decimal = mapping.decimal
 
     @property
-    def lacks_unit(self) -> bool:
-        """Whether a size is without a unit and nobody said the column's."""
-        return self._cell.lacks_unit
+    def lacks_saying(self) -> bool:
+        """Whether somebody has to say what sizes are."""
+        return self._cell.lacks_saying
 
     @property
     def decimal(self) -> str:
@@ -183,6 +183,8 @@ class RowReader:
                 said[name] = Place(words[column], column + 1)
         if said["value"].text in MISSING:
             return None
+        if self.mapping.names:
+            said["test"] = Place(self.mapping.test_of(said["test"].text), said["test"].column)
         cell.seen.clear()
         cell.problems.clear()
         cell.result.values.clear()

@@ -23,6 +23,7 @@ from fsbench_web.core.formats.tables.cells import (
     known_test,
     read_cell,
     size_kb,
+    test_of,
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
@@ -38,6 +39,7 @@ LONG, TESTS, MATRIX = "long", "tests", "matrix"
 SHAPES = (LONG, TESTS, MATRIX)
 _DECIMALS = ("", ".", ",")
 _MAX_COLUMNS = 500
+MOST_NAMES = 100
 _SEPARATOR = re.compile(r"[^\w\s\"'.+-]")
 
 
@@ -48,7 +50,8 @@ class Mapping:
     ``columns``: fields (cells.FIELDS) by column. ``constants``: fields that no column says.
     ``tests``: column -> (test, unit) in the shape ``tests``. ``rows_are``: ``file`` or ``record``,
     what the first column of a matrix holds. ``record_unit`` and ``file_unit``: cells.SIZE_UNITS, or
-    "" where nobody said it, and every size has to.
+    "" where nobody said it, and every size has to. ``names``: what words in the column of tests
+    (in small letters) mean here, as somebody said.
     """
 
     shape: str = LONG
@@ -62,6 +65,11 @@ class Mapping:
     record_unit: str = "KB"
     file_unit: str = "KB"
     sheet: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+
+    def test_of(self, word: str) -> str:
+        """What a word in the column of tests means."""
+        return self.names.get(word.strip().lower(), word)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON column keeps it."""
@@ -105,6 +113,10 @@ class Mapping:
             found.append("There is no such column.")
         if len(set(numbers)) != len(numbers):
             found.append("One column is said to be two things.")
+        if len(self.names) > MOST_NAMES:
+            found.append(f"More than {MOST_NAMES} names of tests cannot be said.")
+        wrong = [name for name in self.names.values() if test_of(name) is None]
+        found += [f"{shown(name)} is no name of a test, as random_read is." for name in wrong[:1]]
         if {*self.columns, *self.constants} - set(FIELDS):
             found.append("There is no such field.")
         return found
@@ -156,7 +168,7 @@ def finished(reading: Reading, grid: Grid) -> ParsedResult:
         units: dict[str, int] = {}
         for value in reading.result.values:
             units.setdefault(value.unit, value.line)
-        kind = NeedsMapping if reading.lacks_unit else UnreadableFile
+        kind = NeedsMapping if reading.lacks_saying else UnreadableFile
         raise kind(capped(problems), units)
     question = None if reading.is_said else reading.grouping.question()
     # A point in a number of a spreadsheet is one: it does not keep how the number is shown.
@@ -203,6 +215,8 @@ def _said(row: Row, mapping: Mapping) -> dict[str, Place]:
         text = row.words[column] if column < len(row.words) else ""
         if text or name not in said:
             said[name] = Place(text, column + 1)
+    if mapping.names and "test" in said:
+        said["test"] = Place(mapping.test_of(said["test"].text), said["test"].column)
     return said
 
 
