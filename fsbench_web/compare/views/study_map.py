@@ -42,7 +42,7 @@ def study_map(tables: Sequence[DeltaTable], found: Answer, study: str, by: str) 
     table, ours, theirs = max(pairs, key=lambda one: one[1].cells or 0)
     ratios = _ratios(table.test, ours.series_id or 0, theirs.series_id or 0)
     edges = quality.edges(
-        Series.objects.filter(pk=ours.series_id).values_list("quality", flat=True).first(),
+        Series.objects.filter(pk=ours.series_id or 0).values_list("quality", flat=True).first(),
         table.test,
     )
     drawing = speedup_map(
