@@ -175,6 +175,7 @@ READ_BY_ALL = {
 SIGNED_IN = {
     "runs/new/": "runs/new/",
     "runs/new/blocks/": "runs/new/blocks/",
+    "runs/new/continue/": "runs/new/continue/",
     "compare/order/": "compare/order/?study=lab&profile=oltp",
     "profiles/new/": "profiles/new/",
     "profiles/read/": "profiles/read/",
@@ -341,6 +342,7 @@ NEEDS: dict[str, Role] = {
             *(
                 "runs/new/",
                 "runs/new/blocks/",
+                "runs/new/continue/",
                 "compare/order/",
                 "runs/new/possible/",
                 "runs/new/review/",

@@ -25,6 +25,7 @@ urlpatterns = [
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", new_job.new_job, name="new_job"),
     path("runs/new/blocks/", new_job.more_blocks, name="more_blocks"),
+    path("runs/new/continue/", new_job.continue_study, name="continue_study"),
     path("runs/new/possible/", new_job.possible, name="possible_runs"),
     path("runs/new/review/", new_job.review, name="review_job"),
     path("runs/new/document/", documents.document_job, name="document_job"),

@@ -65,13 +65,14 @@ _OF_FIO = re.compile(
     r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
     r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean|max)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
 )
-_COST_OF_FIO = re.compile(r"fio_disk_util|(?:.+_)?(?:usr|sys)_cpu")
+_COST_OF_FIO = re.compile(r".+_disk_util|(?:.+_)?(?:usr|sys)_cpu")
 """What fio prints of processors and disk beside its rates."""
 MAIN_PERCENTILES = ("50", "95", "99")
 """Those of a latency that are shown at once; all others come behind them."""
 _ENDINGS = {
     " usr cpu": ", user CPU",
     " sys cpu": ", system CPU",
+    " disk util": ", disk utilisation",
     " cpu": ", CPU time",
     " cpu load": ", CPU load",
     " real": ", real time",

@@ -79,7 +79,7 @@ class FioDepths(Workload):
             "file_mb",
             "File size",
             unit="MB",
-            default=4096,
+            default=2048,
             minimum=1,
             maximum=16 * 1024 * 1024,
             help="Written once before anything is measured. Well above the cache of the device, "
@@ -115,7 +115,7 @@ class FioDepths(Workload):
         Preset(
             "fio-4k",
             "fio, random 4 KB",
-            "Random reads and writes of 4 KB in a file of 4 GB at queue depths of 1, 8 and 32, a "
+            "Random reads and writes of 4 KB in a file of 2 GB at queue depths of 1, 8 and 32, a "
             "minute each after 5 seconds of warm-up.",
             {},
         ),
@@ -141,7 +141,7 @@ class FioDepths(Workload):
         Preset(
             "fio-stream",
             "fio, sequential 1 MB",
-            "Sequential reads and writes of 1 MB in a file of 4 GB at queue depths of 1, 8 and "
+            "Sequential reads and writes of 1 MB in a file of 2 GB at queue depths of 1, 8 and "
             "32, a minute each after 5 seconds of warm-up: backups, media, restores.",
             {"access": "sequential", "block_kb": 1024},
             question=STREAMING,
@@ -212,7 +212,12 @@ class FioDepths(Workload):
             name = _output(way, depth)
             parsed = formats.parse(name, outputs[name])
             load = load_text(iodepth=depth)
-            parsed.values = [replace(value, load=load) for value in parsed.values]
+            # What fio says of processors and disk is of this direction alone.
+            own = f"{self._job}_{way}_"
+            parsed.values = [
+                replace(value, test=_of_one(value.test, own, self._job), load=load)
+                for value in parsed.values
+            ]
             parsed.distributions = [replace(one, load=load) for one in parsed.distributions]
             found[name] = parsed
         return found
@@ -226,6 +231,13 @@ class FioDepths(Workload):
             return None
         place = RANDOM if self.access == "random" else SEQUENTIAL
         return Request(place, _DIRECTIONS[way], self.block_kb * KB, int(depth))
+
+
+def _of_one(test: str, own: str, job: str) -> str:
+    """``random_4k_usr_cpu`` as ``random_4k_read_usr_cpu``, and ``fio_disk_util`` alike."""
+    if not testnames.is_cost(test):
+        return test
+    return own + test.removeprefix(f"{job}_").removeprefix("fio_")
 
 
 def _output(way: str, depth: int) -> str:

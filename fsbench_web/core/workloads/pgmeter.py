@@ -340,7 +340,7 @@ class Pgmeter(Workload):
             parsed = formats.parse(name, outputs[name])
             parsed.values = [
                 # fio calls reads and writes together "mixed", which all of these numbers are.
-                replace(value, test=value.test.replace("_mixed_", "_"), load=self._load(depth))
+                replace(value, test=_of_one(value.test, one), load=self._load(depth))
                 for value in parsed.values
             ]
             parsed.distributions = [
@@ -365,6 +365,11 @@ class Pgmeter(Workload):
 
     def _load(self, outstanding: int) -> str:
         return load_text(iodepth=outstanding, jobs=self.files)
+
+
+def _of_one(test: str, one: _Test) -> str:
+    """How busy the disk was is told of each test: a run has one value of each name and load."""
+    return test.replace("_mixed_", "_").replace("fio_disk_util", f"{one.key}_disk_util")
 
 
 def _output(key: str, outstanding: int) -> str:

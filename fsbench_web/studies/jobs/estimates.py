@@ -135,3 +135,41 @@ def of_planned(runs: Sequence[PlannedRun]) -> list[Estimate | None]:
             found[kind] = seen.of(kind, run.preparation.stored(), run.machine.stored())
         estimates.append(found[kind] if kind is not None else None)
     return estimates
+
+
+@dataclass(frozen=True)
+class Product:
+    """The runs of one workload as repeats × configurations × the time of one.
+
+    ``each_s`` is the mean of theirs, None where that of some is not known. ``is_asked``: of some of
+    them no run was finished, and what their parameters ask for counts: they take longer.
+    """
+
+    workload: str
+    repeats: int
+    configurations: int
+    each_s: float | None
+    is_asked: bool
+
+    @property
+    def total_s(self) -> float | None:
+        return None if self.each_s is None else self.repeats * self.configurations * self.each_s
+
+
+def products(runs: Sequence[PlannedRun], found: Sequence[Estimate | None]) -> list[Product]:
+    """By workload, without the runs of a reference; ``found`` are the estimates of the runs."""
+    by_workload: dict[str, list[tuple[PlannedRun, Estimate | None]]] = defaultdict(list)
+    for run, estimate in zip(runs, found, strict=True):
+        if not run.is_reference:
+            by_workload[run.workload_title].append((run, estimate))
+    return [_product(title, some) for title, some in by_workload.items()]
+
+
+def _product(title: str, some: Sequence[tuple[PlannedRun, Estimate | None]]) -> Product:
+    repeats = len({run.repeat for run, _ in some})
+    asked = some[0][0].workload[1].estimated_s()
+    each = [asked if estimate is None else estimate.duration_s for _, estimate in some]
+    known = [one for one in each if one is not None]
+    mean_s = sum(known) / len(known) if len(known) == len(each) else None
+    is_asked = any(estimate is None for _, estimate in some)
+    return Product(title, repeats, len(some) // repeats, mean_s, is_asked)

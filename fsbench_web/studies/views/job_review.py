@@ -54,6 +54,7 @@ def review_context(
         "left_out": plan.left_out,
         "guest": _guest(plan) if spec.guest else None,
         "total": estimates.total(found),
+        "products": estimates.products(runs, found),
         "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
         "until": spec.until,
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",

@@ -1,6 +1,7 @@
 """Submitting runs: a form in the address, a review of what will follow, a confirmation."""
 
 import secrets
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -27,7 +28,7 @@ from fsbench_web.catalog.workers.machines import (
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.paired import LEAST_BLOCKS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
-from fsbench_web.studies.jobs import possible_runs, submitting
+from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
@@ -36,7 +37,7 @@ from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.spec import MOST_PROBE_S, JobRefused
-from fsbench_web.studies.models import Series, Study
+from fsbench_web.studies.models import Job, Series, Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views import run_details
 from fsbench_web.studies.views.job_review import review_context
@@ -81,6 +82,31 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
             "were: choose what is to be measured.",
         )
     return redirect(f"{reverse('studies:new_job')}?{query}" if query else "studies:new_job")
+
+
+@login_required
+@require_GET
+@requires(Action.RUN)
+def continue_study(request: HttpRequest) -> HttpResponse:
+    """The form as the last job of a study (``study``) had it: LUN, file systems, workloads, repeats
+    and all else, into the same study. A new order is drawn.
+    """
+    slug = request.GET.get("study", "").replace("\x00", "")
+    job = Job.objects.filter(study__slug=slug).exclude(document={}).order_by("-pk").first()
+    if job is None or job.study is None:
+        return redirect(f"{reverse('studies:new_job')}?{urlencode({'study': slug})}")
+    spec = lookup.spec_of(job.document)
+    names = [wanted.name for wanted in spec.workloads]
+    if len(set(names)) < len(names):
+        messages.info(
+            request,
+            "The last job of this study ran one workload with several sets of parameters, which "
+            "the form cannot say: this is its job file.",
+        )
+        return redirect(f"{reverse('studies:document_job')}?job={job.pk}")
+    changes = {"study": job.study.slug, "new_study": "", "seed": None}
+    query = job_form.prefilled(spec.model_copy(update=changes)).to_query()
+    return redirect(f"{reverse('studies:new_job')}?{query}")
 
 
 def _is_key(text: str) -> bool:

@@ -27,7 +27,7 @@ first of the schedulers.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
 
@@ -364,7 +364,10 @@ def _without_nul(query: QueryDict) -> QueryDict:
 
 
 def prefilled(spec: JobSpec) -> JobForm:
-    """The form that makes this job: to run something again, changed or not."""
+    """The form that makes this job: to run something again, changed or not.
+
+    It runs each variant with each scheduler: those that differ in that alone are one variant.
+    """
     form = JobForm(
         lun="" if spec.lun_id is None else str(spec.lun_id),
         workloads=[wanted.name for wanted in spec.workloads],
@@ -375,7 +378,14 @@ def prefilled(spec: JobSpec) -> JobForm:
         is_fresh=False,
     )
     counts: dict[str, int] = {}
+    seen: list[ConfigurationSpec] = []
     for wanted in spec.configurations:
+        if wanted.scheduler and wanted.scheduler not in form.schedulers:
+            form.schedulers.append(wanted.scheduler)
+        plain = replace(wanted, scheduler="")
+        if plain in seen:
+            continue
+        seen.append(plain)
         number = counts[wanted.filesystem] = counts.get(wanted.filesystem, 0) + 1
         key = f"{wanted.filesystem}.{number}"
         form.variants.append((wanted.filesystem, number))
@@ -383,6 +393,4 @@ def prefilled(spec: JobSpec) -> JobForm:
         form.options[key] = {name: str(value) for name, value in wanted.options.items()}
         form.options[key] |= {JOURNAL: wanted.journal} if wanted.journal else {}
         form.options[key] |= stack_fields.texts_of(wanted.stack)
-        if wanted.scheduler and wanted.scheduler not in form.schedulers:
-            form.schedulers.append(wanted.scheduler)
     return form

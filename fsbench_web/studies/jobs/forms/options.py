@@ -19,7 +19,6 @@ from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_FILL_PERCENT,
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
-from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
@@ -127,8 +126,8 @@ class OptionsForm:
     repeats: str = str(FORM_REPEATS)
     repeat_by: str = BY_NUMBER
     half_width: str = "5"
-    least: str = str(RepeatTarget.least)
-    most: str = str(RepeatTarget.most)
+    least: str = str(FORM_REPEATS)
+    most: str = "20"
     race_hours: str = "8"
     race_runs: str = ""
     race_test: str = ""
