@@ -7,7 +7,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.imports.routes import ImportRefusal, refusal
+from fsbench_web.api.imports.routes import ImportRefusal, WarningOut, refusal
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error
@@ -36,6 +36,9 @@ class RereadOut(Schema):
     new_runs: int
     changed_runs: list[int]
     digest: str | None
+    warnings: list[WarningOut] | None = Field(
+        description="of the import as they would be; null: they stay"
+    )
 
 
 class RereadIn(Strict):
@@ -97,6 +100,7 @@ def _difference(artefact: Artefact, found: rereading.Difference) -> dict[str, An
         "moved": len(found.moved),
         "dated": len(found.dated),
         "digest": found.digest,
+        "warnings": found.warnings,
     }
 
 
@@ -110,4 +114,5 @@ def _reread(
         "new_runs": new_runs,
         "changed_runs": runs[:MOST_LISTED],
         "digest": None,
+        "warnings": None,
     }

@@ -20,8 +20,9 @@ from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import kilobytes
 from fsbench_web.imports.dates import Measured, measured
-from fsbench_web.imports.models import ImportedFile
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.models import Import, ImportedFile
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
+from fsbench_web.imports.rereads.renewal import renewed
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
@@ -69,11 +70,13 @@ class Difference:
     changes_workload: bool = False
     dated: dict[int, Measured] = field(default_factory=dict)
     """Runs with another date than is stored."""
+    warnings: list[WarningRow] | None = None
+    """Those of its import as they would be; None where they stay."""
 
     @property
     def is_empty(self) -> bool:
         parts = (self.added, self.removed, self.changed, self.moved, self.dated)
-        return not (any(parts) or self.changes_workload)
+        return not (any(parts) or self.changes_workload or self.warnings is not None)
 
     @property
     def digest(self) -> str:
@@ -92,6 +95,8 @@ class Difference:
         ]
         dates = [[run, str(one.at), one.source] for run, one in sorted(self.dated.items())]
         said = [rows, self.changes_workload, *dates]
+        if self.warnings is not None:
+            said.append(self.warnings)
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -125,6 +130,8 @@ def difference(artefact: Artefact) -> Difference:
     if imported is not None:
         kilobytes.explain(parsed, imported.import_of.target.get("kilobyte", ""))
     found = Difference(artefact, parsed=parsed)
+    if imported is not None:
+        found.warnings = renewed(imported.import_of.report, imported.path, parsed)
     stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
     for row in measurements.rows(MeasurementBlock.objects.filter(artefact=artefact)):
         stored[row.run_id][_cell(row)] = row
@@ -244,11 +251,20 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     for study in {series.study_id: series.study for series in touched.values()}.values():
         rights.require(user, rights.Action.IMPORT, study)
     lock_all(touched.values())
+    # Another file of the import may be read again at the same time.
+    imports = list(
+        Import.objects.select_for_update(of=("self",))
+        .filter(imported_files__artefact=artefact_id)
+        .order_by("pk")
+    )
     found = difference(artefact)
     if found.digest != digest:
         message = "What is stored has changed since this was shown: look at it again."
         raise ImportRefused([ImportProblem(message)])
     _write(found)
+    for row in imports if found.warnings is not None else ():
+        row.report["warnings"] = found.warnings
+        row.save(update_fields=["report"])
     for run_id in run_ids:
         _note(runs[run_id], found, user)
     existing_runs.forget(list(run_ids))
@@ -310,6 +326,8 @@ def _note(run: Run, found: Difference, user: User) -> None:
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     if run.pk in found.dated:
         said += ", its date is another"
+    if found.warnings is not None:
+        said += ", the warnings of its import are renewed"
     reason = f"{found.artefact.name} was read again by {user.get_username()}: {said}."
     StateChange.objects.create(run=run, at=timezone.now(), state=run.state, reason=reason)
 

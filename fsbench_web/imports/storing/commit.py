@@ -125,8 +125,10 @@ def commit(
     if stored.problems:
         raise ImportRefused(stored.problems)
     if stored.remarks:
-        warnings += [one.as_warning() for one in stored.remarks]
-        row.report = {"warnings": warnings}
+        remarks = [one.as_warning() for one in stored.remarks]
+        warnings += remarks
+        # Apart too: reading a file again says nothing of them (rereads.renewal).
+        row.report = {"warnings": warnings, "remarks": remarks}
     if was_kept:
         row.save()
         row.files.all().delete()
