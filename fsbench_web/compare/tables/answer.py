@@ -82,6 +82,8 @@ class Trust:
 
     ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
     carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
+    ``ceiling`` is the median share of the LUN's own speed, in percent, of the ``probed`` rows that
+    have one; ``above`` of them are more than the disk can do.
     """
 
     rows: int
@@ -91,6 +93,9 @@ class Trust:
     flags: tuple[str, ...]
     uneven: int
     single: int
+    ceiling: float | None = None
+    probed: int = 0
+    above: int = 0
 
 
 def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
@@ -221,6 +226,7 @@ def trust(tables: Sequence[DeltaTable]) -> Trust:
     rows = [row for table in shown for row in table.rows]
     widths = [row.half_width_percent for row in rows if row.half_width_percent is not None]
     flagged = [row for row in rows if row.flags]
+    shares = [row.share for row in rows if row.share is not None]
     return Trust(
         len(rows),
         median(widths) if widths else None,
@@ -229,4 +235,7 @@ def trust(tables: Sequence[DeltaTable]) -> Trust:
         tuple(sorted({flag for row in flagged for flag in row.flags})),
         sum(table.has_different_cells for table in shown),
         sum(row.runs == 1 for row in rows),
+        median(share.percent for share in shares) if shares else None,
+        len(shares),
+        sum(share.is_not_of_the_disk for share in shares),
     )

@@ -34,6 +34,7 @@ from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.views import shown_series, study_tabs
+from fsbench_web.compare.views.study_map import study_map
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette, stacked
@@ -148,7 +149,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
     first = study_tabs.first_of_page(every_table, request.GET)
     placed = folds.placed(groups, lambda group: group.test)
+    is_mapped = first["answer"] is not None and tab == study_tabs.SUMMARY
     context = {
+        "map": study_map(every_table, first["answer"], slug, by)
+        if is_mapped and not found.is_published
+        else None,
         "tabs": tabs,
         "tab": tab,
         "all_categories": all_categories,

@@ -8,6 +8,7 @@ from django.test import Client
 from fsbench_web.compare.exports import document
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.answer import trust
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.ceilings import Share
@@ -65,7 +66,7 @@ def test_what_the_probe_is_not_sure_of_is_not_said() -> None:
 
 def test_pages_files_and_api_have_them(client: Client) -> None:
     scores()
-    page = client.get("/compare/").content.decode()
+    page = client.get("/compare/?papers=yes").content.decode()
     assert "<summary>83% of the LUN</summary>" in page
     assert "<summary>not of the disk</summary>" in page
     assert "Of the LUN, %" not in page
@@ -102,3 +103,9 @@ def test_what_is_converted_has_its_ceiling_in_the_unit_that_is_shown() -> None:
     assert row.share is not None
     assert row.share.percent == 83.2
     assert row.score / row.share.ceiling == pytest.approx(100 / 120.2)
+
+
+def test_how_far_to_trust_says_the_median_share_and_what_is_not_of_the_disk() -> None:
+    scores()
+    found = trust([table()])
+    assert (found.ceiling, found.probed, found.above) == (pytest.approx((83.2 + 340) / 2), 2, 1)
