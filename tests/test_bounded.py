@@ -84,6 +84,7 @@ PAGES = [
     "/studies/big/report/",
     "/studies/big/report/?by=configuration",
     "/compare/",
+    "/compare/?papers=yes",
     "/compare/?by=configuration",
     "/compare/?study=big&by=workload",
     "/compare/?study=big&by=configuration&matched=1",

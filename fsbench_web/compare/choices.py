@@ -10,6 +10,7 @@ from fsbench_web.compare.selection.settings import (
     CELLS,
     CONTENDERS,
     EMULATED,
+    PAPERS,
     RULES,
     SORTS,
     UNITS,
@@ -19,6 +20,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.choices import ScoreChoices
+from fsbench_web.studies.scores.score_filter import NO_PAPERS
 
 ALL_OPTIONS = "A configuration must have every option ticked; of several values of one option, any."
 
@@ -74,6 +76,7 @@ class Form:
     sorts: list[Choice]
     cells: list[Choice]
     emulated: list[Choice]
+    papers: list[Choice]
     rules: list[Choice]
     units: list[Choice]
 
@@ -123,6 +126,7 @@ def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTabl
         sorts=_options(SORTS, spec.sort),
         cells=_options(CELLS, spec.cells),
         emulated=_options(EMULATED, spec.emulated) if choices.has_emulated or spec.emulated else [],
+        papers=_options(PAPERS, spec.papers or NO_PAPERS),
         units=_options(UNITS, spec.units),
         rules=_options(RULES, spec.rule),
     )

@@ -45,7 +45,7 @@ def test_no_page_is_wider_than_the_screen(page: Page, measured: list[Run], sign_
     again = f"/runs/new/review/?lun={measured[0].series.lun_id}&fs=ext4.1&scheduler=none&repeats=1"
     again += f"&study={study}" + "".join(f"&ext4.1.{key}={value}" for key, value in OPTIONS.items())
     for address in (
-        *("/", "/studies/", "/runs/", f"/runs/{measured[0].pk}/", again, "/compare/"),
+        *("/", "/studies/", "/runs/", f"/runs/{measured[0].pk}/", again, "/compare/?papers=yes"),
         *(f"/studies/{study}/", f"/studies/{study}/?by=configuration"),
         *(f"/studies/{study}/matrix/?test=write", f"/compare/?study={study}&by=configuration"),
     ):

@@ -213,7 +213,7 @@ def test_where_results_come_from_is_told_everywhere(signed_in: Client) -> None:
         licence="CC BY 4.0",
         user=User.objects.get(),
     )
-    for page in (f"/imports/{result.id}/", f"/runs/{result.runs[0]}/", "/studies/lab/"):
+    for page in (f"/imports/{result.id}/", f"/runs/{result.runs[0]}/", "/studies/lab/?tab=runs"):
         text = Client().get(page).content.decode()
         for words in ("ACME &lt;b&gt;labs", "CC BY 4.0", "ada", f"/imports/{result.id}/", "Rack 3"):
             assert words in text or page.startswith("/imports/"), (page, words)

@@ -215,7 +215,7 @@ def get_comparison(
             vars(turn) for turn in in_turn(found.tables, spans_of(found.shown_series))
         ],
         "links": {
-            "page": f"/compare/{tail}",
+            "page": f"/compare/?{spec.on_page.to_query()}",
             "findings": f"/api/v1/findings{tail}",
             **{suffix: f"/api/v1/exports/deltas.{suffix}{tail}" for suffix in FORMATS},
         },

@@ -81,6 +81,10 @@ class Filters(WorkFilters):
     emulated: str = Field(
         "", description="out, with or only; none: emulated results where there is nothing else"
     )
+    papers: str = Field(
+        "",
+        description="where no study is named: no, yes or only; none: published papers as well",
+    )
     matched: str = Field("", description="1: only cells that all contenders of a table have")
     units: str = Field(
         "",

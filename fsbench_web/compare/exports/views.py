@@ -93,8 +93,7 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
 def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
     limited = answered(spec, limits.FILE)
     live = comparison(limited.spec)
-    query = limited.address.to_query()
-    address = reverse("compare:page") + (f"?{query}" if query else "")
+    address = f"{reverse('compare:page')}?{limited.address.on_page.to_query()}"
     return Document(
         title="fsbench comparison",
         description=" ".join(

@@ -156,6 +156,17 @@ def title_of(permalink: Permalink) -> str:
     return permalink.title or f"Comparison of {kept.day} {kept:%B %Y}"
 
 
+def latest_query(permalink: Permalink) -> str:
+    """The address of the page that shows the same with the latest numbers.
+
+    One of before pages left out papers means all studies, as its numbers are of.
+    """
+    try:
+        return ComparisonSpec.from_query(permalink.query).on_page.to_query()
+    except SpecError:
+        return permalink.query
+
+
 def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
     """Compare the pinned numbers with those of the same query now. Four queries."""
     try:

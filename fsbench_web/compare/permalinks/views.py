@@ -88,6 +88,7 @@ def over(request: HttpRequest, link: Permalink) -> HttpResponse:
     """410: it has expired, when, and what to do."""
     context = {
         "permalink": link,
+        "latest_query": records.latest_query(link),
         **_may(request, link),
         "kept_days": sharing.KEPT_DAYS,
     }
@@ -146,6 +147,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     context = {
         "permalink": link,
+        "latest_query": records.latest_query(link),
         "closed_studies": sharing.closed_studies(link)
         if sharing.may_change(link, request.user)
         else [],

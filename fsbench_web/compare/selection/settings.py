@@ -17,6 +17,11 @@ EMULATED = {
     "with": "Shown with the others",
     "only": "Shown alone",
 }
+PAPERS = {
+    "no": "Left out",
+    "yes": "Shown with measurements",
+    "only": "Shown alone",
+}
 UNITS = {
     "": "As printed, or binary",
     PRINTED: "As printed alone",

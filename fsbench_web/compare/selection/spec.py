@@ -18,6 +18,7 @@ from fsbench_web.compare.selection.settings import (
     CELLS,
     CONTENDERS,
     EMULATED,
+    PAPERS,
     RULES,
     SORTS,
     UNITS,
@@ -30,6 +31,7 @@ from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
+WITH_PAPERS = "yes"
 LONGEST_VALUE = 200
 MOST_VALUES = 500
 # Of what a refusal names: it must stay readable, whatever was asked.
@@ -77,6 +79,10 @@ class ComparisonSpec:
     ``profile`` ranks by a work profile (``oltp``, or one version of it, ``oltp@1``) instead of by
     tests and categories. So do ``operations``, ``block``, ``file``, ``cached`` and ``flushed``: a
     range of sizes, which is a profile without a name (``compare.selection.profiles``).
+
+    ``papers`` says what becomes of published studies (``PAPERS``); who names studies has said it.
+    "" takes them with all others in files and answers of the API, while a page leaves them out
+    (``compare.views.picker``).
     """
 
     studies: tuple[str, ...] = ()
@@ -116,12 +122,15 @@ class ComparisonSpec:
     file: str = ""
     cached: str = ""
     flushed: str = ""
+    papers: str = ""
 
     def __post_init__(self) -> None:
         # Of before there was another rule: who says a margin asks for the rule that has one.
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
         if self.margin != MARGIN_PERCENT:
             object.__setattr__(self, "rule", FREENIX)
+        if self.studies and self.papers:
+            object.__setattr__(self, "papers", "")
         for name, key in _ORDER.items():
             object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)), key=key)))
 
@@ -205,6 +214,12 @@ class ComparisonSpec:
         return self if self.units else replace(self, units=PRINTED)
 
     @property
+    def on_page(self) -> "ComparisonSpec":
+        """The one whose page shows the same as files and the API answer to this one."""
+        is_open = not self.studies and not self.papers
+        return replace(self, papers=WITH_PAPERS) if is_open else self
+
+    @property
     def is_part(self) -> bool:
         """Whether some of the tables of ``whole`` are shown."""
         return bool(self.part_tests or self.part_categories)
@@ -242,6 +257,7 @@ class ComparisonSpec:
                 for parameter in properties.OFFERED
                 if getattr(self, FILTERS[parameter])
             ),
+            papers="" if self.papers == WITH_PAPERS else self.papers,
         )
 
     def shows(self, test: str, category: str) -> bool:
@@ -312,12 +328,12 @@ WORK_PARAMETERS = ("profile", "operation", "block", "file", "cached", "flushed")
 """Those that rank by a work profile or by a range of sizes."""
 _SINGLE = (
     *("profile", "block", "file", "cached", "flushed"),
-    *("by", "baseline", "cells", "matched", "emulated", "units", "sort"),
+    *("by", "baseline", "cells", "matched", "emulated", "papers", "units", "sort"),
     *("rule", "margin", "equivalence", "min_runs", "from_test", "from_row"),
 )
 _CHOICES = {
     **{"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS},
-    **{"sort": SORTS, "rule": RULES},
+    **{"sort": SORTS, "rule": RULES, "papers": {"": "", **PAPERS}},
     **{"cached": ANSWERS, "flushed": ANSWERS},
 }
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {

@@ -105,6 +105,11 @@ _EMULATED = {
     "with": "emulated results beside real ones",
     "only": "emulated results alone",
 }
+_PAPERS = {
+    "no": "without published papers",
+    "yes": "published papers beside measurements",
+    "only": "published papers alone",
+}
 _UNITS = {
     "printed": "units as printed",
     "binary": "binary units",
@@ -183,6 +188,8 @@ def _settings(spec: ComparisonSpec) -> Iterable[str]:
         yield CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:]
     if spec.emulated:
         yield _EMULATED[spec.emulated]
+    if spec.papers:
+        yield _PAPERS[spec.papers]
     if spec.units:
         yield _UNITS[spec.units]
     if spec.matched:

@@ -21,7 +21,7 @@ from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.spec import WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
@@ -37,6 +37,7 @@ from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.matched import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.views.picker import papers_left_out, picker, without_papers
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
@@ -47,10 +48,12 @@ from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 @require_safe
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
-    """The comparison that the address says, with the form that changes it."""
+    """The comparison that the address says, with the form that changes it; of none the picker."""
+    if not request.GET:
+        return render(request, "compare/picker.html", {"picker": picker()})
     view = TableView.from_query(request.GET)
     try:
-        limited = bounded(ComparisonSpec.from_query(without_view(request.GET)))
+        limited = bounded(without_papers(ComparisonSpec.from_query(without_view(request.GET))))
         if view.problems:
             raise SpecError(view.problems)
         spec = limited.spec
@@ -77,6 +80,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "in_turn": in_turn(shown.tables, spans_of(shown.shown_series)),
         "compared": PROPERTIES[spec.by],
         "emulated": shown.emulated,
+        "papers_left_out": papers_left_out(spec),
+        "with_papers": replace(limited.address, papers=WITH_PAPERS).to_query(),
         "work": shown.work,
         "work_choice": work_choice(spec),
         "baseline_missing": bool(shown.tables and spec.baseline)
@@ -99,7 +104,7 @@ def _for_programs(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> Compari
 
 def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:
     return [
-        {"words": FILTERS[way.filter], "query": way.spec.to_query()}
+        {"words": FILTERS[way.filter], "query": way.spec.on_page.to_query()}
         for way in relaxed_filters(spec)
     ]
 

@@ -47,7 +47,7 @@ def tests_of(test: str) -> list[str]:
     return [testnames.at_load(one, load) for one in work.phases] if work else []
 
 
-def place(test: str) -> tuple[int, tuple[int, str]]:
+def place(test: str) -> tuple[int, tuple[int, str, int, str]]:
     """Sort key: work by work in their order, each by its loads."""
     work = work_of(test)
     return (WORKS.index(work) if work else len(WORKS), testnames.place(test))

@@ -1,6 +1,7 @@
 """Names of tests: IOzone's thirteen in their usual order, and how any test is written. Pure."""
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 
 from fsbench_web.core.activity.costs import COSTS
@@ -79,9 +80,13 @@ _ENDINGS = {
 }
 _PROPER = re.compile("[A-Z][a-z]+ [A-Z]|[A-Z]+/")
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
-_LAST = {test: len(_ORDER) + 1 + place for place, test in enumerate(COSTS)}
+_NUMBER = re.compile(r"([0-9]+)(\.[0-9]+)?(?:([kmgt])(?:i?b)?(?![a-z0-9]))?", re.IGNORECASE)
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_TIMES = ("_real", "_cpu", "_cpu_load")
+"""What is timed of one piece of work: shown beside each other, in this order."""
+_TIMED = re.compile(r"(.+?)(_real|_cpu|_cpu_load)")
+_ORDER = {test: place for place, test in enumerate(IOZONE_TESTS)}
+_LAST = {test: len(_ORDER) + 1 + place for place, test in enumerate((*COSTS, *CREATION_TESTS))}
 
 
 def at_load(test: str, load: str) -> str:
@@ -110,16 +115,20 @@ def in_sentence(test: str) -> str:
     return text if is_name else f"{text[:1].lower()}{text[1:]}"
 
 
-def place(test: str) -> tuple[int, str]:
-    """Sort key: IOzone's order, mkfs and mount, then all others by name, and costs last.
+def place(test: str) -> tuple[int, str, int, str]:
+    """Sort key: IOzone's order, then all others by name, then costs, and mkfs and mount last.
 
-    Numbers in names and loads sort as numbers: p1 before p10, p99.5 before p99.95, and that
-    before p100.
+    A name begins with its benchmark, then comes the operation, so that tests of one stand together.
+    Numbers in names and loads sort as numbers, and sizes as sizes: p1 before p10, p99.5 before
+    p99.95, and that before p100; 512k before 1m. Real time and CPU time of the same work follow
+    each other. No two tests are alike.
     """
     name, load = parts(test)
-    text = f"{name}@{load}" if load else name
     where = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))
-    return (where, _NUMBER.sub(_padded, text))
+    timed = _TIMED.fullmatch(name)
+    work, time = (timed[1], _TIMES.index(timed[2])) if timed else (name, -1)
+    text = f"{work}@{load}" if load else work
+    return (where, _NUMBER.sub(_padded, text), time, test)
 
 
 def is_cost(test: str) -> bool:
@@ -129,8 +138,12 @@ def is_cost(test: str) -> bool:
 
 
 def _padded(number: re.Match[str]) -> str:
-    whole, point, rest = number[0].partition(".")
-    return whole.zfill(12) + point + rest
+    whole, fraction, unit = number[1], number[2] or "", number[3]
+    if not unit:
+        return whole.zfill(12) + fraction
+    exact = Fraction(whole + fraction) * 1024 ** _POWERS[unit.lower()]
+    # The unit stays behind: 4k and 4096 are two names.
+    return f"{int(exact):012d}{str(float(exact % 1))[1:] if exact % 1 else ''}{unit}"
 
 
 def parts(test: str) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from fsbench_web.studies.models import Score, Selection
 
 Row = TypeVar("Row")
 
+NO_PAPERS, ONLY_PAPERS = "no", "only"
+
 PRINTED_UNIT = Coalesce("summed_unit", "unit")
 """The unit that its tool printed: sums of unlike units are no more alike than what they sum."""
 
@@ -45,7 +47,9 @@ class ScoreFilter:
     ``selection`` says of which cells: a series of which it leaves nothing has no score there.
     ``min_runs`` is the least number of runs behind a score; above 1 one that does not say how many
     stand behind it does not pass. ``conditions`` are asked of series that were read: ``scores``
-    knows nothing of them.
+    knows nothing of them. ``papers`` says what becomes of published studies: "" takes them with the
+    others, NO_PAPERS leaves them out, ONLY_PAPERS takes nothing else. It is asked in the database
+    alone: rows at hand were read through ``tables``, which asks the same.
     """
 
     studies: Collection[str] = ()
@@ -57,11 +61,16 @@ class ScoreFilter:
     selection: str = Selection.ALL
     min_runs: int = 1
     conditions: tuple[Condition, ...] = ()
+    papers: str = ""
 
     @property
     def scores(self) -> QuerySet[Score]:
         """The scores that pass, but for the conditions."""
-        columns = {f"{_COLUMNS[name][0]}__in": list(kept) for name, kept in self._lists.items()}
+        columns: dict[str, Any] = {
+            f"{_COLUMNS[name][0]}__in": list(kept) for name, kept in self._lists.items()
+        }
+        if self.papers:
+            columns["series__study__is_published"] = self.papers == ONLY_PAPERS
         found = Score.selections.filter(selection=self.selection, **columns)
         return found.filter(repeats__gte=self.min_runs) if self.min_runs > 1 else found
 
@@ -91,13 +100,17 @@ class ScoreFilter:
 
         What is best of a configuration among all scores is then best among those that pass.
         """
-        is_plain = self.selection == Selection.ALL and self.min_runs <= 1
+        is_plain = self.selection == Selection.ALL and self.min_runs <= 1 and not self.papers
         return is_plain and self.of_configuration and set(self._lists) <= {"studies"}
 
     @property
     def tables(self) -> "ScoreFilter":
         """Everything in the tables that any score that passes is in."""
-        return ScoreFilter(self.studies, self.tests, self.categories, selection=self.selection)
+        return ScoreFilter(
+            *(self.studies, self.tests, self.categories),
+            selection=self.selection,
+            papers=self.papers,
+        )
 
     @property
     def of_all_cells(self) -> "ScoreFilter":

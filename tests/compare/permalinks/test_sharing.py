@@ -296,7 +296,7 @@ def test_the_view_is_restored_with_its_job_and_what_differed(client, jo):
     assert kept.sort == "-score"
     assert kept.differences is not None
     assert "hardware" in {one.one for one in kept.differences.unintended}
-    assert 'href="/compare/?sort=-score"' in text
+    assert 'href="/compare/?papers=yes&amp;sort=-score"' in text  # all studies, as it has
 
 
 def test_a_link_of_an_older_version_still_opens(client, jo):

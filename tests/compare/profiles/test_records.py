@@ -100,7 +100,7 @@ def test_what_somebody_must_not_see_is_not_there(ada, visibility, seen):
     )
     asked = anybody.get("/api/v1/deltas", {"profile": "my-shop"})
     assert asked.status_code == (200 if seen else 422)
-    assert (b"My shop" in anybody.get("/compare/").content) is seen
+    assert (b"My shop" in anybody.get("/compare/?papers=yes").content) is seen
     assert signed_in(mate).get("/profiles/my-shop/").status_code == (
         200 if seen or visibility == "team" else 404
     )

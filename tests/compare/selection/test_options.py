@@ -101,29 +101,29 @@ def test_the_form_offers_what_is_measured_and_says_how_it_goes_together(client: 
         ("mount", "unknown", ""),
     ]
     assert page.count("A configuration must have every option ticked") == 2
-    assert "mount options atime=noatime." in page
+    assert "mount options atime=noatime; without published papers." in page
 
 
 @pytest.mark.usefixtures("scores")
 def test_the_form_costs_no_further_query(client: Client, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(17):
-        client.get("/compare/")
+        client.get("/compare/?papers=yes")
     with django_assert_num_queries(17):
-        client.get("/compare/?mkfs=block_size%3D4096&mount=defaults")
+        client.get("/compare/?mkfs=block_size%3D4096&mount=defaults&papers=yes")
 
 
 def test_options_of_hidden_studies_are_not_offered(client: Client, jo: User) -> None:
     make_known(1, block_size="1024")
     make_study("secret", visibility="private", created_by=jo)
     make_known(2, study="secret", block_size="4096")
-    public = client.get("/compare/").content.decode()
+    public = client.get("/compare/?papers=yes").content.decode()
     assert "block_size=4096" not in public
     answer = client.get("/compare/?mkfs=block_size%3D4096")
     assert answer.status_code == 400
     # The answer names those that are there, as it would for an option that nobody ever had.
     assert "There is no mkfs &quot;block_size=4096&quot;" in answer.content.decode()
     client.force_login(jo)
-    assert "block_size=4096" in client.get("/compare/").content.decode()
+    assert "block_size=4096" in client.get("/compare/?papers=yes").content.decode()
 
 
 @pytest.mark.usefixtures("scores")
@@ -133,7 +133,7 @@ def test_files_and_the_api_take_the_same_filters(client: Client) -> None:
     assert len(csv.splitlines()) == 2
     content = json.loads(client.get(f"/compare/deltas.json?{query}").content)
     assert "mkfs options block_size=4096; mount options atime=noatime," in content["description"]
-    assert content["address"].endswith(query)
+    assert content["address"].endswith(f"{query}&papers=yes")
     rows = client.get(f"/api/v1/deltas?{query}").json()["tables"][0]["rows"]
     assert [row["score"] for row in rows] == [5.0]
     answer = client.get(f"/api/v1/comparison?{query}").json()
@@ -154,7 +154,10 @@ def test_a_permalink_keeps_them(client: Client, jo: User) -> None:
 @pytest.mark.usefixtures("scores")
 def test_an_empty_comparison_offers_to_take_any_options(client: Client) -> None:
     page = client.get("/compare/?mkfs=block_size%3D1024&mount=atime%3Dnoatime").content.decode()
-    assert '<a href="/compare/?mkfs=block_size%3D1024">take any mount options</a></li>' in page
+    assert (
+        '<a href="/compare/?mkfs=block_size%3D1024&amp;papers=no">take any mount options</a></li>'
+        in page
+    )
 
 
 @pytest.mark.parametrize(

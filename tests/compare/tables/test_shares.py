@@ -66,7 +66,7 @@ def test_what_the_probe_is_not_sure_of_is_not_said() -> None:
 
 def test_pages_files_and_api_have_them(client: Client) -> None:
     scores()
-    page = client.get("/compare/").content.decode()
+    page = client.get("/compare/?papers=yes").content.decode()
     assert "<summary>83% of the LUN</summary>" in page
     assert "<summary>not of the disk</summary>" in page
     assert "Of the LUN, %" not in page

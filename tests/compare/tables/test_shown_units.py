@@ -153,10 +153,10 @@ def test_what_a_paper_printed_stays_beside_a_converted_score() -> None:
 
 
 def test_the_page_says_what_was_printed(two_units: None, client: Client) -> None:
-    page = client.get("/compare/").content.decode()
+    page = client.get("/compare/?papers=yes").content.decode()
     assert '; printed: 102.4 KB/s">' in page
     assert "KB/s as printed, of 1,000 or 1,024" in page
-    assert 'href="/api/v1/deltas?units=binary"' in page
+    assert 'href="/api/v1/deltas?papers=yes&amp;units=binary"' in page
     chosen = client.get("/compare/?units=decimal").content.decode()
     assert '<option value="decimal" selected>' in chosen
     assert "decimal units" in chosen

@@ -47,7 +47,7 @@ def test_rows_can_be_shown_in_another_order_with_what_is_missing_last(sort, orde
 def test_every_order_offered_is_one(client):
     make_score("ext4", 80)
     for sort in SORTS:
-        assert client.get("/compare/", {"sort": sort}).status_code == 200, sort
+        assert client.get("/compare/?papers=yes", {"sort": sort}).status_code == 200, sort
 
 
 def test_an_order_is_for_the_eye_alone(client):
@@ -83,7 +83,7 @@ def test_a_baseline_that_no_table_has_is_told(client):
 def test_coverage_is_said_once_where_it_is_the_same(client):
     make_score("ext4", 80, cells=206, cells_expected=206)
     make_score("xfs", 100, cells=206, cells_expected=206)
-    text = client.get("/compare/").content.decode()
+    text = client.get("/compare/?papers=yes").content.decode()
     assert "206 of 206 data points each" in text
     assert ">different data points<" not in text
 
@@ -92,7 +92,7 @@ def test_coverage_is_in_every_row_where_it_differs(client):
     make_score("ext4", 80, cells=180, cells_expected=206)
     make_score("xfs", 100, cells=206, cells_expected=206)
     make_score("jfs", 90)
-    text = client.get("/compare/").content.decode()
+    text = client.get("/compare/?papers=yes").content.decode()
     assert ">180 of 206</td>" in text
     assert ">206 of 206</td>" in text
     assert ">different data points<" in text
@@ -101,7 +101,7 @@ def test_coverage_is_in_every_row_where_it_differs(client):
 def test_what_a_paper_printed_stands_under_what_follows(client):
     make_score("xfs", 200, published=printed(True, "0.00", "0.00"))
     make_score("ext3", 160, published=printed(False, "20.00", "-2.50"))
-    text = client.get("/compare/").content.decode()
+    text = client.get("/compare/?papers=yes").content.decode()
     assert '20.00<span class="sub"><span class="said">printed </span>20.00</span>' in text
     assert "differs</span>" in text
 
@@ -120,7 +120,10 @@ def test_the_best_configuration_leads_to_its_runs_and_the_contender_to_its_confi
 
 def test_a_published_score_leads_to_its_study(client):
     make_score("ext4_wb", 80, study="paper")
-    assert 'href="/studies/paper/" title="From Paper"' in client.get("/compare/").content.decode()
+    assert (
+        'href="/studies/paper/" title="From Paper"'
+        in client.get("/compare/?papers=yes").content.decode()
+    )
 
 
 def test_every_contender_named_leads_to_a_comparison_that_exists(client):
@@ -161,7 +164,7 @@ def test_the_page_with_everything_on_it_takes_a_constant_number_of_queries(
             Run.objects.filter(pk=run.pk).update(environment=environment)
 
     more(range(2))
-    address = "/compare/?by=kernel&baseline=6.1&sort=-change&margin=5"
+    address = "/compare/?by=kernel&baseline=6.1&sort=-change&margin=5&papers=yes"
     with django_assert_num_queries(17):
         client.get(address)
     more(range(2, 30))

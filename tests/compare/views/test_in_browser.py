@@ -62,7 +62,7 @@ def test_the_form_works_without_javascript(browser: Browser, site: str, scores):
     context = browser.new_context(base_url=site, java_script_enabled=False)
     page = context.new_page()
     page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     page.get_by_role("checkbox", name="Read", exact=True).check()
     page.get_by_role("button", name="Compare").click()
     expect(page).to_have_url(re.compile(r"[?&]test=read(&|$)"))
@@ -73,6 +73,6 @@ def test_the_form_works_without_javascript(browser: Browser, site: str, scores):
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_page_is_no_wider_than_the_screen(page, scores, width):
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 def test_it_shows_the_table_with_the_best_in_words(client):
     make_score("ext4_wb", 1234567.891)
     make_score("xfs", 2_000_000)
-    text = client.get("/compare/").content.decode()
+    text = client.get("/compare/?papers=yes").content.decode()
     assert "Write · Maximum" in text
     # Readable, and the exact value on demand.
     assert '<span title="1234567.891 KB/s">1,234,568</span>' in text
@@ -33,7 +33,7 @@ def test_it_shows_the_table_with_the_best_in_words(client):
 def test_it_marks_a_print_that_does_not_follow_in_words(client):
     make_score("xfs", 200, published=printed(True, "0.00", "0.00"))
     make_score("ext3", 160, published=printed(False, "20.00", "-2.50"))
-    text = client.get("/compare/").content.decode()
+    text = client.get("/compare/?papers=yes").content.decode()
     assert "The paper printed -2.50; its own table gives -25.00." in text
     assert "print differs" in text
     assert ">differs<" in text
@@ -93,8 +93,8 @@ def test_an_empty_comparison_says_which_filter_to_loosen(client):
     make_score("xfs", test="read")
     text = client.get("/compare/?test=write&filesystem=xfs").content.decode()
     assert "No score matches." in text
-    assert '<a href="/compare/?test=write">take all file systems</a></li>' in text
-    assert '<a href="/compare/?filesystem=xfs">take all tests</a></li>' in text
+    assert '<a href="/compare/?test=write&amp;papers=no">take all file systems</a></li>' in text
+    assert '<a href="/compare/?filesystem=xfs&amp;papers=no">take all tests</a></li>' in text
 
 
 def test_without_any_score_it_says_where_they_come_from(client):
@@ -122,9 +122,9 @@ def test_a_chart_of_a_test_that_is_not_shown_is_not_found(client):
 
 def test_a_test_with_an_odd_name_has_its_chart(client):
     make_score("ext4", test="50/50 mix?")
-    text = client.get("/compare/").content.decode()
+    text = client.get("/compare/?papers=yes").content.decode()
     address = re.search(r'hx-get="(/compare/charts/[^"]+)"', text)[1]
-    assert address == "/compare/charts/50%2F50%20mix%3F/"
+    assert address == "/compare/charts/50%2F50%20mix%3F/?papers=yes"
 
 
 def test_only_signed_in_people_are_offered_to_share(client, jo):
@@ -146,7 +146,7 @@ def test_the_page_takes_a_constant_number_of_queries(
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
     with django_assert_num_queries(18):
-        client.get("/compare/")
+        client.get("/compare/?papers=yes")
 
 
 @pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])

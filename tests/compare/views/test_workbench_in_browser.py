@@ -25,7 +25,7 @@ def rows_are(page: Page, *names: str, table: int = 0) -> None:
 
 
 def test_a_heading_sorts_all_tables_and_the_address_keeps_it(page, scores):
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     rows_are(page, "ext4", "jfs", "xfs")
     heading = page.get_by_role("columnheader", name="Runs").first
     heading.get_by_role("button").click()
@@ -56,17 +56,17 @@ def test_the_keyboard_sorts_too(page, scores):
 
 
 def test_the_order_of_the_form_and_of_the_headings_is_one(page, scores):
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     page.get_by_role("columnheader", name="Against the best").first.get_by_role("button").click()
     rows_are(page, "xfs", "jfs", "ext4")
     expect(page.get_by_label("Order of rows")).to_have_value("best")
     page.get_by_label("Order of rows").select_option("")
     expect(page.locator("table.deltas").first.locator("tbody tr").first).to_contain_text("ext4")
-    page.wait_for_url("**/compare/")
+    page.wait_for_url("**/compare/?papers=yes")
 
 
 def test_a_baseline_is_chosen_from_the_contenders_that_are_there(page, scores):
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     page.get_by_label("Baseline").select_option("xfs")
     expect(page.get_by_role("columnheader", name="Against xfs").first).to_be_visible()
     page.get_by_text("By another property").click()
@@ -77,7 +77,7 @@ def test_a_baseline_is_chosen_from_the_contenders_that_are_there(page, scores):
 
 
 def test_a_word_leaves_the_tests_that_have_it(page, scores):
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     page.get_by_label("Show only tests with").fill("rea")
     expect(page.get_by_role("heading", name="Read", exact=True)).to_be_visible()
     expect(page.get_by_role("heading", name="Write", exact=True)).to_be_hidden()
@@ -107,7 +107,7 @@ def test_headings_stay_in_sight_while_rows_scroll(page, site, width):
     assert 0 <= top <= 2
 
 
-@pytest.mark.parametrize("query", ["", "?baseline=xfs"])
+@pytest.mark.parametrize("query", ["?papers=yes", "?baseline=xfs"])
 def test_tables_with_printed_values_do_not_scroll_sideways_on_a_telephone(page, site, query):
     make_score("xfs", 2_488_116.46, published=printed(True, "0.00", "0.00"), repeats=2)
     make_score("reiser3", 479_018.26, published=printed(False, "20.00", "-1250.50"), repeats=2)
@@ -125,7 +125,7 @@ def test_tables_with_printed_values_do_not_scroll_sideways_on_a_telephone(page, 
 def test_the_cells_come_when_they_are_asked_for(page, site):
     make_run(make_score("ext4", 80, cells=3, cells_expected=4).series)
     make_score("xfs", 90, cells=4, cells_expected=4)
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     page.get_by_text("Which data points were compared").click()
     expect(page.get_by_text("Those that it lacks and another has")).to_be_visible()
 
@@ -139,7 +139,7 @@ def test_rows_are_hidden_at_once_and_a_table_is_copied_as_text(page, site):
         "Object.defineProperty(navigator, 'clipboard', {value: {writeText: "
         "text => { window.copied = text; return Promise.resolve(); }}})"
     )
-    page.goto("/compare/")
+    page.goto("/compare/?papers=yes")
     page.get_by_label("Only important").check()
     shown = page.locator("table.deltas tbody tr:visible th")
     expect(shown).to_have_text([re.compile("ext4"), re.compile("xfs")])

@@ -67,3 +67,19 @@ def test_iozone_and_its_papers_measure_by_record_and_all_others_by_block() -> No
     assert testnames.block_word("read@threads=4") == "record"
     assert testnames.block_word("randread_bw") == "block"
     assert testnames.block_word("randread_iops@iodepth=8") == "block"
+
+
+def test_tests_of_one_benchmark_stand_together_and_mkfs_and_mount_last() -> None:
+    names = [
+        *("write", "random_read", "make_bzimage_real", "make_bzimage_cpu", "mongo_copy_real"),
+        *("mongo_copy_cpu", "mongo_create_real@bytes=100", "mongo_create_cpu@bytes=100"),
+        *("mongo_create_real@bytes=1000", "mongo_create_cpu@bytes=1000"),
+        *("mongo_create_2_real", "randread_4k_iops", "randread_512k_iops", "randread_1m_iops"),
+        *("untar_real", "untar_cpu", "untar_cpu_load", "untar_j2_real", "mkfs", "mount"),
+    ]
+    assert sorted(set(names), key=testnames.place) == names
+
+
+def test_no_two_tests_have_one_place() -> None:
+    names = ["x_4k", "x_4096", "x_04k", "x_4K", "x_4kib", "x_0.5m", "x_512k"]
+    assert len({testnames.place(name) for name in names}) == len(names)

@@ -123,3 +123,18 @@ def test_a_failure_of_fio_ends_the_run_with_its_words(
     run = measure("ext4", "pgmeter-small")
     assert run.state == RunState.FAILED
     assert "fio ended with exit status 1" in run.reason
+
+
+def test_what_fio_says_of_the_disk_is_kept_for_each_test() -> None:
+    """One name for all of them would give a run one cell several times, which is refused."""
+    entry = {"jobname": "x", "error": 0, "mixed": {"bw": 10, "iops": 2.5, "total_ios": 9}}
+    printed = json.dumps(
+        {"fio version": "fio-3.33", "jobs": [entry], "disk_util": [{"name": "loop0", "util": 7.5}]},
+        indent=2,
+    ).encode()
+    two = {one.key: one.key in ("web_server", "oltp_8k") for one in TESTS}
+    workload = workload_of("pgmeter", {**two, "outstanding": [1]})
+    outputs = {one.output: printed for one in workload.commands(Place("/m")) if one.output}
+    found = [value for one in workload.parse(outputs).values() for value in one.values]
+    busy = [(value.test, value.value) for value in found if value.test.endswith("disk_util")]
+    assert busy == [("web_server_disk_util", 7.5), ("oltp_8k_disk_util", 7.5)]

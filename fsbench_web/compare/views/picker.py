@@ -1,0 +1,107 @@
+"""What the compare page shows before anything is chosen, and that papers are not mixed in unasked.
+
+Printed figures were measured on other machines, often by other rules: beside measurements they are
+no contenders. So a page that names no study takes measurements alone, and says what it leaves out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Exists, OuterRef, Q
+
+from fsbench_web.compare.choices import Choice
+from fsbench_web.compare.selection.properties import PROPERTIES
+from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
+from fsbench_web.compare.tables.field import field_of
+from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS
+
+MOST_STUDIES = 30
+"""Of each kind, the newest: all others are on the page of the studies."""
+_USUAL = ("filesystem", "configuration", "kernel", "scheduler", "hardware", "lun", "study")
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A study to choose, with the number of its finished runs and what it compares."""
+
+    slug: str
+    title: str
+    published_on: str
+    runs: int
+    configurations: int
+    filesystems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Picker:
+    """``more`` and ``more_papers`` are how many studies with scores are not listed."""
+
+    measured: list[Picked]
+    papers: list[Picked]
+    more: int
+    more_papers: int
+    contenders: list[Choice]
+    filesystems: list[str]
+
+
+def picker() -> Picker:
+    """Studies that have scores. Six queries, and no score is read."""
+    scored = Study.objects.filter(Exists(Score.objects.filter(series__study=OuterRef("pk"))))
+    newest = scored.filter(is_published=False).order_by("-created_at", "-pk")
+    papers = scored.filter(is_published=True).order_by("-published_on", "title")
+    listed = [*newest[:MOST_STUDIES], *papers[:MOST_STUDIES]]
+    found = _picked(listed)
+    own = [each for each, study in zip(found, listed, strict=True) if not study.is_published]
+    printed = [each for each, study in zip(found, listed, strict=True) if study.is_published]
+    counts = scored.order_by().aggregate(
+        own=Count("pk", filter=Q(is_published=False)), all=Count("pk")
+    )
+    names = [slug for slug in _USUAL if slug in PROPERTIES]
+    return Picker(
+        own,
+        printed,
+        counts["own"] - len(own),
+        counts["all"] - counts["own"] - len(printed),
+        [Choice(slug, CONTENDERS[slug], slug == EVERYTHING.by) for slug in names],
+        sorted({name for one in found for name in one.filesystems}),
+    )
+
+
+def _picked(studies: Iterable[Study]) -> list[Picked]:
+    listed = list(studies)
+    ids = [study.pk for study in listed]
+    compared: dict[int, set[tuple[int, str]]] = {pk: set() for pk in ids}
+    columns = ("study", "configuration", "configuration__filesystem")
+    series = Series.objects.filter(study__in=ids).order_by()
+    for study, configuration, filesystem in series.values_list(*columns).distinct():
+        compared[study].add((configuration, filesystem))
+    done = Run.objects.filter(series__study__in=ids, state=RunState.DONE).order_by()
+    runs = dict(done.values_list("series__study").annotate(Count("pk")))
+    return [
+        Picked(
+            *(study.slug, study.title, study.published_on),
+            runs.get(study.pk, 0),
+            len(compared[study.pk]),
+            tuple(sorted({filesystem for _, filesystem in compared[study.pk]})),
+        )
+        for study in listed
+    ]
+
+
+def without_papers(spec: ComparisonSpec) -> ComparisonSpec:
+    """What a page shows of ``spec``: measurements alone, unless it says something else."""
+    is_open = not spec.studies and not spec.papers
+    return replace(spec, papers=NO_PAPERS) if is_open else spec
+
+
+def papers_left_out(spec: ComparisonSpec) -> int:
+    """How many tables of published papers ``spec`` leaves out that its filters would pass.
+
+    Two queries; none where papers are shown, or where it ranks by cells, which papers do not print.
+    """
+    if spec.papers != NO_PAPERS or spec.is_of_work:
+        return 0
+    considered = field_of(replace(spec.whole, papers=ONLY_PAPERS)).considered
+    return considered.order_by().values("test", "category").distinct().count()
