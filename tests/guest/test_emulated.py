@@ -160,7 +160,7 @@ def test_pages_files_and_api_say_it(client: Client) -> None:
     assert "emulated" in client.get(f"/api/v1/deltas.csv?{query}&emulated=only").content.decode()
     exported = json.loads(client.get(f"/compare/deltas.json?{query}").content)
     assert "2 emulated series are left out" in json.dumps(exported)
-    page = client.get("/studies/lab/").content.decode()
+    page = client.get("/studies/lab/?tab=runs").content.decode()
     assert "2 emulated series are left out" in page
     assert page.count("emulated: for function, not for speed") >= 2
     assert "2 emulated series are left out" in client.get("/studies/lab/report/").content.decode()

@@ -246,7 +246,8 @@ def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
         assert best["ratio_low"] == pytest.approx(1.083, abs=0.001)
         [file] = client.get(f"/compare/deltas.json?{query}&part_test=untar").json()["tables"][-1:]
         assert next(one for one in file["rows"] if one["best"])["verdict"] == best
-    for address in ("/compare/?study=lab", "/studies/lab/", "/compare/?study=lab&test=untar"):
+    study = "/studies/lab/?tab=tests"
+    for address in ("/compare/?study=lab", study, "/compare/?study=lab&test=untar"):
         html = client.get(address).content.decode()
         assert "10.0% faster, 8.3 to 11.7, paired in 5 blocks" in html, address
         assert "faster, paired" in html
