@@ -158,7 +158,8 @@ def create_profile_version(
 ) -> Status[dict[str, Any]]:
     """The earlier ones stay as they are. What changes nothing makes none."""
     user = user_of(request)
-    row: WorkProfile | None = stored_profiles.visible().filter(slug=name).first()
+    found = stored_profiles.visible().filter(slug=name) if "\x00" not in name else None
+    row: WorkProfile | None = found.first() if found is not None else None
     if row is None:
         raise Http404(f'There is no work profile "{name}" of which you could make a version.')
     rights.require(user, Action.DEFINE, row)

@@ -57,13 +57,16 @@ def label_parts() -> Iterator[tuple[str, str, str]]:
     explained = set()
     for filesystem in FILESYSTEMS.values():
         for option in filesystem.options:
-            if option.key in explained:
-                continue
-            explained.add(option.key)
-            for choice in option.choices:
-                yield choice.label, option.name, choice.value + (choice.help and f": {choice.help}")
+            parts = [
+                (choice.label, choice.value + (choice.help and f": {choice.help}"))
+                for choice in option.choices
+            ]
             if option.label_template:
-                yield option.label_template.format("N"), option.name, "N of them"
+                parts.append((option.label_template.format("N"), "N of them"))
+            for part, meaning in parts:
+                if (part, option.name) not in explained:
+                    explained.add((part, option.name))
+                    yield part, option.name, meaning
     for label in dict.fromkeys(SCHEDULER_LABELS.values()):
         names = [name for name, written in SCHEDULER_LABELS.items() if written == label]
         yield label, "I/O scheduler", " or ".join(names)

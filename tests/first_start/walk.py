@@ -174,6 +174,8 @@ class Walk:
         expect(page.get_by_text("10 of 10: 10 done")).to_be_visible(timeout=LONG_S * 1000)
         page.get_by_role("link", name=step.word(), exact=True).click()
         self.study = page.url
+        expect(page.get_by_role("region", name="Answer")).to_contain_text("comes first")
+        page.get_by_role("link", name=step.word(), exact=True).click()
         self._has_scores(page)
         page.get_by_role("link", name=step.word()).first.click()
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()

@@ -51,7 +51,7 @@ def test_every_part_of_a_label_that_it_explains_is_one() -> None:
     parts = list(label_parts())
     assert len({(part, option) for part, option, _ in parts}) == len(parts)
     for part, _, _ in parts:
-        tried = [f"{name}_{part.replace('N', '4')}" for name in FILESYSTEMS]
+        tried = [f"{name}_{part.replace('N', n)}" for name in FILESYSTEMS for n in ("4", "64")]
         assert any(parse_label(label) for label in tried), part
 
 

@@ -1,5 +1,6 @@
 """The work profiles that a comparison ranks by: one of a name, or a range of its address."""
 
+import re
 from dataclasses import dataclass, replace
 
 from django.http import QueryDict
@@ -47,6 +48,8 @@ def profile_named(name: str) -> Profile | None:
     """The version that is named, the latest where none is; None where there is no such profile."""
     preset = VERSIONS.get(name) or LATEST.get(name)
     slug, _, version = name.partition("@")
+    if preset is None and ("\x00" in slug or not re.fullmatch(r"[0-9]{0,9}", version)):
+        return None
     return preset or stored_profile(slug, int(version or 0))
 
 

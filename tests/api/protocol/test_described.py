@@ -78,7 +78,7 @@ def test_what_a_comparison_and_its_pictures_read_is_described() -> None:
     of = {(method, path): found for method, path, found in described("query")}
     comparison = {*FILTERS, *PARTS, "by", "baseline", "cells", "matched", "emulated", "sort"}
     comparison |= {"rule", "margin", "equivalence", "units", "min_runs", "from_test", "from_row"}
-    comparison |= {"profile", "operation", "block", "file", "cached", "flushed"}
+    comparison |= {"profile", "operation", "block", "file", "cached", "flushed", "papers"}
     for path in ("deltas", "deltas.csv", "comparison", "findings", "exports/deltas.{suffix}"):
         assert of["get", f"/api/v1/{path}"] == comparison, path
     assert of["get", "/api/v1/exports/pictures.csv"] == comparison | set(PARAMETERS)

@@ -97,7 +97,7 @@ def test_it_measures_with_the_journal_on_another_lun(
     number = blockdev.device_number(log)
     assert number is not None
     run = submitted(host, filesystem, options=options, journal="log", scheduler="mq-deadline")
-    assert run.series.configuration.label.endswith("_dl_xj")
+    assert run.series.configuration.label.endswith("_mq-deadline_xj")
     written = writes(number)
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason

@@ -1,6 +1,7 @@
 """What is done to a LUN before a run, on a real loop device; and what is noted of the run."""
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -174,9 +175,9 @@ def test_a_study_has_a_table_of_file_system_creation(
     for filesystem in ("ext4", "ext2"):
         run = carry_out(submitted(host, filesystem, scheduler="none"), host)
         assert run.state == RunState.DONE, run.reason
-    html = client.get("/studies/tests/").content.decode()
-    assert 'id="test-mkfs-title">File system creation' in html
-    assert 'id="test-mount-title">Mounting' in html
+    html = client.get("/studies/tests/?tab=tests").content.decode()
+    for test, label in (("mkfs", "File system creation"), ("mount", "Mounting")):
+        assert re.search(f'id="test-{test}[^>]*>.*{label}', html, re.S), test
     tables = client.get("/api/v1/deltas?study=tests&test=mkfs").json()["tables"]
     (table,) = tables
     assert (table["unit"], table["lower_is_better"], table["category"]) == ("s", True, "mean")
