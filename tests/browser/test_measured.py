@@ -51,8 +51,8 @@ def submit_ext4_and_xfs(page: Page, study: str) -> None:
     page.goto("/runs/new/")
     for filesystem in ("ext4", "xfs"):
         page.locator(f"input[name=fs][value='{filesystem}.1']").check()
-    page.get_by_label("Largest record").first.select_option(label="8 KB")
-    page.get_by_label("Largest file").first.select_option(label="128 KB")
+    page.locator("[name='iozone-small.maximum_record_kb']").select_option(label="8 KB")
+    page.locator("[name='iozone-small.maximum_file_kb']").select_option(label="128 KB")
     page.get_by_label("Title of the new study").fill(study)
     page.get_by_label("Repeats", exact=True).fill("2")  # five are the form's own, and take longer
     page.get_by_role("button", name="Review the job").click()

@@ -83,7 +83,7 @@ def test_no_secret_is_on_a_command_line(the_stack: Stack) -> None:
     values = [
         line.partition("=")[2]
         for line in (the_stack.folder / "stack.env").read_text().splitlines()
-        if len(line) > 64
+        if len(line) > 64 and "/" not in line  # a folder is no secret
     ]
     assert len(values) == 3
     lines = []

@@ -76,7 +76,7 @@ def test_it_runs_and_every_number_is_a_line_of_its_output(measure: Measure, pres
     wanted = {(test, load) for test, load, _, _ in workload.expected()}
     assert wanted <= {(one.test, one.load) for one in found}
     for one in found:
-        assert units.is_known(one.unit), one
-        if one.artefact is not None:
+        if one.artefact is not None:  # what a run costs is worked out of samples
+            assert units.is_known(one.unit), one
             assert one.line is not None
             assert artefact_bytes(one.artefact).decode().splitlines()[one.line - 1].strip()
