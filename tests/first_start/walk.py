@@ -173,10 +173,10 @@ class Walk:
         page.get_by_role("link", name=step.word(), exact=True).click()
         expect(page.get_by_text("10 of 10: 10 done")).to_be_visible(timeout=LONG_S * 1000)
         page.get_by_role("link", name=step.word(), exact=True).click()
-        self.study = page.url
         expect(page.get_by_role("region", name="Answer")).to_contain_text("comes first")
         page.get_by_role("link", name=step.word(), exact=True).click()
         self._has_scores(page)
+        self.study = page.url
         page.locator("main details", has=page.locator("table")).first.locator(
             "summary"
         ).first.click()

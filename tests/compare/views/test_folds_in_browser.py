@@ -22,7 +22,7 @@ def fio(site):
             make_score(name, value + number, test=test, unit=unit, category="mean")
 
 
-@pytest.mark.parametrize("address", ["/compare/?study=lab", "/studies/lab/"])
+@pytest.mark.parametrize("address", ["/compare/?study=lab", "/studies/lab/?tab=tests"])
 def test_a_link_to_a_folded_section_opens_its_fold(page: Page, fio, address):
     page.goto(address)
     expect(page.locator(INSIDE)).to_be_hidden()
