@@ -77,7 +77,8 @@ class RunPlan:
     own executor. ``tool`` and ``parameters`` are the workload, which reads ``outputs``.
     ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
     ``near_cpus`` are the processors beside the device, which are taken first where ``cpus`` are
-    fewer than all.
+    fewer than all. ``own_mark`` is the id of fsbench's own folder on a mount (host/mounts.py),
+    without which nothing in it is touched; empty where it is none.
     """
 
     steps: list[Step]
@@ -100,6 +101,7 @@ class RunPlan:
     guest: dict[str, Any] | None = None
     sample_every_s: float = 1.0
     near_cpus: list[int] = field(default_factory=list)
+    own_mark: str = ""
 
     @property
     def workload(self) -> Workload:
@@ -135,7 +137,7 @@ def plan_run(
 
     Raises OptionError, ParameterError, PreparationError or PlanError with what is wrong.
     """
-    if is_directory and options:
+    if is_directory and options and filesystem_named(filesystem).is_made:
         raise PlanError(
             "A directory LUN has the file system it has: no mkfs or mount option can be set there."
         )

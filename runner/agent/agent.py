@@ -63,6 +63,10 @@ REMOVE_S = 1.5
 # Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
 FULL_BYTES = 64 * 1024
 WATCH_ROOM_S = 0.1
+# On a mount each look is a request to its server, which is measured with the others.
+WATCH_MOUNT_S = 5.0
+# In fsbench's own folder on a mount (runner/host/mount_folder.py).
+OWN_MARKER = ".fsbench-folder"
 # How a tool is asked for its version; all others know -V.
 VERSION_FLAGS = {
     **{"iozone": "-v", "fio": "--version", "gcc": "--version", "make": "--version"},
@@ -138,6 +142,7 @@ class Step:
         stdin: str = "",
         watched_folder: str = "",
         is_data: bool = False,
+        watch_every_s: float = WATCH_ROOM_S,
     ) -> None:
         self.argv = argv
         # What is printed is for a program to read, thousands of lines of it, and is kept anyway.
@@ -146,6 +151,7 @@ class Step:
         # The file system that must not run full meanwhile.
         self.watched_folder = watched_folder
         self._next_look = 0.0
+        self._watch_every_s = watch_every_s
         self.full_since = 0.0
         self.is_own = argv[0].startswith(OWN_PREFIX)
         self.total_bytes = total_bytes
@@ -245,7 +251,7 @@ class Step:
         elif not is_cleanup and must_stop():
             self.stopped_by = "cancel"
         elif self.watched_folder and now >= self._next_look:
-            self._next_look = now + WATCH_ROOM_S
+            self._next_look = now + self._watch_every_s
             if is_full(self.watched_folder):
                 # A tool that says so itself is let do it.
                 self.full_since = self.full_since or now
@@ -322,7 +328,12 @@ def is_full(folder: str) -> bool:
     return room.f_bavail * room.f_frsize < FULL_BYTES or (room.f_files > 0 and not room.f_favail)
 
 
-def run_step(planned: dict[str, Any], is_cleanup: bool = False, watched_folder: str = "") -> Step:
+def run_step(
+    planned: dict[str, Any],
+    is_cleanup: bool = False,
+    watched_folder: str = "",
+    watch_every_s: float = WATCH_ROOM_S,
+) -> Step:
     """Run one planned step. Raises StepFailed or Cancelled."""
     if not is_cleanup:
         if must_stop():
@@ -334,6 +345,7 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False, watched_folder: 
         total_bytes=planned.get("total_bytes"),
         stdin=planned.get("stdin", ""),
         watched_folder=watched_folder,
+        watch_every_s=watch_every_s,
         is_data=planned.get("save_output_as", "").endswith(".json"),
     )
     log("$ " + " ".join(step.argv))
@@ -432,6 +444,47 @@ def check_mounted(plan: dict[str, Any]) -> None:
     )
 
 
+def check_own_folder(plan: dict[str, Any]) -> None:
+    """On a mount of the host: what is mounted there, and that the folder is fsbench's own.
+
+    The last thing before anything in it is removed. Raises StepFailed.
+    """
+    if not plan.get("own_mark"):
+        return
+    folder = plan["mount_point"]
+    if not is_own_folder(folder, plan["own_mark"]):
+        raise StepFailed(f"{folder} is not the folder that fsbench made. Nothing was touched.")
+    over = [one for one in mounts() if f"{folder}/".startswith(f"{one[0].rstrip('/')}/")]
+    # The longest, and of these the latest: it covers the others.
+    kind, options = max(enumerate(over), key=lambda one: (len(one[1][0]), one[0]))[1][1:]
+    if kind != plan["filesystem"]:
+        raise StepFailed(f"{kind} is mounted at {folder} instead of {plan['filesystem']}.")
+    free = os.statvfs(folder)
+    say(
+        "mounted",
+        filesystem=kind,
+        options=options,
+        free_bytes=free.f_bavail * free.f_frsize,
+    )
+
+
+def is_own_folder(folder: str, mark: str) -> bool:
+    """Whether its marker has this id. No symbolic link is followed."""
+    try:
+        here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            marker = os.open(OWN_MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+        finally:
+            os.close(here)
+        try:
+            said = os.read(marker, 4096)
+        finally:
+            os.close(marker)
+        return bool(json.loads(said)["id"] == mark)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None:
     room = os.statvfs(folder)
     free = room.f_bavail * room.f_frsize
@@ -451,6 +504,8 @@ def remove_own(plan: dict[str, Any]) -> None:
     """
     start = plan.get("leave_nothing")
     if not start or not plan.get("mount_point"):
+        return
+    if plan.get("own_mark") and not is_own_folder(plan["mount_point"], plan["own_mark"]):
         return
     deadline = time.monotonic() + REMOVE_S if plan.get("unmount") else None
     with contextlib.suppress(OSError):
@@ -577,6 +632,7 @@ def run(plan: dict[str, Any]) -> int:
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:
+            check_own_folder(plan)
             # What a run that was killed has left in a folder of the host.
             remove_own(plan)
         SAMPLER = sampler.start(say, plan)
@@ -588,7 +644,11 @@ def run(plan: dict[str, Any]) -> int:
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
             is_benchmark = planned["phase"] == "benchmark"
-            run_step(planned, watched_folder=plan["mount_point"] if is_benchmark else "")
+            run_step(
+                planned,
+                watched_folder=plan["mount_point"] if is_benchmark else "",
+                watch_every_s=WATCH_MOUNT_S if plan.get("own_mark") else WATCH_ROOM_S,
+            )
             if planned["phase"] == "mount":
                 check_mounted(plan)
             if planned is last:

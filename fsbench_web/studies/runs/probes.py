@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.ceilings import Probe, read_probe
 from fsbench_web.platform import clock
@@ -28,7 +27,7 @@ def wanted_s(run: Run) -> int:
     series, job = run.series, run.job
     if job is None or not job.probe_s or not run.block or series.lun is None or series.stack_luns:
         return 0
-    if series.lun.kind == Lun.Kind.DIRECTORY or probe_of_block(run) is not None:
+    if series.lun.is_folder or probe_of_block(run) is not None:
         return 0
     return job.probe_s
 
