@@ -20,6 +20,7 @@ from fsbench_web.catalog.configurations.preparation import (
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.forms import times
 from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
@@ -58,6 +59,10 @@ _PLACES = {
 }
 """The fields that are in a part of the job; the others are called as they are there."""
 _FIELDS = {place: name for name, place in _PLACES.items()}
+_TIME_ASKED = (
+    "say a day and a time, as 2026-11-23T22:00, and its zone too (+01:00) in an hour in which "
+    "clocks are changed"
+)
 _ASKED = {
     "repeats": "say how often each configuration is run",
     "half_width": "say within how many percent of the mean the confidence interval shall lie",
@@ -80,6 +85,8 @@ _ASKED = {
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
+    "start_at": _TIME_ASKED,
+    "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
 }
 """What to say of a field that cannot be read."""
@@ -87,6 +94,7 @@ _IS = {
     "bool_type": "is neither yes nor no",
     "float_type": "is not a number",
     "int_type": "is not a whole number",
+    "moment": "is not a time",
 }
 _PARTS = {
     "until": "repeats",
@@ -98,6 +106,7 @@ _PARTS = {
 _INTERVAL = ("half_width", "least", "most")
 _RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _TEXTS = ("order", "kernels", "race_test", "race_category")
+_TIMES = ("start_at", "stop_before")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _USUAL_GUEST = GuestSpec(())
@@ -147,6 +156,8 @@ class OptionsForm:
     priority: str = "0"
     time_limit_s: str = ""
     run_again: str = str(DEFAULT_RUN_AGAIN)
+    start_at: str = ""
+    stop_before: str = ""
 
     @property
     def is_guest(self) -> bool:
@@ -202,7 +213,7 @@ class OptionsForm:
                 continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = said.setdefault(part[0], {}) if part else said
-                holder[key] = text if name in _TEXTS else _value(text)
+                holder[key] = _said(name, text)
         return read(FormOptions, said, partial(self._tell, unreadable))
 
     def _is_asked(self, part: str) -> bool:
@@ -262,6 +273,7 @@ _NOTHING = {
 def read_options(query: QueryDict) -> dict[str, Any]:
     """The fields in a query string, for ``OptionsForm``."""
     said = {name: query.get(name, usual).strip() for name, usual in _USUAL.items() if usual != []}
+    said |= {name: times.local(said[name]) for name in _TIMES}
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         **{
@@ -285,6 +297,7 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
         value = ((said[part[0]] or {}) if part else said).get(key)
         if value is not None:
             found[name] = value if isinstance(value, list) else _text(value)
+    found |= {name: times.local(found[name]) for name in _TIMES if name in found}
     return found
 
 
@@ -295,6 +308,13 @@ def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
         place = place.partition("[")[0]
         found.setdefault(_FIELDS.get(place, place), []).extend(sentences)
     return found
+
+
+def _said(name: str, text: str) -> object:
+    """What the text of a field stands for."""
+    if name in _TIMES:
+        return times.with_zone(text)
+    return text if name in _TEXTS else _value(text)
 
 
 def _value(text: str) -> object:
