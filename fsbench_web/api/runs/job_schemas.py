@@ -82,7 +82,8 @@ class PreviewOut(Schema):
     and ``outlook`` says so in words.
 
     ``document`` is the job with its seed: sent in, it makes these runs in this order. ``notes``
-    say what was taken where it says nothing.
+    say what was taken where it says nothing; ``warnings``, where memory or the processors may be
+    measured and not the disk.
     """
 
     runs: list[PlannedRunOut]
@@ -99,6 +100,7 @@ class PreviewOut(Schema):
     confirm: str
     left_out: list[LeftOut]
     notes: list[str]
+    warnings: list[str]
     document: dict[str, Any]
 
 
