@@ -64,8 +64,11 @@ def told(sources: Iterable[SourceFile]) -> list[ImportProblem]:
 
     Asked before anything is stored, since then every file is.
     """
-    files = [one for one in sources if not one.is_left_out]
-    known = by_digest(one.sha256 for one in files)
+    files = [one for one in sources if not one.is_left_out and one.sha256]
+    # Most are new: nobody need be asked then what they may see.
+    wanted = {one.sha256 for one in files[:_AT_ONCE]}
+    is_any = Artefact._base_manager.filter(sha256__in=wanted).exists()
+    known = by_digest(one.sha256 for one in files) if is_any or len(files) > _AT_ONCE else {}
     return together(
         ImportProblem(known[one.sha256].sentence, one.path, is_note=True)
         for one in files
