@@ -60,6 +60,7 @@ def review_context(
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
         "race_words": race_checks.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
         "preparation": spec.preparation.words(),
+        "limits": _limits(runs),
         "is_random": spec.order == RANDOM,
         "job": spec,
         "time_limit_s": planned_runs.time_limit_s(spec, runs),
@@ -150,10 +151,18 @@ def _guest(plan: Plan) -> GuestReview:
     )
 
 
+def _limits(runs: list[PlannedRun]) -> list[str]:
+    """Those of the runs, each once; empty where none is limited."""
+    found = list(dict.fromkeys(run.machine.limits.words for run in runs))
+    return [words or "none" for words in found] if any(found) else []
+
+
 def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
     """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
     machine = runs[0].machine
     memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
+    if machine.limits.memory_bytes:
+        memory = min(memory or machine.limits.memory_bytes, machine.limits.memory_bytes)
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))
