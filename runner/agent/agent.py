@@ -156,7 +156,7 @@ def join(groups: "list[str]") -> None:
         try:
             Path(folder, "cgroup.procs").write_text("0")
         except OSError as error:
-            raise StepFailed(
+            raise commands.StepFailed(
                 f"The control group {folder} cannot be entered: {error.strerror}. "
                 "Nothing was measured."
             ) from None
