@@ -37,9 +37,9 @@ class RetryIn(Strict):
 class PlannedRunOut(Schema):
     """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
 
-    ``machine`` is {} for the worker's own executor, else the guest: executor, kernel (the name),
-    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
-    takes.
+    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}), or the
+    guest: executor, kernel (the name), accelerator, memory_bytes and cpus; ``kernel`` is then its
+    version, and ``boot_s`` what a boot takes.
     """
 
     position: int
@@ -69,7 +69,8 @@ class PreviewOut(Schema):
     """What a job would do. ``estimated_s`` is null where any part of it is not known.
 
     ``document`` is the job with its seed: sent in, it makes these runs in this order. ``notes``
-    say what was taken where it says nothing.
+    say what was taken where it says nothing; ``warnings``, where memory or the processors may be
+    measured and not the disk.
     """
 
     runs: list[PlannedRunOut]
@@ -82,6 +83,7 @@ class PreviewOut(Schema):
     confirm: str
     left_out: list[LeftOut]
     notes: list[str]
+    warnings: list[str]
     document: dict[str, Any]
 
 

@@ -28,6 +28,9 @@ from fsbench_web.studies.jobs.checks import (
     journal as journal_checks,
 )
 from fsbench_web.studies.jobs.checks import (
+    limits as limit_checks,
+)
+from fsbench_web.studies.jobs.checks import (
     method,
 )
 from fsbench_web.studies.jobs.checks import (
@@ -39,7 +42,7 @@ from fsbench_web.studies.jobs.checks import (
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host, LeftOut
+from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -64,6 +67,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     neighbours = journal_checks.neighbours(lun)
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
     workloads = _checked_workloads(spec, lun, neighbours, problems)
+    limited = limit_checks.hosts_of(spec, lun, problems)
     configurations = _checked_configurations(spec, lun, neighbours, problems)
     reference = _checked_reference(spec, lun, neighbours, problems)
     study = _checked_study(spec, problems)
@@ -85,7 +89,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         return None
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
-    pairs = [(wanted, THIS_HOST) for wanted in configurations]
+    pairs = [(wanted, host) for host in limited for wanted in configurations]
     left_out: list[LeftOut] = []
     if spec.guest is not None:
         pairs, left_out = guest_checks.pairs(configurations, hosts, lun, problems)
@@ -93,6 +97,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             guest_checks.pairs([reference], hosts[:1], lun, problems)
         if problems.by_part:
             return None
+    else:
+        hosts = limited
     things = [(*pair, workload) for workload in workloads for pair in pairs]
     slots = sequence(
         len(things),

@@ -1,8 +1,10 @@
 """What somebody wants to be run, unchecked; and the answer when it cannot be. No database."""
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from itertools import product
 from typing import Annotated, Any
 
 from pydantic import (
@@ -16,6 +18,7 @@ from pydantic import (
     StrictStr,
 )
 
+from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_STACK, Stack
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
@@ -121,6 +124,49 @@ class GuestSpec:
         return self.memory_mib * MIB
 
 
+def _alone(said: object) -> object:
+    """A number by itself is a list of one."""
+    return [said] if isinstance(said, int) and not isinstance(said, bool) else said
+
+
+_Several = Annotated[
+    tuple[StrictInt, ...],
+    BeforeValidator(_alone, json_schema_input_type=tuple[StrictInt, ...] | StrictInt),
+]
+
+
+@dataclass(frozen=True)
+class LimitsSpec:
+    """What the control group of a run may use. Everything is run with each combination of these;
+
+    0 is no limit, and a list that is empty too. Rates are of each LUN of the run.
+    """
+
+    __pydantic_config__ = _CLOSED
+
+    read_mib_s: Annotated[
+        _Several, Field(max_length=8, description="MiB/s read", examples=[[0, 100]])
+    ] = ()
+    write_mib_s: Annotated[_Several, Field(max_length=8, description="MiB/s written")] = ()
+    read_iops: Annotated[_Several, Field(max_length=8, description="reads a second")] = ()
+    write_iops: Annotated[_Several, Field(max_length=8, description="writes a second")] = ()
+    memory_mib: Annotated[
+        _Several, Field(max_length=8, description="memory with the page cache, MiB")
+    ] = ()
+    cpus: Annotated[_Several, Field(max_length=8, description="processors")] = ()
+
+    @property
+    def count(self) -> int:
+        """How many combinations there are."""
+        return math.prod(len(getattr(self, one.name)) or 1 for one in fields(self))
+
+    def each(self) -> list[Limits]:
+        """All combinations, in the order of the values."""
+        names = [one.name for one in fields(self)]
+        values = [getattr(self, name) or (0,) for name in names]
+        return [Limits(**dict(zip(names, one, strict=True))) for one in product(*values)]
+
+
 @dataclass(frozen=True)
 class RaceSpec:
     """Find the best of the configurations within hours of runs, or a number of runs: one of both.
@@ -188,6 +234,10 @@ class JobOptions(BaseModel):
         ),
     ] = PLAIN
     guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")
+    limits: LimitsSpec = Field(
+        default=LimitsSpec(),
+        description="of the run's control group; runs with other limits are no repeats",
+    )
     probe_s: StrictInt = Field(
         default=0,
         description="seconds, at most, in which the LUN itself is measured by fio before the first "
@@ -261,7 +311,7 @@ class JobSpec(JobOptions):
         Fewer where a kernel cannot run some of the configurations (``checks.guest``).
         """
         repeats = self.until.most if self.until else self.planned_repeats
-        kernels = len(self.guest.kernels) if self.guest else 1
+        kernels = len(self.guest.kernels) if self.guest else self.limits.count
         planned = len(self.configurations) * len(self.workloads) * kernels * repeats
         return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
 
@@ -269,9 +319,10 @@ class JobSpec(JobOptions):
 class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
-    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, configurations, schedulers,
-    journals, workload, repeats, race, preparation, probe_s, study, order, seed, reference,
-    priority, time_limit_s, run_again, confirmation; or the place in a document,
+    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
+    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, study,
+    order, seed, reference, priority, time_limit_s, run_again, confirmation; or the place in a
+    document,
     ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """

@@ -210,11 +210,12 @@ _Key = tuple[str, str, str, str, str]
 
 
 def _key(planned: PlannedRun) -> _Key:
-    """(configuration, where its journal is, other LUNs, workload, kernel): the same are repeats."""
+    """(configuration, where its journal is, other LUNs, workload, machine): these are repeats."""
     journal = planned.journal.name if planned.journal else ""
     preset, workload = planned.workload
     members = in_words((role, one.name) for role, one in planned.members)
-    return planned.configuration, journal, members, f"{preset} {workload!r}", planned.machine.kernel
+    machine = planned.machine.kernel or planned.machine.words
+    return planned.configuration, journal, members, f"{preset} {workload!r}", machine
 
 
 def _rule(target: RepeatTarget) -> RepeatRule:

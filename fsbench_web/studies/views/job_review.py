@@ -5,13 +5,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
-from fsbench_web.studies.jobs import estimates, planned_runs, submitting
+from fsbench_web.studies.jobs import cautions, estimates, planned_runs, submitting
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
@@ -46,8 +45,8 @@ def review_context(
         "runs": runs,
         **_planned(runs),
         **_erased(plan),
-        "memory_warnings": _memory_warnings(runs),
-        "data_warnings": _data_warnings(runs),
+        "memory_warnings": cautions.of_memory(runs),
+        "data_warnings": cautions.of_data(runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,
@@ -60,6 +59,7 @@ def review_context(
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
         "race_words": race_checks.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
         "preparation": spec.preparation.words(),
+        "limits": _limits(runs),
         "is_random": spec.order == RANDOM,
         "job": spec,
         "time_limit_s": planned_runs.time_limit_s(spec, runs),
@@ -150,17 +150,7 @@ def _guest(plan: Plan) -> GuestReview:
     )
 
 
-def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
-    """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
-    machine = runs[0].machine
-    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
-    workloads = dict.fromkeys(run.workload[1] for run in runs)
-    found = (workload.memory_warning(memory) for workload in workloads)
-    return list(dict.fromkeys(sentence for sentence in found if sentence))
-
-
-def _data_warnings(runs: list[PlannedRun]) -> list[str]:
-    """What compressible data make of a file system that compresses, each once."""
-    compressing = [run for run in runs if BTRFS_COMPRESSION.key in run.options]
-    found = dict.fromkeys(run.workload[1].data_warning() for run in compressing)
-    return [sentence for sentence in found if sentence]
+def _limits(runs: list[PlannedRun]) -> list[str]:
+    """Those of the runs, each once; empty where none is limited."""
+    found = list(dict.fromkeys(run.machine.limits.words for run in runs))
+    return [words or "none" for words in found] if any(found) else []

@@ -50,6 +50,8 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
         del document["seed"]
     if spec.preparation != PLAIN:
         document["preparation"] = spec.preparation.stored()
+    if "limits" in document:
+        document["limits"] = {name: said for name, said in document["limits"].items() if said}
     if spec.guest is not None:
         document["executor"] = GUEST
     if spec.reference is not None:
