@@ -18,9 +18,10 @@ from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
+from fsbench_web.platform import clock
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
-from fsbench_web.studies.jobs import new_study
+from fsbench_web.studies.jobs import new_study, time_window
 from fsbench_web.studies.jobs.checks import (
     guest as guest_checks,
 )
@@ -75,6 +76,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
     method.check_probe(spec, lun, problems)
+    now = clock.now()
+    time_window.check_times(spec, now, problems)
     if spec.race is not None:
         race_checks.check(spec, workloads, problems)
     elif spec.until is not None:
@@ -119,6 +122,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         )
         for place, slot in enumerate(slots)
     ]
+    window = time_window.window(spec, runs, now)
+    time_window.check_window(window, runs, problems)
     return Plan(
         lun=lun,
         runs=runs,
@@ -126,6 +131,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         time_limit_s=time_limit_s(spec, runs),
         left_out=(*spec.left_out, *left_out),
         most_runs=_most_runs(spec, len(things), len(runs)),
+        window=window,
     )
 
 

@@ -4,10 +4,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from itertools import product
 from typing import Annotated, Any
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -17,6 +19,7 @@ from pydantic import (
     StrictInt,
     StrictStr,
 )
+from pydantic_core import PydanticCustomError
 
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
@@ -35,6 +38,26 @@ ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictI
 
 
 _CLOSED = ConfigDict(extra="forbid")
+_ISO_8601 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+    r"([Zz]|[+-][0-9]{2}:?[0-9]{2})"
+)
+
+
+def _moment(said: object) -> object:
+    """Only a text with its zone: a number of seconds is none, and a bare date is no time."""
+    if isinstance(said, datetime) and said.tzinfo is not None:
+        return said
+    if isinstance(said, str) and _ISO_8601.fullmatch(said.strip()):
+        try:
+            return datetime.fromisoformat(said.strip().upper())
+        except ValueError:  # the 31st of June
+            pass
+    raise PydanticCustomError("moment", "must be a time with its zone, as ISO 8601 writes it")
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_moment, json_schema_input_type=AwareDatetime)]
+"""``2026-11-23T22:00+01:00``: ISO 8601 with the zone, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +267,18 @@ class JobOptions(BaseModel):
         f"run of each block, {LEAST_PROBE_S} to {MOST_PROBE_S}; 0: it is not",
     )
 
+    start_at: Moment | None = Field(
+        default=None,
+        description="ISO 8601 with its zone: no run begins before; null: at once",
+        examples=["2026-11-23T22:00:00+01:00"],
+    )
+    stop_before: Moment | None = Field(
+        default=None,
+        description="ISO 8601 with its zone: no run, and no block as a whole, begins that would "
+        "not end before; what is left is cancelled. null: no end",
+        examples=["2026-11-24T06:00:00+01:00"],
+    )
+
     def options(self) -> dict[str, Any]:
         """These alone, by name."""
         return {name: getattr(self, name) for name in JobOptions.model_fields}
@@ -321,9 +356,8 @@ class JobRefused(Exception):
 
     lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
     configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, study,
-    order, seed, reference, priority, time_limit_s, run_again, confirmation; or the place in a
-    document,
-    ``configurations[2].options.atime``.
+    order, seed, reference, priority, time_limit_s, run_again, start_at, stop_before, confirmation;
+    or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """
 

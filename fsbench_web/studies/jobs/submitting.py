@@ -140,6 +140,8 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         time_limit_s=plan.time_limit_s,
         run_again=spec.run_again,
         probe_s=spec.probe_s,
+        start_at=spec.start_at,
+        stop_before=spec.stop_before,
     )
     workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
     worker = plan.lun.worker

@@ -51,6 +51,7 @@ def review_context(
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,
         "left_out": plan.left_out,
+        "window": plan.window,
         "guest": _guest(plan) if spec.guest else None,
         "total": estimates.total(found),
         "products": estimates.products(runs, found),

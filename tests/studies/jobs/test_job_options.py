@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ OPTIONS = {
     "time_limit_s": 900,
     "run_again": 0,
     "probe_s": 45,
+    "start_at": datetime(2026, 11, 23, 22, 0, tzinfo=UTC),
+    "stop_before": datetime(2026, 11, 24, 6, 0, 30, tzinfo=UTC),
 }
 PARTS = {
     "until": RepeatTarget(2.5, 3, 8),

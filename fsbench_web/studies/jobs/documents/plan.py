@@ -27,6 +27,8 @@ No database. A document is plain data (studies.jobs.documents.text)::
     priority: 0
     time_limit_s: 7200
     run_again: 1                 # how often what was interrupted is run again by itself
+    start_at: 2026-11-23T22:00:00+01:00      # no run begins before
+    stop_before: 2026-11-24T06:00:00+01:00   # and none that would not end before
 
 Lists multiply (studies.jobs.documents.configurations).
 """

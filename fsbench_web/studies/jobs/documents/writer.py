@@ -1,5 +1,6 @@
 """A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -60,6 +61,11 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
             "configuration": _written_configuration(spec.reference.configuration),
         }
     return document
+
+
+def without_times(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of a job as another one begins with it: times are of one job alone."""
+    return {key: value for key, value in document.items() if key not in ("start_at", "stop_before")}
 
 
 def _written_configuration(wanted: ConfigurationSpec) -> dict[str, Any]:

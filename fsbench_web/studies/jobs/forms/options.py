@@ -21,6 +21,7 @@ from fsbench_web.catalog.configurations.preparation import (
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.forms import times
 from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
@@ -60,6 +61,10 @@ _PLACES = {
 }
 """The fields that are in a part of the job; the others are called as they are there."""
 _FIELDS = {place: name for name, place in _PLACES.items()}
+_TIME_ASKED = (
+    "say a day and a time, as 2026-11-23T22:00, and its zone too (+01:00) in an hour in which "
+    "clocks are changed"
+)
 _ASKED = {
     "repeats": "say how often each configuration is run",
     "half_width": "say within how many percent of the mean the confidence interval shall lie",
@@ -83,6 +88,8 @@ _ASKED = {
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
+    "start_at": _TIME_ASKED,
+    "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
 }
 """What to say of a field that cannot be read."""
@@ -90,6 +97,7 @@ _IS = {
     "bool_type": "is neither yes nor no",
     "float_type": "is not a number",
     "int_type": "is not a whole number",
+    "moment": "is not a time",
 }
 _PARTS = {
     "until": "repeats",
@@ -104,6 +112,7 @@ _RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
 _TEXTS = ("order", "kernels", "race_test", "race_category")
+_TIMES = ("start_at", "stop_before")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _LIMIT_WORDS: tuple[dict[str, str], ...] = (
@@ -172,6 +181,8 @@ class OptionsForm:
     priority: str = "0"
     time_limit_s: str = ""
     run_again: str = str(DEFAULT_RUN_AGAIN)
+    start_at: str = ""
+    stop_before: str = ""
 
     @property
     def is_guest(self) -> bool:
@@ -239,7 +250,7 @@ class OptionsForm:
                 continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = said.setdefault(part[0], {}) if part else said
-                holder[key] = text if name in _TEXTS else _value(text, name in _LISTS)
+                holder[key] = _said(name, text)
         return read(FormOptions, said, partial(self._tell, unreadable))
 
     def _is_asked(self, part: str) -> bool:
@@ -299,6 +310,7 @@ _NOTHING = {
 def read_options(query: QueryDict) -> dict[str, Any]:
     """The fields in a query string, for ``OptionsForm``."""
     said = {name: query.get(name, usual).strip() for name, usual in _USUAL.items() if usual != []}
+    said |= {name: times.local(said[name]) for name in _TIMES}
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         **{
@@ -324,6 +336,7 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
             found[name] = ", ".join(map(str, value or ()))
         elif value is not None:
             found[name] = value if isinstance(value, list) else _text(value)
+    found |= {name: times.local(found[name]) for name in _TIMES if name in found}
     return found
 
 
@@ -336,6 +349,13 @@ def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
             place = "limits"
         found.setdefault(_FIELDS.get(place, place), []).extend(sentences)
     return found
+
+
+def _said(name: str, text: str) -> object:
+    """What the text of a field stands for."""
+    if name in _TIMES:
+        return times.with_zone(text)
+    return text if name in _TEXTS else _value(text, name in _LISTS)
 
 
 def _value(text: str, is_list: bool = False) -> object:
