@@ -86,7 +86,8 @@ class Apt:
 
     def update(self) -> None:
         """Read the distribution's lists anew."""
-        self._write_sources(self._targets(()))
+        # Also where nobody ever read the lists: apt then knows its sources, and no release.
+        self._write_sources(self._targets(("--no-release-info",)))
         self._run(["apt-get", *self._private, "update"], UPDATE_LIMIT_S)
         # Now it is known whose they are: another's kernel is not what was asked for.
         self._write_sources(
