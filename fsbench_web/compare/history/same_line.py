@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.compare.models import Watch
 from fsbench_web.studies.models import Series
 
@@ -53,6 +54,6 @@ def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
 
 def _same_machine(stored: Mapping[str, Any]) -> Q:
     """Series of the same kind of machine: a guest is never on a line with the host itself."""
-    if not stored:
-        return Q(machine={})
+    if stored.get("executor") != GUEST:
+        return Q(machine=dict(stored))
     return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})

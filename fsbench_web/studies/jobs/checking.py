@@ -20,14 +20,18 @@ from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.platform import plain_text
+from fsbench_web.platform import clock, plain_text
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
+from fsbench_web.studies.jobs import time_window
 from fsbench_web.studies.jobs.checks import (
     guest as guest_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     journal as journal_checks,
+)
+from fsbench_web.studies.jobs.checks import (
+    limits as limit_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     method,
@@ -41,7 +45,7 @@ from fsbench_web.studies.jobs.checks import (
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host, LeftOut
+from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -67,6 +71,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     neighbours = journal_checks.neighbours(lun)
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
     workloads = _checked_workloads(spec, lun, neighbours, problems)
+    limited = limit_checks.hosts_of(spec, lun, problems)
     configurations = _checked_configurations(spec, lun, neighbours, problems)
     reference = _checked_reference(spec, lun, neighbours, problems)
     study = _checked_study(spec, problems)
@@ -74,6 +79,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
     method.check_probe(spec, lun, problems)
+    now = clock.now()
+    time_window.check_times(spec, now, problems)
     if spec.race is not None:
         race_checks.check(spec, workloads, problems)
     elif spec.until is not None:
@@ -88,7 +95,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         return None
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
-    pairs = [(wanted, THIS_HOST) for wanted in configurations]
+    pairs = [(wanted, host) for host in limited for wanted in configurations]
     left_out: list[LeftOut] = []
     if spec.guest is not None:
         pairs, left_out = guest_checks.pairs(configurations, hosts, lun, problems)
@@ -96,6 +103,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             guest_checks.pairs([reference], hosts[:1], lun, problems)
         if problems.by_part:
             return None
+    else:
+        hosts = limited
     things = [(*pair, workload) for workload in workloads for pair in pairs]
     slots = sequence(
         len(things),
@@ -116,6 +125,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         )
         for place, slot in enumerate(slots)
     ]
+    window = time_window.window(spec, runs, now)
+    time_window.check_window(window, runs, problems)
     return Plan(
         lun=lun,
         runs=runs,
@@ -123,6 +134,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         time_limit_s=time_limit_s(spec, runs),
         left_out=(*spec.left_out, *left_out),
         most_runs=_most_runs(spec, len(things), len(runs)),
+        window=window,
     )
 
 
