@@ -55,13 +55,13 @@ def known_costs(
     activity = activity_of(recorder)
     if activity is None or not parsed:
         return {}
-    work = _work(tool, recorder, parsed, artefacts)
+    work = work_of_run(tool, recorder, parsed, artefacts)
     # Kept beside them, so that another price can be stated later.
     done = {pricing.OPERATIONS: work.operations} if work is not None else {}
     return costs_of(activity, work, price) | waits_of(activity, work) | done
 
 
-def _work(
+def work_of_run(
     tool: str,
     recorder: Recorder,
     parsed: Mapping[str, ParsedResult],
