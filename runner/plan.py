@@ -167,6 +167,7 @@ def plan_run(
         layers=layers,
         probe_s=probe_s,
     )
+    needs_fio = bool(probe_s or preparation.sprandom_percent)
     sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
     return RunPlan(
         steps=[
@@ -195,7 +196,7 @@ def plan_run(
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([spec.mkfs[0], "mount"] if is_mounted else []),
             *programs_of(layers),
-            *(["fio"] if probe_s and "fio" not in workload.needs else []),
+            *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],
         tool=tool,
         parameters=dict(workload.values),
@@ -226,6 +227,7 @@ def _bytes_written(command: PlannedCommand, sizes: Mapping[str, int | None]) -> 
     """How much a precondition writes: to the device that it names."""
     if command.phase != "precondition":
         return None
-    device = next(word.removeprefix("of=") for word in command.argv if word.startswith("of="))
+    named = (word.partition("=") for word in command.argv)
+    device = next(value for key, _, value in named if key in ("of", "--filename"))
     size_bytes = sizes[device]
     return None if size_bytes is None else size_bytes - PRECONDITION_FROM_BYTES

@@ -22,11 +22,13 @@ from fsbench_web.catalog.configurations.layer_commands import Made, made
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.preparation import (
+    LEAST_SPRANDOM_REGIONS,
     MIB,
     NOT_FOR_DIRECTORIES,
     NOT_FOR_RAW,
     PLAIN,
     PRECONDITION_FROM_BYTES,
+    SPRANDOM_REGION_BYTES,
     Preparation,
     PreparationError,
 )
@@ -115,7 +117,7 @@ def run_commands(
     top, *further = layered.devices
     mkfs = mkfs_command(
         *(filesystem, options, top, journal),
-        keeps_blocks=preparation.precondition,
+        keeps_blocks=preparation.passes > 0,
         further=further,
     )
     mount = PlannedCommand(
@@ -131,8 +133,8 @@ def run_commands(
             if one.role == DATA
             for command in _device_commands(preparation, one.device, one.size_bytes)
         ),
-        # What one LUN can do is no bound for several.
-        *_probe_commands(preparation, device, 0 if members or layers else probe_s),
+        # What one LUN can do is no bound for several; below the layers of one it is.
+        *_probe_commands(preparation, device, 0 if members else probe_s),
         *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
@@ -250,7 +252,29 @@ def _device_commands(
                 ),
             )
         ] * preparation.passes
+    if preparation.sprandom_percent:
+        if size_bytes is None:
+            raise PreparationError("The LUN's size is not known: sprandom cannot write it.")
+        found.append(_sprandom_command(preparation, device, size_bytes))
     return found
+
+
+def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) -> PlannedCommand:
+    """fio writes so much more than the capacity that regions have as many invalid blocks as in the
+    steady state of random writes (fio's HOWTO, "sprandom"; P. Desnoyers, ACM TOS 8(2), 2012).
+    """
+    # What fio keeps in memory grows with a region, and its HOWTO wants more of large devices.
+    regions = max(LEAST_SPRANDOM_REGIONS, size_bytes // SPRANDOM_REGION_BYTES)
+    options = (
+        *("--name=sprandom", f"--filename={device}", "--allow_file_create=0"),
+        *(f"--offset={PRECONDITION_FROM_BYTES}", f"--size={size_bytes - PRECONDITION_FROM_BYTES}"),
+        *("--rw=randwrite", "--bs=4k", "--ioengine=libaio", "--direct=1", "--iodepth=64"),
+        *("--norandommap=1", "--random_generator=lfsr", "--refill_buffers=1"),
+        *("--sprandom=1", f"--spr_op={preparation.sprandom_percent / 100:g}"),
+        f"--spr_num_regions={regions}",
+        *("--end_fsync=1", "--minimal"),
+    )
+    return PlannedCommand("precondition", ("fio", *options))
 
 
 def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[PlannedCommand]:
@@ -259,7 +283,7 @@ def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list
     """
     if not probe_s:
         return []
-    whole = ("--whole",) if preparation.precondition else ()
+    whole = ("--whole",) if preparation.passes else ()
     argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *whole, device)
     return [
         PlannedCommand(

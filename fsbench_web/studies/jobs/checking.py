@@ -114,7 +114,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
-    probed = _first_of_blocks(slots, [host for _, host, _ in things])
+    probed = _first_of_blocks(slots, things)
     runs = [
         planned_run(
             slot,
@@ -139,15 +139,17 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     )
 
 
-def _first_of_blocks(slots: Sequence[Slot], hosts: Sequence[Host]) -> set[int]:
-    """The places of the runs that come first in their block on their machine.
+def _first_of_blocks(
+    slots: Sequence[Slot], things: Sequence[tuple[ConfigurationSpec, Host, object]]
+) -> set[int]:
+    """The places of the runs that measure the LUN: first in their block on their machine.
 
-    ``hosts``: of each thing that the slots name. A reference is in no block.
+    A reference is in no block, and what one LUN does is no bound for several.
     """
     found: dict[tuple[int, Machine], int] = {}
     for place, slot in enumerate(slots):
-        if slot.index is not None:
-            found.setdefault((slot.repeat, hosts[slot.index].machine), place)
+        if slot.index is not None and not things[slot.index][0].stack.members:
+            found.setdefault((slot.repeat, things[slot.index][1].machine), place)
     return set(found.values())
 
 

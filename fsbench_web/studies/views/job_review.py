@@ -46,6 +46,7 @@ def review_context(
         **_erased(plan),
         "memory_warnings": cautions.of_memory(runs),
         "data_warnings": cautions.of_data(runs),
+        "without_probe": cautions.of_probe(spec, runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalog", "0009_stacks")]
+    dependencies = [("catalog", "0010_hardware_price")]
 
     operations = [
         migrations.AlterField(
