@@ -39,6 +39,7 @@ TIME_LIMITS_S = {
     "mkfs": 4 * 3600.0,
     "mount": 600.0,
     "unmount": 3600.0,
+    "overlay": 600.0,
 }
 
 
@@ -117,6 +118,11 @@ class RunPlan:
     def is_on_device(self) -> bool:
         """Not in a folder of the host: with a file system of its own, or on the device itself."""
         return bool(self.unmount) or not self.mount_point
+
+    @property
+    def has_overlay(self) -> bool:
+        """overlayfs is mounted above its file system."""
+        return any(step.phase == "overlay" for step in self.steps)
 
     def to_json(self) -> str:
         """One line."""

@@ -210,6 +210,7 @@ def run(plan: dict[str, Any]) -> int:
         join(plan.get("control_groups", []))
         messages.say("environment", **machine.environment(plan.get("tools", [])))
         keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
+        mounted.check_overlay(plan, is_mounted=False)
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:
@@ -232,6 +233,8 @@ def run(plan: dict[str, Any]) -> int:
             )
             if planned["phase"] == "mount":
                 mounted.check_mounted(plan)
+            if planned["phase"] == "overlay" and planned["argv"][0] == "mount":
+                mounted.check_overlay(plan, is_mounted=True)
             if planned is last:
                 settle(plan, used_before)
     except commands.StepFailed as error:

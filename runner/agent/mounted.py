@@ -48,6 +48,29 @@ def check_mounted(plan: dict[str, Any]) -> None:
     )
 
 
+def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
+    """That overlayfs is above the file system; before anything is erased, that the kernel has it.
+
+    Of a plan without it nothing is asked. Raises StepFailed.
+    """
+    if not any(step["phase"] == "overlay" for step in plan["steps"]):
+        return
+    if not is_mounted:
+        known = Path("/proc/filesystems").read_text(encoding="utf-8").split()
+        if "overlay" not in known:
+            raise commands.StepFailed(
+                "The kernel has no overlayfs: load its module (modprobe overlay), or leave it out. "
+                "Nothing was erased."
+            )
+        return
+    here = [kind for where, kind, _ in mounts() if where == plan["mount_point"]]
+    if here[-2:] != [plan["filesystem"], "overlay"]:
+        raise commands.StepFailed(
+            f"{' under '.join(reversed(here)) or 'Nothing'} is mounted on {plan['mount_point']} "
+            f"instead of overlay above {plan['filesystem']}."
+        )
+
+
 def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None:
     room = os.statvfs(folder)
     free = room.f_bavail * room.f_frsize

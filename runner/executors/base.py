@@ -153,10 +153,10 @@ def filesystem_tools() -> list[str]:
 
 def load_modules(known: list[str]) -> None:
     """Have the kernel load the file systems it has as modules; what it has not stays missing."""
-    for spec in FILESYSTEMS.values():
-        if spec.kernel_name not in known:
+    for name in (*(spec.kernel_name for spec in FILESYSTEMS.values()), "overlay"):
+        if name not in known:
             try:
-                run_tool("modprobe", "--quiet", spec.kernel_name)
+                run_tool("modprobe", "--quiet", name)
             except ToolError:
                 continue
 

@@ -53,7 +53,8 @@ class GuestExecutor(GuestKernels):
         if plan.mount_point and not ability.get("usable"):
             said = ability.get("reason") or f"{filesystem} was not tried with it."
             return str(said)
-        missing = [name for name in plan.layers if not seen.kernel.has(name)]
+        wanted_modules = [*plan.layers, *(["overlay"] if plan.has_overlay else [])]
+        missing = [name for name in wanted_modules if not seen.kernel.has(name)]
         if missing:
             return (
                 f"The kernel {seen.kernel.name} has no {', '.join(missing)}, which the layers of "
@@ -118,5 +119,6 @@ class GuestExecutor(GuestKernels):
             **target.lun_labels,
         }
         layers = [*plan.layers, *QUICKER_MODULES] if plan.layers else []
+        layers += ["overlay"] if plan.has_overlay else []
         modules = kernel.modules_for([plan.filesystem] if plan.mount_point else [], layers)
         return self._container(kernel, request, modules, pairs, labels, has_logs=False)

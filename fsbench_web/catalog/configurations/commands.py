@@ -47,6 +47,8 @@ LAYOUT_PROGRAM = "fsbench-layout"
 LAYOUT_OUTPUTS = ("layout-before.txt", "layout-after.txt")
 LAYOUT_S = 1800.0
 AGING_SEED = 1
+# What overlayfs works with on the file system below it.
+OVERLAY_FOLDER, OVERLAY_PARTS = "fsbench.overlay", ("lower", "upper", "work")
 # Where a benchmark of the raw device begins: as preconditioning, behind the label.
 RAW_FROM_BYTES = PRECONDITION_FROM_BYTES
 
@@ -56,9 +58,9 @@ class PlannedCommand:
     """One command as an argument list.
 
     ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
-    benchmark, unmount or teardown. A benchmark may be several commands, and have the file system
-    mounted anew between them. ``stdin`` is what the command reads, ``output`` the name of the raw
-    output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
+    overlay, benchmark, unmount or teardown. A benchmark may be several commands, and have the file
+    system mounted anew between them. ``stdin`` is what the command reads, ``output`` the name of
+    the raw output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
     ``may_fail`` the run goes on.
     """
 
@@ -124,6 +126,8 @@ def run_commands(
         "mount", tuple(mount_command(filesystem, options, top, mount_point, journal, further))
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
+    overlay = _overlay_commands(options, mount_point)
+    uncover = [unmount] if overlay else []
     return [
         *_wipe_commands(layers, luns, members),
         *_device_commands(preparation, device, size_bytes),
@@ -143,10 +147,26 @@ def run_commands(
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
         # Neither ageing nor looking leaves anything in the caches.
         *([unmount, mount] if preparation.age_rounds else []),
-        *_benchmark_commands(workload, mount_point, [unmount, mount]),
+        *overlay,
+        *_benchmark_commands(workload, mount_point, [*uncover, unmount, mount, *overlay]),
+        *uncover,
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
+    ]
+
+
+def _overlay_commands(options: Mapping[str, object], mount_point: str) -> list[PlannedCommand]:
+    """overlayfs above the file system, mounted where that is: whatever unmounts until nothing is
+    there takes both away. Empty where it is not asked for.
+    """
+    if "overlay" not in options:
+        return []
+    folders = {name: f"{mount_point}/{OVERLAY_FOLDER}.{name}" for name in OVERLAY_PARTS}
+    words = ",".join(f"{name}dir={folder}" for name, folder in folders.items())
+    return [
+        PlannedCommand("overlay", ("mkdir", "-p", *folders.values())),
+        PlannedCommand("overlay", ("mount", "-t", "overlay", "-o", words, "overlay", mount_point)),
     ]
 
 

@@ -32,6 +32,7 @@ from fsbench_web.catalog.configurations.modern_options import (
     F2FS_MODE,
     LAZYTIME,
     ONLINE_DISCARD,
+    OVERLAY,
     XFS_BIGTIME,
     XFS_LOG_SIZE,
     XFS_REFLINK,
@@ -160,6 +161,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
                 *(EXT_CLUSTER, EXT_FAST_COMMIT, EXT_ORPHAN_FILE, LAZYTIME, ONLINE_DISCARD),
+                OVERLAY,
             ),
             journal=EXT_JOURNAL,
             without_discard=("-E", "nodiscard"),
@@ -172,6 +174,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(AGCOUNT, LOGBUFS, ATIME),
                 *(XFS_REFLINK, XFS_RMAPBT, XFS_BIGTIME, XFS_LOG_SIZE, LAZYTIME, ONLINE_DISCARD),
+                OVERLAY,
             ),
             journal=XFS_LOG,
             without_discard=("-K",),
@@ -185,6 +188,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
                 *(BTRFS_DATA_PROFILE, BTRFS_METADATA_PROFILE, BTRFS_NODE_SIZE),
                 *(BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
                 *(BTRFS_CHECKSUM, BTRFS_DISCARD, BTRFS_SPACE_CACHE),
+                OVERLAY,
             ),
             without_discard=("-K",),
             takes_several=True,

@@ -13,6 +13,15 @@ LAZYTIME = Option(
     "Lazy times",
     (Choice("on", ("lazytime",), "lazytime", "kept in memory until something else is written"),),
 )
+# Documentation/filesystems/overlayfs.rst: the upper file system needs extended attributes, and
+# says in folders what each name is.
+OVERLAY = Option(
+    "overlay",
+    "mount",
+    "overlayfs above it",
+    (Choice("on", (), "overlay", "an empty lower layer; all files in the upper one, on the LUN"),),
+    help="What containers write through",
+)
 ONLINE_DISCARD = Option(
     "online_discard",
     "mount",
