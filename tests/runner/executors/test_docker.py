@@ -84,16 +84,20 @@ class OnLun:
             time.sleep(0.1)
 
 
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize(
+    ("filesystem", "options"), [("ext4", {}), ("xfs", {}), ("ext4", {"overlay": "on"})]
+)
 def test_it_measures(
     host: Host,
     submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     client: docker.DockerClient,
     filesystem: str,
+    options: dict[str, str],
 ) -> None:
     assert host.announcement().luns[0].problem == ""
-    run = carry_out(submitted(host, filesystem, scheduler="mq-deadline"), host)
+    asked = submitted(host, filesystem, scheduler="mq-deadline", options=options)
+    run = carry_out(asked, host)
     assert run.state == RunState.DONE, run.reason
     assert len([one for one in measured(run) if one.unit == "KB/s"]) == 24
     assert run.series.scores.exists()
