@@ -70,3 +70,4 @@ def test_the_form_offers_it_and_then_only_such_workloads(
     assert groups["raw"].problems == ()
     assert groups["raw"].variants[0].is_chosen
     assert not groups["raw"].can_add
+    assert "The LUN itself, from its second MiB on." in page.content.decode()
