@@ -272,8 +272,8 @@ def _notes(
     existing_runs.forget([run.pk for one, run in runs if one.joins is not None])
     for one, run in runs:
         of_source[id(one.placed.source)].append((one.placed, run))
-        if some := one.placed.distributions:
-            yield latencies.new_block(run.pk, artefacts[id(one.placed.source)], some)
+        if measured := one.placed.distributions:
+            yield latencies.new_block(run.pk, artefacts[id(one.placed.source)], measured)
         if one.joins is None:
             parts[run.pk].append(one)
     for run_id, some_parts in parts.items():
