@@ -14,7 +14,7 @@ from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut
 from fsbench_web.catalog.configurations.stacks import members_in
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
 router = Router()
 
@@ -117,7 +117,7 @@ def _listed() -> Any:
         *("study", "configuration", "workload", "hardware", "lun__worker", "journal_lun")
     ).annotate(
         run_count=Count("runs"),
-        done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+        done_count=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
     )
 
 

@@ -388,3 +388,21 @@ def missing_tool(worker: Worker, tool: str) -> str:
         return reason
     install = f": install the package {package} there" if package else ""
     return f"The worker {worker.name} has no {tool}{install}."
+
+
+def tracer_problem(lun: Lun, slug: str) -> str:
+    """Why runs on this LUN cannot be traced so (core.traces.tracers), or ""."""
+    if lun.kind == Lun.Kind.DIRECTORY:
+        return (
+            f"{lun.name} is a directory, and requests are traced of a device: choose a LUN on "
+            "which file systems are made, or leave tracing out."
+        )
+    ability = lun.worker.capabilities.get("tracing", {}).get(slug)
+    if ability is None:
+        return (
+            f"The worker {lun.worker.name} does not say that it can trace: it is of another "
+            "version of fsbench. Bring it up to date, or leave tracing out."
+        )
+    if ability.get("usable"):
+        return ""
+    return str(ability.get("reason") or f"The worker {lun.worker.name} cannot trace {slug}.")

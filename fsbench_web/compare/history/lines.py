@@ -30,7 +30,7 @@ from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
 from fsbench_web.figures import lines
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import MeasurementBlock, Run, RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
 
 MOST_LINES = 100
@@ -203,6 +203,7 @@ def history(
         Run.objects.filter(
             series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
             state=RunState.DONE,
+            tracing=UNTRACED,
         )
         .annotate(
             kernel=F("series__kernel"),
@@ -346,7 +347,7 @@ def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
         .annotate(
             first=Min("pk"),
             kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
-            done=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            done=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
             latest=Max("runs__pk"),
         )
         .filter(done__gt=0)

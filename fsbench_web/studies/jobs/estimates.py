@@ -18,7 +18,7 @@ from django.db.models import Avg, Count, ExpressionWrapper, F, fields
 
 from fsbench_web.catalog.workloads.stored import known_workload
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import UNTRACED, Run, RunState
 
 Kind = tuple[int, int, str]
 """(workload, LUN, file system) by keys and slug."""
@@ -63,6 +63,7 @@ class Experience:
         rows = (
             Run.objects.filter(
                 state=RunState.DONE,
+                tracing=UNTRACED,
                 origin=Run.Origin.MEASURED,
                 started_at__isnull=False,
                 series__workload__in=set(workload_ids),

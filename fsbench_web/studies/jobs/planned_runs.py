@@ -41,6 +41,7 @@ class PlannedRun:
     ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
     worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
     and whether its worker measured that. ``members`` are the other LUNs of its stack: (role, LUN).
+    ``tracing``: it is an extra run (``Run.tracing``).
     """
 
     repeat: int
@@ -59,6 +60,7 @@ class PlannedRun:
     machine: Machine = OWN_MACHINE
     kernel: str = ""
     boot_s: tuple[float, bool] | None = None
+    tracing: str = ""
 
     @property
     def workload_title(self) -> str:
@@ -145,6 +147,7 @@ def planned_run(
     preparation: Preparation,
     neighbours: Mapping[str, Lun],
     probe_s: int = 0,
+    tracing: str = "",
 ) -> PlannedRun:
     """The run in this place of the sequence, with the commands that will be run.
 
@@ -191,6 +194,7 @@ def planned_run(
         shape=wanted.stack.shape,
         workload=workload,
         is_reference=slot.is_reference,
+        tracing=tracing,
         preparation=preparation,
         machine=host.machine,
         kernel=host.kernel.version if host.kernel else "",

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, F, IntegerField, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 
 
 def own_studies() -> QuerySet[Study]:
@@ -27,7 +27,9 @@ def own_studies() -> QuerySet[Study]:
                 Count("configuration", distinct=True),
             ),
             run_count=_number(runs, "series__study", Count("pk")),
-            done_count=_number(runs.filter(state=RunState.DONE), "series__study", Count("pk")),
+            done_count=_number(
+                runs.filter(state=RunState.DONE, tracing=UNTRACED), "series__study", Count("pk")
+            ),
             latest=Subquery(_grouped(runs, "series__study", Max("ended_at"))),
         )
         .order_by("-created_at", "title", "pk")
