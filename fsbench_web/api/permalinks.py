@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
@@ -27,6 +27,7 @@ from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import delta_tables, refuse_missing_baseline
 from fsbench_web.platform import limits
@@ -51,6 +52,7 @@ class PermalinkSummary(Schema):
     created_by: str | None
     created_at: datetime
     query: str
+    view: str
     sha256: str
     links: dict[str, str]
 
@@ -94,6 +96,12 @@ class PermalinkIn(_Sharing):
         max_length=20_000,
         description="the query string of the comparison, as for `/deltas`",
         examples=["study=unisys-2005&test=write"],
+    )
+    view: str = Field(
+        "",
+        max_length=4000,
+        description="how its page shows the tables, as in the address of a comparison",
+        examples=["important=1&numbers=exact"],
     )
 
 
@@ -142,10 +150,13 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     said = cleaned(SharingForm(_values(permalink)))
     try:
         spec = ComparisonSpec.from_query(permalink.query).for_programs
+        view = TableView.from_query(QueryDict(permalink.view))
+        if view.problems:
+            raise Refused(422, [("view", problem) for problem in view.problems])
         if spec.baseline:
             limited = answered(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
-        made = permalinks.pin(spec, user, **said)
+        made = permalinks.pin(spec, user, view=view.to_query(), **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
     except permalinks.NothingToPin as error:
@@ -306,7 +317,7 @@ def _values(said: _Sharing) -> dict[str, Any]:
 def _summary(link: Permalink) -> dict[str, Any]:
     address = f"/api/v1/permalinks/{link.key}"
     return {
-        **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query")},
+        **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query", "view")},
         "sha256": link.sha256,
         "heading": permalinks.title_of(link),
         "is_over": sharing.is_over(link),

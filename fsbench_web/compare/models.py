@@ -37,6 +37,9 @@ class Permalink(models.Model):
 
     key = models.CharField(max_length=20, unique=True, default=new_key)
     query = models.TextField(blank=True, help_text="The comparison's query string, canonical")
+    view = models.TextField(
+        blank=True, default="", help_text="How its tables are shown: query string, canonical"
+    )
     snapshot = models.TextField(help_text="The tables as shown, with the runs behind them")
     sha256 = models.CharField(max_length=64, help_text="Of the snapshot's UTF-8 bytes")
     title = models.CharField(max_length=200, blank=True)

@@ -116,6 +116,24 @@ def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:
     return made
 
 
+def say_undrawn(made: go.Figure, count: int) -> None:
+    """The legend names how many lines a limit left out of a figure: a saved picture has no notes.
+
+    Nothing is said of none, nor where there is no legend.
+    """
+    if count > 0 and made.layout.showlegend:
+        made.add_trace(
+            {
+                "type": "scatter",
+                **{"x": [None], "y": [None], "mode": "markers", "marker": {"opacity": 0}},
+                "name": f"{count} more, not drawn",
+                "showlegend": True,
+                "hoverinfo": "skip",
+                "meta": {"role": "undrawn"},
+            }
+        )
+
+
 def heading(title: str) -> dict[str, Any]:
     """A title at the left edge of the figure."""
     return {

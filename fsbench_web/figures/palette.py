@@ -11,6 +11,7 @@ here are the light ones, for a figure drawn without a page.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588f", "#a87800", "#3a1a5e", "#5b6670")
@@ -18,6 +19,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px")
 MOST = len(COLOURS)
 """As many colours as there are; markers and dashes come with them as often as there are of them."""
+LOOKS = MOST**3
+"""Of colour, marker and dash together: more than any chart draws (24 panels of 10 contenders)."""
 _KNOWN = {
     **{"ext3": 1, "xfs": 2, "jfs": 3, "ext4": 4, "reiser3": 5, "reiserfs": 5, "ext2": 6},
     **{"btrfs": 7, "f2fs": 8, "zfs": 9, "nilfs2": 10, "reiser4": 11, "bcachefs": 12, "ntfs": 13},
@@ -28,7 +31,7 @@ _KNOWN = {
 @dataclass(frozen=True)
 class Style:
     """One of the looks, from 1: the first seven have the seven colours, then these come again
-    with other markers and other dashes."""
+    with other markers and other dashes, so that up to LOOKS no two are alike."""
 
     number: int
 
@@ -43,7 +46,7 @@ class Style:
 
     @property
     def dash(self) -> str:
-        return DASHES[(self.series - 1 + 2 * self._round) % MOST]
+        return DASHES[(self.series - 1 + 2 * self._round + self._round // MOST) % MOST]
 
     @property
     def colour(self) -> str:
@@ -61,15 +64,31 @@ def styles(names: Sequence[str], among: Iterable[str] = ()) -> list[Style]:
     A file system has a look of its own, and so has the first of its configurations. Other names
     have one that follows from their letters. Where two would have the same, the one that comes
     first in the alphabet keeps it: up to seven names the other takes a free colour, beyond that
-    the same colour with another marker and another dash. Up to 49 no two look alike.
+    the same colour with another marker and another dash. Up to LOOKS names no two look alike,
+    however many there are on the page.
     """
-    known = assigned([*among, *names])
+    known = looks(names, among)
     return [known[name] for name in names]
+
+
+def looks(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, Style]:
+    """The look of each of ``names``, as ``styles`` says."""
+    drawn = set(names)
+    known = assigned(drawn.union(among))
+    if len({(known[name].number - 1) % LOOKS for name in drawn}) < min(len(drawn), LOOKS):
+        # Of a page of more names than looks: what stands in one chart is told apart all the same.
+        known = assigned(drawn)
+    return {name: known[name] for name in drawn}
 
 
 def assigned(among: Iterable[str]) -> dict[str, Style]:
     """The look of each of these names."""
-    every = sorted(set(among), key=lambda name: (name not in _KNOWN, name))
+    return _assigned(tuple(sorted(set(among), key=lambda name: (name not in _KNOWN, name))))
+
+
+@lru_cache(maxsize=8)
+def _assigned(every: tuple[str, ...]) -> dict[str, Style]:
+    # All charts of a page ask for the same names.
     is_few = len(every) <= MOST
     taken: dict[int, str] = {}
     for name in every:
@@ -91,10 +110,10 @@ def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
         others = (number for number in range(1, MOST + 1) if number not in colours)
         if (found := next(others, None)) is not None:
             return found
-    every = range(1, MOST * MOST + 1)
-    alike = (number for number in every if Style(number).series == Style(wish).series)
-    free = (number for number in (*alike, *every) if number not in taken)
-    return next(free, max(taken) + 1)
+    if len(taken) >= LOOKS:
+        return len(taken) + 1
+    alike = range(Style(wish).series, LOOKS + 1, MOST)
+    return next(number for number in (*alike, *range(1, LOOKS + 1)) if number not in taken)
 
 
 def file_system_of(name: str) -> str:

@@ -37,7 +37,7 @@ def stacked(
     """Panels over one axis, the first on top; a contender looks alike in all of them."""
     places = sorted({point.x for one in panels for line in one.lines for point in line.points})
     names = {x: f"{x:g}" for x in places}
-    looks = palette.assigned([*among, *(line.name for one in panels for line in one.lines)])
+    looks = palette.looks([line.name for one in panels for line in one.lines], among)
     traces, layout = [], _layout(title, 120 + 260 * len(panels))
     told: set[str] = set()
     height = (1 - 0.08 * (len(panels) - 1)) / len(panels)
@@ -90,7 +90,7 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
 
     ``static/js/figures.js`` puts them into fewer columns where the page is narrow.
     """
-    looks = palette.assigned([*among, *(name for one in panels for name, _ in one.points)])
+    looks = palette.looks([name for one in panels for name, _ in one.points], among)
     rows = max((len(one.points) for one in panels), default=1)
     lines = -(-len(panels) // COLUMNS)
     height = rows * ROW_PX + 56

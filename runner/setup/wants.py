@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fsbench_web.core import needs
-from runner.agent.agent import PATH
+from runner.agent.commands import PATH
 from runner.config import OWN_IMAGE, WorkerConfig
 from runner.executors.base import Executor, ExecutorAway, probed_tools
 from runner.executors.docker import DockerExecutor, FoundImage

@@ -231,6 +231,12 @@
   }
   document.addEventListener("change", chosen);
 
+  // What is shared is what is seen: rows may have been sorted and hidden here since the page came.
+  document.addEventListener("submit", function (event) {
+    const view = event.target.id === "share" && event.target.elements.view;
+    if (view) view.value = location.search.slice(1);
+  });
+
   function ready() {
     tables().forEach(headings);
     const box = tools();

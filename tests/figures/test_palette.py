@@ -3,9 +3,14 @@
 import itertools
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from fsbench_web.compare.pictures.overviews.multiples import MOST_ROWS
 from fsbench_web.figures import palette
+from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.palette import assigned, styles
+from fsbench_web.figures.panels import MOST_PANELS
 
 # G. M. Machado, M. M. Oliveira and L. A. F. Fernandes, IEEE TVCG 15(6), 2009: severity 1.0.
 SEEN_BY = {
@@ -88,7 +93,35 @@ def test_beyond_the_colours_marker_and_dash_tell_apart() -> None:
     # Of many configurations the colour is that of their file system.
     assert {assigned(names)[name].series for name in names[:7]} == {4}
     # Beyond the looks that there are they come again, and no name is without.
-    assert len(assigned(map(str, range(60)))) == 60
+    assert len(assigned(map(str, range(palette.LOOKS + 60)))) == palette.LOOKS + 60
+
+
+def look(style: palette.Style) -> tuple[int, str, str]:
+    return style.series, style.symbol, style.dash
+
+
+NAMES = st.one_of(
+    st.builds("{}_{}".format, st.sampled_from(["ext4", "xfs", "ext2"]), st.integers(0, 999)),
+    st.text(max_size=4),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sets(NAMES, max_size=MOST_PANELS * MOST_ROWS),
+    st.integers(0, palette.LOOKS + 100),
+)
+def test_what_a_chart_may_draw_never_looks_alike(drawn: set[str], others: int) -> None:
+    page = [f"ext3_{number}" for number in range(others)]
+    shown = styles(sorted(drawn), page)
+    assert len(set(map(look, shown))) == len(drawn)
+    # Who is looked at first changes nothing, nor do names that are said twice.
+    assert styles(sorted(drawn), [*page[::-1], *page]) == shown
+
+
+def test_all_looks_differ_and_are_more_than_a_chart_draws() -> None:
+    every = [look(palette.Style(number)) for number in range(1, palette.LOOKS + 1)]
+    assert len(set(every)) == palette.LOOKS >= max(MOST_PANELS * MOST_ROWS, MOST_LINES)
 
 
 def test_seven_looks_have_seven_of_each() -> None:

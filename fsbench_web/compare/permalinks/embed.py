@@ -1,8 +1,10 @@
 """A permalink inside a wiki: a page without scripts, forms and cookies that may be framed."""
 
+from dataclasses import replace
+
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
@@ -87,15 +89,19 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     if not tables:
         problem = "This comparison has no such table. Leave out test and category for all."
         return _answer("compare/embed.html", {"problem": problem}, 404)
+    # All rows: a wiki has nothing to show hidden ones with.
+    kept = records.view_of(link, pinned, QueryDict())
+    view = replace(kept, important=False, verdicts=(), least_percent=0.0)
     shown = [
         (section, [(table, chart(table)) for table in section.tables])
-        for section in sections(tables, pinned.sort)
+        for section in sections(tables, view.sort)
     ]
     context = {
         "permalink": link,
         "is_embedded": True,
         "title": records.title_of(link),
         "pinned": pinned,
+        "table_view": view,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
         "placed": folds.placed(shown, lambda entry: entry[0].test),
     }

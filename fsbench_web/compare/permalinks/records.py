@@ -9,12 +9,14 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.http import QueryDict
 from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.bounds import answered
@@ -81,6 +83,7 @@ def pin(
     spec: ComparisonSpec,
     user: AbstractBaseUser,
     *,
+    view: str = "",
     title: str = "",
     note: str = "",
     visibility: str = LinkVisibility.PUBLIC,
@@ -88,6 +91,7 @@ def pin(
 ) -> Permalink:
     """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
 
+    ``view`` is how its tables are shown (``TableView.to_query``), which is no part of the numbers.
     Raises SpecError, and NothingToPin when no score matches.
     """
     limited = answered(profiles.decided(spec), limits.PINNED)
@@ -100,6 +104,7 @@ def pin(
     snapshot = _snapshot(live)
     same = {
         "query": spec.to_query(),
+        "view": view,
         "sha256": _digest(snapshot),
         "title": title,
         "note": note,
@@ -150,6 +155,12 @@ def read(permalink: Permalink) -> Pinned:
     )
 
 
+def view_of(permalink: Permalink, pinned: Pinned, query: QueryDict) -> TableView:
+    """How its tables are shown: as the address says, else as they were when it was shared."""
+    kept = TableView(sort=pinned.sort).with_sort
+    return TableView.chosen(query, joined(kept, permalink.view))
+
+
 def title_of(permalink: Permalink) -> str:
     """Its title, or where it has none the day of its numbers."""
     kept = timezone.localtime(permalink.created_at)
@@ -157,14 +168,15 @@ def title_of(permalink: Permalink) -> str:
 
 
 def latest_query(permalink: Permalink) -> str:
-    """The address of the page that shows the same with the latest numbers.
+    """The address of the page that shows the same in the same way, with the latest numbers.
 
     One of before pages left out papers means all studies, as its numbers are of.
     """
     try:
-        return ComparisonSpec.from_query(permalink.query).on_page.to_query()
+        query = ComparisonSpec.from_query(permalink.query).on_page.to_query()
     except SpecError:
-        return permalink.query
+        query = permalink.query
+    return joined(query, permalink.view)
 
 
 def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:

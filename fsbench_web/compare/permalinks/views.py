@@ -1,6 +1,7 @@
 """Permalinks: share a comparison, show it again, say who may see it, delete it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -25,7 +26,7 @@ from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.selection.table_view import TableView
+from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.renderings import answers
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
@@ -105,8 +106,14 @@ def _may(request: HttpRequest, link: Permalink) -> dict[str, bool]:
 
 
 def _comparison(request: HttpRequest) -> str:
-    """The page that shows what is to be shared."""
-    return f"{reverse('compare:page')}?{request.POST.get('query', '')}"
+    """The page that shows what is to be shared, in the same way."""
+    query = request.POST.get("query", "")
+    try:
+        spec, view = _shared(query, request.POST.get("view"))
+        query = joined(spec.to_query(), view.to_query())
+    except SpecError:
+        pass  # the page says what is wrong with it
+    return f"{reverse('compare:page')}?{query}"
 
 
 @require_POST
@@ -117,21 +124,35 @@ def pin(request: HttpRequest) -> HttpResponse:
     query, back = request.POST.get("query", ""), _comparison(request)
     form = SharingForm(request.POST)
     try:
-        spec = ComparisonSpec.from_query(query)
+        spec, view = _shared(query, request.POST.get("view"))
         if not form.is_valid():
             context = {
                 "form": form,
                 "query": spec.to_query(),
+                "view": view.with_sort,
                 "description": describe(spec, score_choices()),
             }
             return render(request, "compare/permalink_new.html", context, status=422)
-        made = records.pin(spec, request.user, **form.cleaned_data)
+        made = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
     except SpecError as error:
         return refused(request, error)
     except records.NothingToPin as error:
         messages.error(request, str(error))
         return redirect(back)
     return redirect("compare:permalink", made.key)
+
+
+def _shared(query: str, seen: str | None) -> tuple[ComparisonSpec, TableView]:
+    """What is shared, with rows in the order in which they were ``seen``. Raises SpecError.
+
+    ``seen`` is the address of the page as it stands, since rows are sorted and hidden there
+    without asking; None: nothing was said of it.
+    """
+    spec = ComparisonSpec.from_query(without_view(QueryDict(query)))
+    view = TableView.from_query(QueryDict(query if seen is None else seen))
+    if view.problems:
+        raise SpecError(view.problems)
+    return (spec if seen is None else replace(spec, sort=view.sort)), view
 
 
 pin.after_sign_in = _comparison  # type: ignore[attr-defined]
@@ -142,8 +163,9 @@ pin.after_sign_in = _comparison  # type: ignore[attr-defined]
 @requires(Action.READ)
 def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The pinned numbers, unchanged, and whether there are newer ones."""
-    pinned, view = records.read(link), TableView.from_query(request.GET)
-    shown = sections(pinned.tables, view.sort or pinned.sort)
+    pinned = records.read(link)
+    view = records.view_of(link, pinned, request.GET)
+    shown = sections(pinned.tables, view.sort)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     context = {
         "permalink": link,

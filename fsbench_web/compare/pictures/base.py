@@ -21,12 +21,14 @@ class NoPicture(ValueError):
 class Picture:
     """A figure, its numbers, and sentences about what is missing from it.
 
-    Without a figure the sentences say why there is none.
+    Without a figure the sentences say why there is none. ``undrawn`` is how many lines a limit
+    left out of it, which its legend says.
     """
 
     figure: go.Figure | None
     table: PictureTable | None = None
     notes: list[str] = field(default_factory=list)
+    undrawn: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class PictureKind(ABC):
     """A kind of picture, and as an object the one that ``spec`` says, of ``test``.
 
     Making it settles what its form shows: ``contenders`` that can be chosen, best first, of which
-    ``lines`` are drawn (None where it does not ask for several), and ``notices``, sentences for the
-    page.
+    ``lines`` are drawn (None where it does not ask for several), how many more are ``undrawn``,
+    because a chart has a limit, and ``notices``, sentences for the page.
     """
 
     slug: ClassVar[str]
@@ -56,6 +58,7 @@ class PictureKind(ABC):
         self.spec, self.test, self.offer = spec, test, offer
         self.contenders: Sequence[Contender] = ()
         self.lines: Sequence[Contender] | None = None
+        self.undrawn = 0
         self.notices: list[str] = []
 
     @staticmethod

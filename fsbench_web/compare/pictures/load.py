@@ -89,7 +89,7 @@ class LoadCurves(OfSeveral):
         )
         own_line.dashed(figure, above)
         notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
-        return Picture(figure, _table(drawn, unit, axis), notes)
+        return Picture(figure, _table(drawn, unit, axis), notes, len(known) - len(drawn))
 
     def _curves(self, found: Iterable[LoadCurve], axis: str) -> Curves:
         """A curve for each contender and each other thing that its loads differ in."""

@@ -102,6 +102,7 @@ class OfSeveral(OfContenders):
                 f"{MOST_LINES} of {len(lines)} contenders are drawn, the best ones: more colours "
                 "nobody tells apart. Choose others in the form."
             )
+            self.undrawn = len(lines) - MOST_LINES
         self.lines = lines[:MOST_LINES]
         self.keys = [one.key for one in self.lines]
 

@@ -91,7 +91,7 @@ class Phases(PictureKind):
         ]
         more = len(found) - len(shown)
         left = [f"{more} further contenders are not drawn: choose fewer."] if more else []
-        return Picture(figure, _table(shown, list(names.values()), unit), [*left, *missing])
+        return Picture(figure, _table(shown, list(names.values()), unit), [*left, *missing], more)
 
 
 def _ranked(found: dict[str, dict[str, DeltaRow]]) -> list[str]:

@@ -63,6 +63,7 @@ class Roofline(OfSeveral):
             cut = sum(interval is not None and interval.low <= 0 for interval in every)
         records = sorted({cell[0] for _, measured in kept for cell in measured})
         above = own_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
+        undrawn = max(0, len(drawn) + len(above) - lines.MOST_LINES)
         drawn = drawn[: lines.MOST_LINES - len(above)]
         label = testnames.label(self.test)
         if not drawn or not above:
@@ -99,7 +100,9 @@ class Roofline(OfSeveral):
             notes.append(
                 f"{cut} intervals reach below zero, which has no logarithm: they are in the table."
             )
-        return Picture(figure, table, notes)
+        if undrawn:
+            notes.append(f"{undrawn} further contenders are in the table alone: choose fewer.")
+        return Picture(figure, table, notes, undrawn)
 
 
 def _above_zero(point: Point) -> Point:

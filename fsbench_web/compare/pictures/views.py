@@ -20,7 +20,7 @@ from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
 from fsbench_web.core.scoring import phases, testnames
-from fsbench_web.figures.frame import plain_text
+from fsbench_web.figures.frame import plain_text, say_undrawn
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.cells import TooManyValues
 
@@ -88,6 +88,8 @@ def _shown(spec: PictureSpec) -> Shown:
     try:
         picture = kind.draw()
         _put_out(picture, spec.hide)
+        if picture.figure is not None:
+            say_undrawn(picture.figure, kind.undrawn + picture.undrawn)
         return replace(shown, picture=picture)
     except (NoPicture, TooManyValues) as error:
         return replace(shown, problem=str(error))

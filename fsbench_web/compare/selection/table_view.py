@@ -1,7 +1,7 @@
 """How delta tables are shown: which rows, columns, digits. Part of an address, and of no number.
 
-Whatever is chosen here, the tables are the same, and so are files, permalinks and the API. It is
-told apart from what is compared (``ComparisonSpec``) for that.
+Whatever is chosen here, the tables are the same, and so are files, the API and what a permalink
+keeps the checksum of. It is told apart from what is compared (``ComparisonSpec``) for that.
 """
 
 import math
@@ -113,6 +113,17 @@ class TableView:
             *([("numbers", self.numbers)] if self.numbers else []),
         ]
         return urlencode(pairs)
+
+    @property
+    def with_sort(self) -> str:
+        """The query with the order of rows: what a permalink is opened with."""
+        return joined(urlencode({"sort": self.sort} if self.sort else {}), self.to_query())
+
+    @classmethod
+    def chosen(cls, query: QueryDict, kept: str) -> "TableView":
+        """The view of an address that says anything of it, also nothing; else the ``kept`` one."""
+        said = any(name in query for name in (*PARAMETERS, "sort"))
+        return cls.from_query(query if said else QueryDict(kept))
 
     @property
     def is_filtered(self) -> bool:

@@ -25,6 +25,7 @@ from fsbench_web.compare.selection.table_view import (
     USUAL,
     VERDICTS,
     TableView,
+    joined,
     without_view,
 )
 from fsbench_web.compare.tables import uncertainty
@@ -216,7 +217,8 @@ def table_tools(
                 ("numbers", "Numbers", NUMBERS, view.numbers),
             )
         ],
-        "everything": f"?{rest.urlencode()}",
+        # Said with a parameter, though an empty one: a permalink opens as it was shared otherwise.
+        "everything": f"?{joined(rest.urlencode(), 'least=')}",
         "row_count": sum(len(table.rows) for table in tables),
         "hidden_count": sum(len(hidden(table, view)) for table in tables),
     }

@@ -63,6 +63,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "spec": limited.address,
         "table_view": view,
+        "view": view.with_sort,
         "all_studies": limited.studies,
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,

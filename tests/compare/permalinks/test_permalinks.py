@@ -188,3 +188,38 @@ def test_keys_are_case_sensitive(client, jo):
     assert client.get("/p/aBcDeFgHiJk/").status_code == 200
     assert client.get("/p/abcdefghijk/").status_code == 404
     assert link.key != "abcdefghijk"
+
+
+def test_sharing_keeps_how_the_tables_are_shown(client, jo):
+    make_score("ext4", 100)
+    make_score("xfs", 50)
+    client.force_login(jo)
+    seen = "sort=-score&numbers=exact&column=score&column=runs&pin=runs&least=60&test=write"
+    client.post("/compare/pin/", {"query": "test=write&sort=score", "view": seen})
+    link = Permalink.objects.get()
+    assert link.view == "least=60&column=score&column=runs&pin=runs&numbers=exact"
+    assert link.query == "test=write&sort=-score"
+    answer = client.get(f"/p/{link.key}/")
+    view = answer.context["table_view"]
+    assert (view.columns, view.pinned, view.numbers) == (("score", "runs"), ("runs",), "exact")
+    assert (view.least_percent, view.sort) == (60, "-score")
+    text = answer.content.decode()
+    assert "2 of 2 rows are not shown" in text
+    # "Continue from here" shows the same in the same way; another choice holds, also of nothing.
+    assert "&amp;least=60&amp;column=score" in text
+    assert not client.get(f"/p/{link.key}/?least=").context["table_view"].is_filtered
+    # A wiki has nothing to show hidden rows with.
+    embedded = client.get(f"/p/{link.key}/embed/").content.decode()
+    assert embedded.count("data-score=") == 2
+    assert ">100.0<" in embedded or ">100<" in embedded
+
+
+def test_another_view_is_another_link_and_a_wrong_one_is_refused(client, jo):
+    make_score("ext4", 100)
+    client.force_login(jo)
+    for view in ("", "numbers=exact", "numbers=exact"):
+        client.post("/compare/pin/", {"query": "test=write", "view": view})
+    assert sorted(Permalink.objects.values_list("view", flat=True)) == ["", "numbers=exact"]
+    sums = set(Permalink.objects.values_list("sha256", flat=True))
+    assert len(sums) == 1  # the numbers are the same
+    assert client.post("/compare/pin/", {"query": "", "view": "numbers=odd"}).status_code == 400

@@ -259,7 +259,9 @@ def test_at_most_seven_lines_are_drawn_and_the_page_says_so(client: Client) -> N
     for number in range(9):
         finished(f"ext4_{number}", at(4, 64, number + 1))
     html = page(client, f"{EVERY}&picture=profile")
-    assert len(figure(html)["data"]) == 7
+    *lines, said = figure(html)["data"]
+    assert len(lines) == 7
+    assert (said["name"], said["x"]) == ("2 more, not drawn", [None])
     assert "7 of 9 contenders are drawn" in html
     assert figure(html)["data"][0]["name"] == "ext4_8"
 

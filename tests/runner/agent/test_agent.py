@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runner.agent import agent, guest
+from runner.agent import agent, commands, guest, mounted
 from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
@@ -175,7 +175,7 @@ def test_it_refuses_a_benchmark_that_needs_more_room_than_there_is(tmp_path: Pat
 def test_the_grace_periods_of_a_cancellation_add_up_to_less_than_five_seconds() -> None:
     """To notice it, to end the tool, to remove its files, to kill what is left."""
     assert record.HEARTBEAT_EVERY_S + stream.STOP_GRACE_S < 5
-    assert agent.GRACE_S + agent.REMOVE_S < stream.STOP_GRACE_S
+    assert commands.GRACE_S + mounted.REMOVE_S < stream.STOP_GRACE_S
     assert guest.STOP_GRACE_S < stream.STOP_GRACE_S
 
 
@@ -232,15 +232,16 @@ def test_it_cuts_long_output_into_parts_that_join_again(tmp_path: Path) -> None:
 
 
 def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:
-    source = AGENT.read_text().replace("64 * 1024 * 1024", "200_000")
-    agent = tmp_path / "agent.py"
-    agent.write_text(source)
-    for name in ("sampler.py", "counters.py"):
-        shutil.copy(AGENT.with_name(name), tmp_path)
+    for program in AGENT.parent.glob("*.py"):
+        shutil.copy(program, tmp_path)
+    source = AGENT.with_name("commands.py").read_text()
+    (tmp_path / "commands.py").write_text(source.replace("64 * 1024 * 1024", "200_000"))
     content = tmp_path / "plan.json"
     content.write_text(json.dumps(plan(tmp_path, shell("yes"))))
     done = subprocess.run(
-        [sys.executable, "-I", str(agent), str(content)], capture_output=True, timeout=90
+        [sys.executable, "-I", str(tmp_path / "agent.py"), str(content)],
+        capture_output=True,
+        timeout=90,
     )
     assert done.returncode == 1
     assert b"printed more than" in done.stdout
@@ -348,5 +349,5 @@ def test_processors_beside_the_device_are_taken_first(monkeypatch: pytest.Monkey
     agent.keep_to_cpus(2, [])
     agent.keep_to_cpus(3, [2, 3, 9])
     assert taken == [[0, 1], [2, 3, 0]]
-    with pytest.raises(agent.StepFailed, match="choose fewer"):
+    with pytest.raises(agent.commands.StepFailed, match="choose fewer"):
         agent.keep_to_cpus(5, [2])

@@ -101,7 +101,7 @@ class Percentiles(PictureKind):
         )
         more = len(found) - len(drawn)
         notes = [f"{more} further contenders are not drawn: choose fewer."] if more else []
-        return Picture(figure, _table(drawn, unit), notes)
+        return Picture(figure, _table(drawn, unit), notes, more)
 
 
 def _middle(rows: dict[float, DeltaRow]) -> float:

@@ -45,9 +45,11 @@ class Multiples(OfCategory):
         ]
         if not ranked:
             raise NoPicture(self.needs.nothing)
+        most = max(len(table.rows) for table in ranked)
+        cut = f", the best {MOST_ROWS} of up to {most} contenders" if most > MOST_ROWS else ""
         figure = panels.multiples(
             [_panel(table) for table in ranked],
-            "Percent of the speed of the best of each test",
+            f"Percent of the speed of the best of each test{cut}",
             among=contenders_of(ranked),
         )
         columns = [
@@ -69,7 +71,6 @@ class Multiples(OfCategory):
             for table in ranked
             for row in table.rows[::-1]
         ]
-        most = max(len(table.rows) for table in ranked)
         notes = []
         if self.left_out > 0:
             notes.append(f"{self.left_out} further tests are not drawn: choose a later one.")

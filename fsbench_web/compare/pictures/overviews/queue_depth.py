@@ -135,7 +135,7 @@ class QueueDepth(PictureKind):
         ]
         more = len(every) - len(kept)
         notes = [f"{more} further contenders are not drawn: choose fewer."] if more > 0 else []
-        return Picture(figure, PictureTable(columns, rows), notes)
+        return Picture(figure, PictureTable(columns, rows), notes, more)
 
 
 Points = dict[str, dict[float, DeltaRow]]

@@ -1,0 +1,275 @@
+"""One command of a plan: its own session, a time limit, its output streamed and kept."""
+
+import contextlib
+import ctypes
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+
+if TYPE_CHECKING:
+    from runner.agent import messages
+else:
+    import messages
+
+OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
+LOG_LINES_PER_STEP = 20_000
+# After a request to stop: so long may a tool take to end by itself before it is killed.
+GRACE_S = 1.0
+# The words of ENOSPC in the C locale. IOzone prints them and exits with 74; other tools exit 0.
+NO_SPACE = "No space left on device"
+# What tools print that look for room themselves: fs_mark.
+TOO_LITTLE_ROOM = (NO_SPACE, "Insufficient free space")
+# Of what a command printed, its message keeps this much; of the benchmark all goes to an output.
+PRINTED_CHARACTERS = 64 * 1024
+# A plan's name for a program in this file's folder: fsbench-agent is agent.py.
+OWN_PREFIX = "fsbench-"
+# dd(1) says "N bytes (...) copied", --fill "N of M bytes".
+BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PR_SET_PDEATHSIG = 1
+# What a pipe takes without a reader (pipe(7)).
+PIPE_BYTES = 64 * 1024
+# Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
+FULL_BYTES = 64 * 1024
+WATCH_ROOM_S = 0.1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class StepFailed(Exception):
+    """The run cannot go on; the text is a sentence for the person who started it."""
+
+
+def _die_with_agent() -> None:
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Step:
+    """One command: its own session, a time limit, its output streamed and kept."""
+
+    def __init__(
+        self,
+        argv: list[str],
+        timeout_s: float,
+        quiet: bool = False,
+        total_bytes: "int | None" = None,
+        stdin: str = "",
+        watched_folder: str = "",
+        is_data: bool = False,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.argv = argv
+        # Called again and again while it runs.
+        self.tick = tick
+        # What is printed is for a program to read, thousands of lines of it, and is kept anyway.
+        self.is_data = is_data
+        self.stdin = stdin
+        # The file system that must not run full meanwhile.
+        self.watched_folder = watched_folder
+        self._next_look = 0.0
+        self.full_since = 0.0
+        self.is_own = argv[0].startswith(OWN_PREFIX)
+        self.total_bytes = total_bytes
+        self._told_progress = 0.0
+        self.timeout_s = timeout_s
+        self.quiet = quiet
+        self.kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self._unlogged = {"stdout": b"", "stderr": b""}
+        self._lines = 0
+        self.exit_code: int | None = None
+        self.stopped_by = ""
+        self.duration_s = 0.0
+
+    def text(self, stream: str) -> str:
+        return self.kept[stream].decode("utf-8", "replace")
+
+    def printed(self, stream: str) -> str:
+        """What it printed as a terminal would show it in the end, cut to a bounded length."""
+        lines = self.text(stream).split("\n")
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+        if len(text) <= PRINTED_CHARACTERS:
+            return text
+        return text[:PRINTED_CHARACTERS] + "\n[cut here]\n"
+
+    @property
+    def tells_progress(self) -> bool:
+        return self.is_own or self.total_bytes is not None
+
+    def run(self, is_cleanup: bool = False) -> None:
+        """Run to the end. ``stopped_by`` says timeout, cancel or output when it was ended early."""
+        started = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", own_program(self.argv[0]), *self.argv[1:]]
+                if self.is_own
+                else self.argv,
+                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={"PATH": PATH, "LC_ALL": "C", "HOME": "/"},
+                start_new_session=True,
+                preexec_fn=_die_with_agent,
+            )
+        except FileNotFoundError:
+            raise StepFailed(f"{self.argv[0]} is not installed where the run happens.") from None
+        except OSError as error:
+            raise StepFailed(f"{self.argv[0]} cannot be started: {error}.") from None
+        if process.stdin is not None:
+            # Small (a job file, a tool's commands): it fits into the pipe, so nothing waits here.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(self.stdin.encode()[:PIPE_BYTES])
+                process.stdin.close()
+        try:
+            self._follow(process, started + self.timeout_s, is_cleanup)
+        finally:
+            _kill_group(process, signal.SIGKILL)
+            self.exit_code = process.wait()
+            self.duration_s = time.monotonic() - started
+        for stream in ("stdout", "stderr"):
+            self._log(stream, b"", is_end=True)
+
+    def _follow(self, process: "subprocess.Popen[bytes]", deadline: float, cleanup: bool) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        kill_at: float | None = None
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, "stdout")
+            selector.register(process.stderr, selectors.EVENT_READ, "stderr")
+            # A tool may close its pipes a moment before it ends: it is not to be killed for that.
+            while selector.get_map() or process.poll() is None:
+                if not selector.get_map():
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(0.1)
+                for key, _ in selector.select(0.1 if selector.get_map() else 0):
+                    data = os.read(key.fd, 65536)
+                    if data:
+                        self._keep(key.data, data)
+                    else:
+                        selector.unregister(key.fileobj)
+                self.tick()
+                now = time.monotonic()
+                if kill_at is not None:
+                    if now >= kill_at:
+                        return
+                elif process.poll() is not None:
+                    # What the tool left behind in the background may hold its pipes open.
+                    kill_at = now + GRACE_S
+                elif self._reason_to_stop(now, deadline, cleanup):
+                    _kill_group(process, signal.SIGTERM)
+                    kill_at = now + GRACE_S
+
+    def _reason_to_stop(self, now: float, deadline: float, is_cleanup: bool) -> str:
+        if now >= deadline:
+            self.stopped_by = "timeout"
+        elif not is_cleanup and messages.must_stop():
+            self.stopped_by = "cancel"
+        elif self.watched_folder and now >= self._next_look:
+            self._next_look = now + WATCH_ROOM_S
+            if is_full(self.watched_folder):
+                # A tool that says so itself is let do it.
+                self.full_since = self.full_since or now
+                if now - self.full_since > GRACE_S:
+                    self.stopped_by = "full"
+        if (
+            not self.stopped_by
+            and sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES
+        ):
+            self.stopped_by = "output"
+        return self.stopped_by
+
+    def _keep(self, stream: str, data: bytes) -> None:
+        self.kept[stream] += data
+        self._log(stream, data)
+        if stream == "stderr" and self.tells_progress:
+            self._tell_progress()
+
+    def _tell_progress(self) -> None:
+        found = BYTES_DONE.findall(bytes(self.kept["stderr"][-200:]))
+        now = time.monotonic()
+        if not found or now - self._told_progress < 1.0:
+            return
+        self._told_progress = now
+        done, total = int(found[-1][0]), int(found[-1][1] or self.total_bytes or 0)
+        if total > 0:
+            messages.say("progress", share=min(done / total, 1.0))
+
+    def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
+        if self.quiet or (self.is_data and stream == "stdout"):
+            return
+        *lines, rest = (self._unlogged[stream] + data).split(b"\n")
+        if self.tells_progress:
+            # A line that writes over itself again and again is logged as it ends.
+            *lines, rest = (line.rstrip(b"\r").rpartition(b"\r")[2] for line in (*lines, rest))
+        if is_end and rest:
+            lines, rest = [*lines, rest], b""
+        self._unlogged[stream] = rest
+        for line in lines:
+            self._lines += 1
+            if self._lines == LOG_LINES_PER_STEP:
+                messages.log("Further lines are in the raw output only.")
+            if self._lines < LOG_LINES_PER_STEP:
+                messages.log(line.decode("utf-8", "replace").rstrip("\r"), stream)
+
+
+def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def own_program(name: str) -> str:
+    """Where the program is that a plan calls ``fsbench-NAME``. Raises StepFailed."""
+    here = Path(os.path.abspath(__file__))  # noqa: PTH100 (a link would lead elsewhere)
+    program = here.with_name(f"{name[len(OWN_PREFIX) :]}.py")
+    if not re.fullmatch(r"fsbench-[a-z][a-z0-9_]*", name) or not program.is_file():
+        raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")
+    return str(program)
+
+
+def is_full(folder: str) -> bool:
+    """Whether no block or no inode is left. File systems without fixed inodes tell of none."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < FULL_BYTES or (room.f_files > 0 and not room.f_favail)
+
+
+def why_it_failed(step: Step) -> str:
+    """A sentence, or nothing for a step that did what it should."""
+    tool = step.argv[0]
+    if step.stopped_by == "timeout":
+        return f"{tool} did not end within its time limit of {step.timeout_s:g} s and was stopped."
+    if step.stopped_by == "output":
+        return f"{tool} printed more than {OUTPUT_LIMIT_BYTES // 2**20} MiB and was stopped."
+    printed = step.text("stderr") + step.text("stdout")
+    said_full = next((words for words in TOO_LITTLE_ROOM if words in printed), "")
+    if said_full:
+        return (
+            f"The LUN is full: {tool} said “{said_full}”. "
+            "Choose a larger LUN or a workload with smaller files."
+        )
+    if step.full_since:
+        return (
+            f"The LUN ran full while {tool} worked, which cannot measure anything then. "
+            "Choose a larger LUN or a workload with fewer or smaller files."
+        )
+    if step.exit_code == 0:
+        return ""
+    said = [line for line in step.text("stderr").splitlines() if line.strip()]
+    # The last line of JSON that was cut off, as of a fio that was killed, tells nobody anything.
+    said = said or [
+        line for line in step.text("stdout").splitlines() if line.strip(" \t{}[],")[:1] not in '"'
+    ]
+    tail = f": {said[-1].strip()[:300].rstrip('.')}" if said else ""
+    if step.exit_code is not None and step.exit_code < 0:
+        return f"{tool} was ended by signal {-step.exit_code}{tail}."
+    return f"{tool} ended with exit status {step.exit_code}{tail}."

@@ -1,0 +1,93 @@
+"""The file system that a plan mounts: whether it is the right one, its room, what is left in it."""
+
+import contextlib
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+
+if TYPE_CHECKING:
+    from runner.agent import commands, messages
+else:
+    import commands
+    import messages
+
+# Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
+REMOVE_S = 1.5
+
+
+def mounts() -> list[tuple[str, str, str]]:
+    """(mount point, file system, options in effect) of everything mounted here, latest last."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
+        options = dict.fromkeys(fields[5].split(",") + kind[2].split(","))
+        found.append((point, kind[0], ",".join(options)))
+    return found
+
+
+def check_mounted(plan: dict[str, Any]) -> None:
+    """The right file system must be there: a tool's exit status alone is not trusted."""
+    point = plan["mount_point"]
+    here = [(kind, options) for where, kind, options in mounts() if where == point]
+    if not here or here[-1][0] != plan["filesystem"]:
+        found = here[-1][0] if here else "nothing"
+        raise commands.StepFailed(f"{found} is mounted on {point} instead of {plan['filesystem']}.")
+    free = os.statvfs(point)
+    messages.say(
+        "mounted",
+        filesystem=here[-1][0],
+        options=here[-1][1],
+        free_bytes=free.f_bavail * free.f_frsize,
+    )
+
+
+def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None:
+    room = os.statvfs(folder)
+    free = room.f_bavail * room.f_frsize
+    if free < needed_bytes:
+        raise commands.StepFailed(
+            f"The LUN is too small: its file system has {free / 2**20:.0f} MiB free, and the "
+            f"workload needs {needed_bytes / 2**20:.0f} MiB. Choose a larger LUN or smaller files"
+            f"{', or fill it less' if is_filled else ''}."
+        )
+
+
+def remove_own(plan: dict[str, Any]) -> None:
+    """Remove what the benchmark left, and nothing else.
+
+    Without its files there is nothing to write back, and unmounting is quick. On a file system that
+    is unmounted and made anew this is given up after a moment; a folder of the host is left clean.
+    """
+    start = plan.get("leave_nothing")
+    if not start or not plan.get("mount_point"):
+        return
+    deadline = time.monotonic() + REMOVE_S if plan.get("unmount") else None
+    with contextlib.suppress(OSError):
+        for entry in Path(plan["mount_point"]).iterdir():
+            if entry.name == start or entry.name.startswith(f"{start}."):
+                _remove_tree(entry, deadline)
+
+
+def _remove_tree(top: Path, deadline: "float | None") -> None:
+    # Symbolic links are removed and never followed.
+    if top.is_symlink() or not top.is_dir():
+        top.unlink(missing_ok=True)
+        return
+    for folder, folders, files in os.walk(top, topdown=False):
+        for name in files:
+            if deadline is not None and time.monotonic() > deadline:
+                return
+            with contextlib.suppress(OSError):
+                Path(folder, name).unlink()
+        for name in folders:
+            with contextlib.suppress(OSError):
+                path = Path(folder, name)
+                path.unlink() if path.is_symlink() else path.rmdir()
+    top.rmdir()
