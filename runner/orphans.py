@@ -20,7 +20,15 @@ from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import block_events, blockdev, layer_marks, locks, scheduler_notes, sparse
+from runner.host import (
+    block_events,
+    blockdev,
+    layer_marks,
+    locks,
+    scheduler_notes,
+    signatures,
+    sparse,
+)
 from runner.host.blockdev import ToolError
 from runner.host.hardware import host_mark
 from runner.host.luns import LunEntry, read_luns
@@ -172,7 +180,7 @@ def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
 
 def _has_own_label(number: int) -> bool:
     try:
-        found = blockdev.signatures(f"/dev/{blockdev.kernel_name(number)}")
+        found = signatures.of(f"/dev/{blockdev.kernel_name(number)}")
     except ToolError:
         return False
     return any(signature.label == OWN_LABEL for signature in found)

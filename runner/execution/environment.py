@@ -3,11 +3,20 @@
 Everything here stays the same from run to run; what does not is in ``runner.execution.conditions``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from runner.execution import conditions
+from django.db import transaction
+
+from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.environments import environment_for
+from fsbench_web.studies.scores import ingest
+from runner.execution import conditions, places
+from runner.execution.places import Place
+from runner.execution.record import Recorder
 from runner.executors.base import Executor, Message
+from runner.worker import Host
 
 Facts = dict[str, list[list[str]]]
 
@@ -42,3 +51,45 @@ def environment_facts(
             ["Mount options in effect", mounted["options"]],
         ]
     return facts
+
+
+class AgentMismatch(Exception):
+    """The agent says something else than this worker understands; the text says what to do."""
+
+
+def environment_writer(
+    run: Run, luns: Sequence[Place], scheduler: str, host: Host, executor: Executor
+) -> Callable[[Recorder], None]:
+    """What writes the environment, once the agent has told it, and files the run under it."""
+
+    def write(recorder: Recorder) -> None:
+        said = recorder.environment
+        if said is None:
+            return
+        data = host.lun_facts(luns[0].entry)
+        try:
+            facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
+            kernel, distribution = str(said["kernel"]), str(said["distribution"])
+            accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
+            if "guest" in said:
+                recorder.conditions["guest"] = {"boot_s": said["guest"]["boot_s"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise AgentMismatch(
+                f"The agent does not say {error} of where it runs: its image is of another version "
+                "of fsbench than the worker. Build it again (make image)."
+            ) from None
+        for lun in luns[1:]:
+            name = "Journal LUN" if lun.use == places.JOURNAL else f"LUN of the stack {lun.name}"
+            facts[name] = host.lun_facts(lun.entry)
+        environment = environment_for(facts, kernel=kernel, distribution=distribution)
+        with transaction.atomic():
+            lifecycle.record_environment(recorder.handle, environment)
+            lifecycle.record_conditions(recorder.handle, recorder.conditions)
+            ingest.move_to_kernel(
+                Run.objects.get(pk=run.pk),
+                environment.kernel,
+                environment.distribution,
+                accelerator=accelerator,
+            )
+
+    return write

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError
 
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
@@ -26,11 +26,9 @@ from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series
 from fsbench_web.studies.runs import lifecycle, probes, queue
-from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseLost
-from fsbench_web.studies.scores import ingest
 from runner.execution import conditions, last_checks, lock_statistics, places
-from runner.execution.environment import environment_facts
+from runner.execution.environment import AgentMismatch, environment_writer
 from runner.execution.finish import (
     NOT_MEASURED,
     Ending,
@@ -54,15 +52,7 @@ from runner.plan import PlanError, RunPlan, plan_run
 from runner.worker import Host, LunUnusable
 
 logger = logging.getLogger("fsbench.worker")
-
-
 _Result = TypeVar("_Result")
-
-
-class AgentMismatch(Exception):
-    """The agent says something else than this worker understands; the text says what to do."""
-
-
 _REFUSALS = (
     RunRefused,
     LunUnusable,
@@ -117,12 +107,10 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
     # The request that sent the message submitted its run, and not those before and behind it.
     request = log_lines.current("request") if following.pk == run_id else None
     with log_lines.about(run=following.pk, request=request):
-        return execute(following.pk, worker, host) or _has_ended(following)
-
-
-def _has_ended(run: Run) -> bool:
-    """Whether a run that could not be claimed was refused or cancelled: the next one is in turn."""
-    return Run.objects.filter(pk=run.pk, state__in=END_STATES).exists()
+        if execute(following.pk, worker, host):
+            return True
+        # One that was refused or cancelled lets the next one have its turn.
+        return Run.objects.filter(pk=following.pk, state__in=END_STATES).exists()
 
 
 def execute(run_id: int, worker: Worker, host: Host) -> bool:
@@ -218,7 +206,7 @@ def _erase_and_measure(
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
             with places.scheduler_of(host, luns, wanted) as scheduler, _steady(host, recorder):
-                recorder.on_environment = _environment_writer(run, luns, scheduler, host, executor)
+                recorder.on_environment = environment_writer(run, luns, scheduler, host, executor)
                 is_dropped = _beside(recorder, drop_caches)
                 recorder.log(
                     "The host's page cache was dropped."
@@ -416,41 +404,3 @@ def _noted_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
         yield
     finally:
         seen["after"] = conditions.device_statistics(number)
-
-
-def _environment_writer(
-    run: Run, luns: Sequence[Place], scheduler: str, host: Host, executor: Executor
-) -> Callable[[Recorder], None]:
-    """What writes the environment, once the agent has told it, and files the run under it."""
-
-    def write(recorder: Recorder) -> None:
-        said = recorder.environment
-        if said is None:
-            return
-        data = host.lun_facts(luns[0].entry)
-        try:
-            facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
-            kernel, distribution = str(said["kernel"]), str(said["distribution"])
-            accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
-            if "guest" in said:
-                recorder.conditions["guest"] = {"boot_s": said["guest"]["boot_s"]}
-        except (KeyError, TypeError, ValueError) as error:
-            raise AgentMismatch(
-                f"The agent does not say {error} of where it runs: its image is of another version "
-                "of fsbench than the worker. Build it again (make image)."
-            ) from None
-        for lun in luns[1:]:
-            name = "Journal LUN" if lun.use == places.JOURNAL else f"LUN of the stack {lun.name}"
-            facts[name] = host.lun_facts(lun.entry)
-        environment = environment_for(facts, kernel=kernel, distribution=distribution)
-        with transaction.atomic():
-            lifecycle.record_environment(recorder.handle, environment)
-            lifecycle.record_conditions(recorder.handle, recorder.conditions)
-            ingest.move_to_kernel(
-                Run.objects.get(pk=run.pk),
-                environment.kernel,
-                environment.distribution,
-                accelerator=accelerator,
-            )
-
-    return write

@@ -21,7 +21,8 @@ from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
-from runner.execution import activity, layouts, tracing
+from fsbench_web.studies.scores.quality import STEADY_STATE
+from runner.execution import activity, layouts, steadiness, tracing
 from runner.execution.creation import creation_values
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.spool import Spooled, left_over
@@ -259,6 +260,8 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
     if layout := layouts.noted(printed_outputs):
         recorder.conditions["layout"] = layout
+    if told := steadiness.noted(value for one in parsed.values() for value in one.values):
+        recorder.conditions[STEADY_STATE] = told
     artefacts = recorder.artefacts()
     for name, data in artefacts.items():
         artefact = ingest.store_artefact(run, name, data)

@@ -14,7 +14,7 @@ from typing import Any
 from fsbench_web.catalog.configurations.marks import is_own
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.core.workloads.base import WORK_NAME
-from runner.host import blockdev, sparse
+from runner.host import blockdev, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.luns import LunEntry, LunFileError, read_luns
@@ -198,7 +198,7 @@ def _exclusive(real: str) -> tuple[bool, str]:
 
 
 def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
-    found = blockdev.signatures(real)
+    found = signatures.of(real)
     foreign = [one for one in found if not is_own(one.type, one.label, one.uuid)]
     parts = sorted(blockdev.kernel_name(one) for one in blockdev.partitions(number))
     if not foreign and not parts:
@@ -215,7 +215,7 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
     )
 
 
-def _unsigned(entry: LunEntry, found: list[blockdev.Signature]) -> tuple[bool, str]:
+def _unsigned(entry: LunEntry, found: list[signatures.Signature]) -> tuple[bool, str]:
     if found:
         return True, f"{found[0].type} made by fsbench"
     is_stranger = entry.kind == "sparse-file" and not sparse.is_free_to_erase(entry.path)

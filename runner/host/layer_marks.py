@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, is_own
-from runner.host import blockdev
+from runner.host import blockdev, signatures
 from runner.host.blockdev import ToolError, run_tool
 
 
@@ -20,7 +20,7 @@ def left_on(device: str) -> list[str]:
 
     Raises ToolError.
     """
-    found = blockdev.signatures(device)
+    found = signatures.of(device)
     if not all(is_own(one.type, one.label, one.uuid) for one in found):
         return []
     return sorted({one.type for one in found} & LAYER_SIGNATURES)

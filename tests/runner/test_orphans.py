@@ -16,7 +16,7 @@ from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner import orphans
 from runner.config import WorkerConfig
-from runner.host import blockdev, locks, sparse
+from runner.host import locks, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.management.commands import orphans as command
 from runner.worker import Host
@@ -165,7 +165,7 @@ def test_what_a_killed_guests_layers_left_is_removed_and_nobody_elses(
     (found,) = left(config, "layer")
     assert found.what == "linux_raid_member of LUN scratch"
     remove([found])
-    assert blockdev.signatures(str(device)) == []
+    assert signatures.of(str(device)) == []
     write_mark(device, "foreign-md")
     assert left(config, "layer") == []
 

@@ -18,7 +18,7 @@ from fsbench_web.catalog.workloads.own_workloads import add_version, callable_pr
 from fsbench_web.catalog.workloads.views import own_workload_or_404
 from fsbench_web.core.formats import FORMATS
 from fsbench_web.core.workloads import ParameterError
-from fsbench_web.core.workloads.fio_jobs import MOST_BYTES
+from fsbench_web.core.workloads.fio.jobs import MOST_BYTES
 
 router = Router()
 

@@ -90,7 +90,9 @@ def _workload(tool: str, presets: tuple[PresetFields, ...]) -> dict[str, Any]:
 
 
 def _preset(shown: PresetFields) -> dict[str, Any]:
-    values: dict[str, Value] = shown.preset.workload().values
+    workload = shown.preset.workload()
+    keys = [parameter.key for parameter in type(workload).parameters]
+    values: dict[str, Value] = {key: getattr(workload, key) for key in keys}
     return {
         "name": shown.preset.slug,
         "title": shown.preset.title,

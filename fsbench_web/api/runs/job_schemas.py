@@ -70,7 +70,8 @@ class PreviewOut(Schema):
     """What a job would do. ``estimated_s`` is null where any part of it is not known.
 
     ``document`` is the job with its seed: sent in, it makes these runs in this order. ``notes``
-    say what was taken where it says nothing.
+    say what was taken where it says nothing; ``warnings``, where memory or the processors may be
+    measured and not the disk.
     """
 
     runs: list[PlannedRunOut]
@@ -83,6 +84,7 @@ class PreviewOut(Schema):
     confirm: str
     left_out: list[LeftOut]
     notes: list[str]
+    warnings: list[str]
     document: dict[str, Any]
 
 

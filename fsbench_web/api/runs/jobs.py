@@ -28,7 +28,7 @@ from fsbench_web.api.runs.job_schemas import (
 )
 from fsbench_web.api.runs.races import race_out
 from fsbench_web.api.runs.routes import listed_runs, not_retried, run_summary
-from fsbench_web.studies.jobs import estimates, listing, lookup
+from fsbench_web.studies.jobs import cautions, estimates, listing, lookup
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.planned_runs import time_limit_s
@@ -142,6 +142,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "confirm": confirmation_text(wanted) or "",
         "left_out": _left_out(plan.left_out),
         "notes": list(wanted.notes),
+        "warnings": [*cautions.of_memory(runs), *cautions.of_data(runs)],
         "document": wanted.document,
     }
 

@@ -4,7 +4,7 @@ from django import forms
 
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.core import formats
-from fsbench_web.core.workloads.fio_jobs import MOST_BYTES
+from fsbench_web.core.workloads.fio.jobs import MOST_BYTES
 
 
 class UploadForm(forms.Form):

@@ -16,7 +16,7 @@ from fsbench_web.catalog.workloads.form import UploadForm
 from fsbench_web.catalog.workloads.own_workloads import add_version, callable_programs, warning
 from fsbench_web.core import formats
 from fsbench_web.core.workloads import ParameterError
-from fsbench_web.core.workloads.fio_jobs import FLAGS, OPTIONS
+from fsbench_web.core.workloads.fio.jobs import FLAGS, OPTIONS
 
 
 @never_cache

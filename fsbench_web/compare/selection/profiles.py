@@ -10,13 +10,13 @@ from fsbench_web.compare.selection.spec import (
     WORK_PARAMETERS,
     ComparisonSpec,
     SpecError,
-    unknown,
 )
 from fsbench_web.compare.selection.stored_profiles import (
     stored_latest,
     stored_profile,
     stored_titles,
 )
+from fsbench_web.compare.selection.values import unknown
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_CELLS,

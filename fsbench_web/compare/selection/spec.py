@@ -1,10 +1,7 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
-import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,16 +9,16 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
-from fsbench_web.compare.selection.ranges import canonical
 from fsbench_web.compare.selection.settings import (
-    ANSWERS,
-    CELLS,
-    CONTENDERS,
-    EMULATED,
-    PAPERS,
-    RULES,
-    SORTS,
     UNITS,
+)
+from fsbench_web.compare.selection.values import (
+    LONGEST_VALUE,
+    quoted,
+    read,
+    short,
+    unknown,
+    written,
 )
 from fsbench_web.core.conversion import PRINTED
 from fsbench_web.core.scoring import categories, testnames
@@ -32,11 +29,7 @@ from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 WITH_PAPERS = "yes"
-LONGEST_VALUE = 200
 MOST_VALUES = 500
-# Of what a refusal names: it must stay readable, whatever was asked.
-UNKNOWN_NAMED = 3
-NAMED_AT_MOST = 24
 
 
 class SpecError(ValueError):
@@ -146,7 +139,7 @@ class ComparisonSpec:
         parameters = [*FILTERS, *_SINGLE, *PARTS, *RANGES]
         others = [name for name in given if name not in parameters]
         problems = (
-            [f"A comparison has no {_quoted(others)}; it has {', '.join(parameters)}."]
+            [f"A comparison has no {quoted(others)}; it has {', '.join(parameters)}."]
             if others
             else []
         )
@@ -185,7 +178,7 @@ class ComparisonSpec:
             for value in getattr(self, name)
         ]
         pairs += [
-            (name, _written(getattr(self, name)))
+            (name, written(getattr(self, name)))
             for name in _SINGLE
             if getattr(self, name) != getattr(EVERYTHING, name)
         ]
@@ -331,11 +324,6 @@ _SINGLE = (
     *("by", "baseline", "cells", "matched", "emulated", "papers", "units", "sort"),
     *("rule", "margin", "equivalence", "min_runs", "from_test", "from_row"),
 )
-_CHOICES = {
-    **{"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS},
-    **{"sort": SORTS, "rule": RULES, "papers": {"": "", **PAPERS}},
-    **{"cached": ANSWERS, "flushed": ANSWERS},
-}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
@@ -362,102 +350,7 @@ def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:
         if not text:
             continue
         try:
-            values[name] = _READ[name](text) if name in _READ else _chosen(name, text)
+            values[name] = read(name, text)
         except ValueError as error:
-            problems.append(f'{name} is "{_short(text)}"; it can be {error}.')
+            problems.append(f'{name} is "{short(text)}"; it can be {error}.')
     return values, problems
-
-
-def _chosen(name: str, text: str) -> str:
-    if text not in _CHOICES[name]:
-        raise ValueError(_listed([choice for choice in _CHOICES[name] if choice]))
-    return text
-
-
-def _contender(text: str) -> str:
-    if len(text) > LONGEST_VALUE or "\x00" in text:
-        raise ValueError("the name of a contender of the tables")
-    return text
-
-
-def _profile(text: str) -> str:
-    if not _PROFILE.fullmatch(text):
-        raise ValueError("the name of a work profile, as oltp, or a version of it, as oltp@1")
-    return text
-
-
-def _yes(text: str) -> bool:
-    if text != "1":
-        raise ValueError("1, or left out")
-    return True
-
-
-def _percent(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 100:
-        raise ValueError("a number of percent from 0 to 100")
-    return number + 0.0  # -0 is 0
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 6 and int(text) > 0):
-        raise ValueError("a whole number of runs from 1")
-    return int(text)
-
-
-def _place(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) > 0):
-        raise ValueError("a whole number from 1")
-    return int(text)
-
-
-_PROFILE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}(@[1-9][0-9]{0,5})?")
-_READ = {
-    "profile": _profile,
-    "block": canonical,
-    "file": canonical,
-    "baseline": _contender,
-    "matched": _yes,
-    "margin": _percent,
-    "equivalence": _percent,
-    "min_runs": _count,
-    "from_test": _place,
-    "from_row": _place,
-}
-
-
-def _written(value: object) -> str:
-    if value is True:
-        return "1"
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def _listed(names: list[str]) -> str:
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
-    """One sentence however many values nobody knows, and however many there are to name."""
-    known = dict.fromkeys(known)
-    unknown = [value for value in values if value not in known]
-    if not unknown:
-        return []
-    listed = ", ".join(map(_short, islice(known, NAMED_AT_MOST))) or "none yet"
-    more = len(known) - NAMED_AT_MOST
-    there_is = f"{listed} and {more} more" if more > 0 else listed
-    return [f"There is no {parameter} {_quoted(unknown)}; there is {there_is}."]
-
-
-def _quoted(names: Sequence[str]) -> str:
-    """``"a"``, ``"a" or "b"``; of many the first ones, and how many there are."""
-    first = [f'"{_short(name)}"' for name in names[:UNKNOWN_NAMED]]
-    if len(names) > UNKNOWN_NAMED:
-        return f"{', '.join(first)} and {len(names) - UNKNOWN_NAMED} more ({len(names)} in all)"
-    return " or ".join(part for part in (", ".join(first[:-1]), first[-1]) if part)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"

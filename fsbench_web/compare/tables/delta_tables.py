@@ -12,8 +12,8 @@ from fsbench_web.compare.selection.spec import (
     FILTERS,
     ComparisonSpec,
     SpecError,
-    unknown,
 )
+from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.best_scores import Chosen, choose
 from fsbench_web.compare.tables.contenders import Contender, shown_label

@@ -8,11 +8,11 @@ from typing import Any
 
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
 from fsbench_web.core.scoring.scores import harmonic_mean, mean
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]

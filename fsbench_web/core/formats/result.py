@@ -77,7 +77,9 @@ class ParsedValue:
 
     ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
     alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
-    values of the intervals in order, in the same unit, where the tool prints them.
+    values of the intervals in order, in the same unit, where the tool prints them. ``is_steady`` is
+    the tool's own word on whether it had come to the steady state at which it was to stop; None
+    where it was not to.
     """
 
     test: str
@@ -93,6 +95,7 @@ class ParsedValue:
     load: str = ""
     samples: tuple[float, ...] = ()
     block: str = ""
+    is_steady: bool | None = None
 
 
 OwnKey = tuple[str, str, str, int | None, str]

@@ -85,9 +85,13 @@ def numbered(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValue]:
 
 @dataclass
 class Collector:
-    """The values of a file as they are found, with what is wrong about others."""
+    """The values of a file as they are found, with what is wrong about others.
+
+    ``is_steady`` is what the tool says of the values that are added next (ParsedValue).
+    """
 
     result: ParsedResult
+    is_steady: bool | None = None
     problems: list[Problem] = field(default_factory=list)
     _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
     _settings: list[tuple[str, ...]] = field(default_factory=lambda: [()])
@@ -151,6 +155,7 @@ class Collector:
                     configuration=configuration,
                     filesystem=filesystem,
                     hardware=hardware,
+                    is_steady=self.is_steady,
                 )
             )
 

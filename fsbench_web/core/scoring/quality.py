@@ -14,6 +14,7 @@ ABOVE_DEVICE = "above_device"
 BUFFERED = "buffered"
 OUTLIER = "outlier"
 SPIKE = "spike"
+UNSTEADY = "unsteady"
 CONTENDED = "contended"
 DRIFTED = "drifted"
 BUSY = "busy"
@@ -66,6 +67,11 @@ FLAGS: dict[str, Flag] = {
         "lone spike",
         "a lone spike",
         "The best stands alone: no neighbour in block or file size reaches two thirds of it.",
+    ),
+    UNSTEADY: Flag(
+        "not steady",
+        "of a test that never became steady",
+        "The tool was to stop when its rate was steady, and reached the end of its time before.",
     ),
     CONTENDED: Flag(
         "contended",

@@ -226,6 +226,10 @@ class Workload(ABC):
         try:
             return self.__dict__["values"][key]
         except KeyError:
+            # Not among the values: one that came later, and is as it was before it came.
+            for parameter in type(self).parameters:
+                if parameter.key == key and parameter.is_late:
+                    return parameter.default
             raise AttributeError(key) from None
 
     def __eq__(self, other: object) -> bool:
@@ -246,7 +250,7 @@ class Workload(ABC):
             f"{parameter.label.lower()} {parameter.to_text(self.values[parameter.key])}"
             f"{parameter.unit and ' '}{parameter.unit}"
             for parameter in self.parameters
-            if parameter.key != TIME_LIMIT.key
+            if parameter.key != TIME_LIMIT.key and parameter.key in self.values
         ]
         return ", ".join([self.name, *shown])[:200]
 

@@ -26,6 +26,8 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_title, fio_data_warning
+from fsbench_web.core.workloads.fio.steady import STEADY, check_steady, fio_steady, steady_title
 
 MIB = 1024 * KB
 FILE = "fio-depths"
@@ -103,6 +105,8 @@ class FioDepths(Workload):
             help="Of each direction and queue depth.",
         ),
         seed("the random places: the same seed is the same sequence.", 1, minimum=1),
+        *FIO_DATA,
+        *STEADY,
         time_limit(12 * 3600),
     )
     presets = (
@@ -153,12 +157,14 @@ class FioDepths(Workload):
             raise ParameterError(
                 f"The file must hold a block: {self.file_mb} MB are less than {self.block_kb} KB."
             )
+        check_steady(self)
 
     def title(self) -> str:
         depths = ", ".join(map(str, self.depths))
         return (
             f"fio, {self.access} {self.block_kb:,} KB, direct I/O, a file of {self.file_mb:,} MB, "
             f"queue depths {depths}, {self.runtime_s} s"
+            f"{steady_title(self)}{fio_data_title(self)}"
         )[:200]
 
     def space_needed_bytes(self) -> int:
@@ -176,7 +182,7 @@ class FioDepths(Workload):
         return f"{self.access}_{block}"
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        file = (f"--filename={place.work}/{FILE}", f"--size={self.file_mb}m")
+        file = (f"--filename={place.work}/{FILE}", f"--size={self.file_mb}m", *fio_data(self))
         layout = ("fio", "--name=layout", *file, "--rw=write", "--bs=1m", "--ioengine=psync")
         return [
             BenchmarkCommand(("mkdir", place.work)),
@@ -189,7 +195,7 @@ class FioDepths(Workload):
                         *(f"--bs={self.block_kb}k", f"--randseed={self.seed}"),
                         *("--ioengine=libaio", "--direct=1", f"--iodepth={depth}"),
                         *("--time_based", f"--ramp_time={self.ramp_s}"),
-                        f"--runtime={self.runtime_s}",
+                        *(f"--runtime={self.runtime_s}", *fio_steady(self)),
                         f"--percentile_list={':'.join(PERCENTILES)}",
                         "--output-format=json+",
                     ),
@@ -221,6 +227,11 @@ class FioDepths(Workload):
             parsed.distributions = [replace(one, load=load) for one in parsed.distributions]
             found[name] = parsed
         return found
+
+    def data_warning(self) -> str:
+        """Random direct writes are extents of their own."""
+        at_once = None if self.access == "random" else min(self.depths) * self.block_kb * KB
+        return fio_data_warning(self, at_once)
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """The same requests to the raw device."""

@@ -23,8 +23,9 @@ from fsbench_web.core.workloads.base import (
     Workload,
     time_limit,
 )
-from fsbench_web.core.workloads.fio_jobs import MOST_BYTES, checked_job
-from fsbench_web.core.workloads.fio_requests import requests
+from fsbench_web.core.workloads.fio.data import data_warning
+from fsbench_web.core.workloads.fio.jobs import MOST_BYTES, checked_job
+from fsbench_web.core.workloads.fio.requests import least_written_at_once, requests
 
 MIB = 1024 * 1024
 ALLOWED_PREFIX = "own:"
@@ -93,13 +94,14 @@ class OwnFio(_Own):
         ]
 
     def data_warning(self) -> str:
-        """Of buffers that the job itself asks to be compressible, or of zeros."""
-        asked = re.findall(r"^buffer_compress_percentage=([0-9]+)$", self.job, re.M)
-        is_zero = re.search(r"^zero_buffers(=1)?$", self.job, re.M)
-        most = max(map(int, asked), default=0)
-        if not most and not is_zero:
-            return ""
-        return f"The job asks for data that compress{'' if is_zero else f' by {most}%'}."
+        """Of what its jobs ask for, the most that one of them does."""
+        if re.search(r"^zero_buffers(=1)?$", self.job, re.M):
+            return "The job asks for data that compress."
+        compress, dedupe = (
+            max(map(int, re.findall(rf"^{name}=([0-9]+)$", self.job, re.M)), default=0)
+            for name in ("buffer_compress_percentage", "dedupe_percentage")
+        )
+        return data_warning(compress, dedupe, False, least_written_at_once(self.job))
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """That of its job, whose name the test begins with."""

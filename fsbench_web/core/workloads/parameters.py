@@ -30,7 +30,9 @@ class Parameter:
     """One parameter. ``default`` None: it has to be given. ``choices`` are (value, label).
 
     ``paper`` says what the paper that the workload is named after used, where it says. What is
-    ``fixed`` belongs to a preset: no form shows it, and no job may change it.
+    ``fixed`` belongs to a preset: no form shows it, and no job may change it. What ``is_late`` came
+    when runs had been kept without it: its default is stored nowhere, so that they stay what they
+    were, digests and names included.
     """
 
     key: str
@@ -44,6 +46,7 @@ class Parameter:
     help: str = ""
     paper: str = ""
     fixed: bool = False
+    is_late: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -153,7 +156,7 @@ class Parameter:
 def checked_values(
     parameters: Sequence[Parameter], given: dict[str, Any], name: str
 ) -> dict[str, Value]:
-    """All values of a workload called ``name``, defaults where nothing is given.
+    """All values of a workload called ``name``, defaults where nothing is given and none is late.
 
     Raises ParameterError for one that is not known, missing or out of its bounds.
     """
@@ -166,7 +169,9 @@ def checked_values(
             raise ParameterError(
                 f"{name}'s parameters are not complete: {parameter.key} is missing."
             )
-        found[parameter.key] = parameter.checked(given.get(parameter.key, parameter.default))
+        value = parameter.checked(given.get(parameter.key, parameter.default))
+        if not parameter.is_late or value != parameter.default:
+            found[parameter.key] = value
     return found
 
 

@@ -25,6 +25,8 @@ from fsbench_web.core.workloads.base import (
     Workload,
     time_limit,
 )
+from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_title, fio_data_warning
+from fsbench_web.core.workloads.fio.steady import STEADY, check_steady, fio_steady, steady_title
 
 MIB = 1024 * KB
 # The files with the blocks that point to them.
@@ -181,6 +183,8 @@ class Pgmeter(Workload):
             "the memory on a large machine, and needs a worker with Docker.",
             paper="machines of 512 MB, 900 MB and 16 GB",
         ),
+        *FIO_DATA,
+        *STEADY,
         time_limit(24 * 3600),
     )
     presets = (
@@ -217,6 +221,7 @@ class Pgmeter(Workload):
     )
 
     def check(self) -> None:
+        check_steady(self)
         if not self.tests():
             raise ParameterError(
                 f"Choose at least one test: {', '.join(one.label for one in TESTS)}."
@@ -250,8 +255,8 @@ class Pgmeter(Workload):
         limit = f", memory limit {self.memory_mb:,} MiB" if self.memory_mb else ""
         return (
             f"pgmeter by fio, {names}, {self.files} × {self.file_mb:,} MB, "
-            f"{', '.join(map(str, self.outstanding))} outstanding, {self.runtime_s} s, "
-            f"{self.access}{limit}"
+            f"{', '.join(map(str, self.outstanding))} outstanding, {self.runtime_s} s"
+            f"{steady_title(self)}, {self.access}{limit}{fio_data_title(self)}"
         )[:200]
 
     def space_needed_bytes(self) -> int:
@@ -290,6 +295,7 @@ class Pgmeter(Workload):
             f"--filename_format={FILE_NAMES}",
             f"--numjobs={self.files}",
             f"--size={self.file_mb}m",
+            *fio_data(self),
         )
         layout = ("fio", "--name=layout", *files, "--rw=write", "--bs=1m", "--ioengine=psync")
         found = [
@@ -303,6 +309,7 @@ class Pgmeter(Workload):
                 *self._access_specification(one),
                 *(f"--ioengine={engine[0]}", f"--direct={engine[1]}", f"--iodepth={depth}"),
                 *("--time_based", f"--ramp_time={self.ramp_s}", f"--runtime={self.runtime_s}"),
+                *fio_steady(self),
                 *("--group_reporting", "--unified_rw_reporting=mixed"),
                 f"--percentile_list={':'.join(PERCENTILES)}",
                 *(f"--status-interval={self.interval_s}", "--output-format=json+"),
@@ -349,6 +356,18 @@ class Pgmeter(Workload):
             ]
             found[name] = parsed
         return found
+
+    def data_warning(self) -> str:
+        """Through the page cache random writes lie side by side in the end, too."""
+        writing = [
+            one
+            for one in self.tests()
+            if one.read_percent < 100 and not (self.access == "direct" and one.random_percent)
+        ]
+        one_size = ((self.sequential_kb * KB, 100),)
+        sizes = [size for one in writing for size, _ in one.sizes or one_size]
+        at_once = min(self.outstanding) * min(sizes) if sizes else None
+        return fio_data_warning(self, at_once)
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """Of the two sequential tests: the others mix sizes, or reads and writes. Several files are

@@ -29,6 +29,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_title, fio_data_warning
 
 MB = KB * KB
 PAPER_FILES_MB = [1, 10, 100, 250, 500]
@@ -99,6 +100,7 @@ class RandomAccess(Workload):
             paper="three",
         ),
         seed("the random places: the same seed is the same sequence.", 2001, minimum=1),
+        *FIO_DATA,
         time_limit(24 * 3600),
     )
     presets = (
@@ -128,6 +130,7 @@ class RandomAccess(Workload):
         return (
             f"Random access, files of {sizes} MB, {self.cycles} × {self.accesses} accesses of "
             f"{int(self.buffer_bytes):,} bytes, {self.write_percent}% written with fsync"
+            f"{fio_data_title(self)}"
         )[:200]
 
     @property
@@ -162,6 +165,7 @@ class RandomAccess(Workload):
             *("--ioengine=sync", "--invalidate=0", "--fallocate=none"),
             *("--norandommap=1", f"--randseed={self.seed}", f"--bs={self.buffer_bytes}"),
             *(mix or ("--rw=randread",)),
+            *fio_data(self),
             *jobs,
         )
         # fio lays the files out before it measures, in the first of these.
@@ -171,6 +175,10 @@ class RandomAccess(Workload):
             *[warm_up] * self.warm_ups,
             BenchmarkCommand(argv, output=OUTPUT),
         ]
+
+    def data_warning(self) -> str:
+        """fio lays files out with new data; each write is synced, and an extent of its own."""
+        return fio_data_warning(self, None)
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for size in self.files_mb:

@@ -16,7 +16,7 @@ from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import Cell
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.measurements import Measurement
-from fsbench_web.studies.scores.quality import STATED, boundary_of
+from fsbench_web.studies.scores.quality import STATED, STEADY_STATE, boundary_of
 
 
 @dataclass(frozen=True)
@@ -186,5 +186,18 @@ def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
             "stated it with the hardware"
             + (", and no run with direct I/O is there." if run.series.lun_id else ".")
         )
+    steady = steady_words(run.conditions)
     repeats = "Outlying repeats are looked for from four repeats of a data point."
-    return [device, repeats]
+    return [device, repeats, *([steady] if steady else [])]
+
+
+def steady_words(conditions: Mapping[str, Any]) -> str:
+    """How many tests became steady, of those that were to stop at that; "" where none was to."""
+    told = conditions.get(STEADY_STATE) or {}
+    attained, missed = (len(told.get(key) or ()) for key in ("attained", "missed"))
+    if not attained + missed:
+        return ""
+    return (
+        f"Steady state, as the tool judged it: {attained} of {attained + missed} values are of "
+        "tests that had become steady when they ended."
+    )

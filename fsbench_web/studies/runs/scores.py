@@ -7,8 +7,8 @@ from typing import Any
 
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.ceilings import Share
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score

@@ -34,6 +34,7 @@ from fsbench_web.core.scoring.quality import (
     OUTLIER,
     RULES,
     SPIKE,
+    UNSTEADY,
 )
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.units import is_known, lower_is_better
@@ -43,11 +44,13 @@ from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.scores.shares import SeriesCeilings, ceilings_of
 
-CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
+CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE, UNSTEADY)
 """Flags of a number, in the order of their bits."""
 STATED = "stated"
 DIRECT = "direct I/O"
 PROBE = "probe"
+STEADY_STATE = "steady_state"
+"""Of a run's conditions: {"attained": [tests with their loads], "missed": [...]}."""
 READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block", "probe_id")
 """What is read of each finished run beside its key."""
 _POSTMARK_TIMES = ("postmark_total_time", "postmark_transactions_time")
@@ -66,7 +69,8 @@ class Basis:
     ``memory_kb`` the machine's memory; None where they are not known. ``unsound`` are the flags of
     whole runs by run, ``blocks`` the blocks of those that are in one.
     ``elapsed_s`` are PostMark's own times by run: (all, transactions). ``ceilings`` are what its
-    LUN did by itself; None where nobody measured that.
+    LUN did by itself; None where nobody measured that. ``unsteady`` are (run, test with its load)
+    whose tool did not come to the steady state at which it was to stop.
     """
 
     tool: str = ""
@@ -78,6 +82,7 @@ class Basis:
     elapsed_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     blocks: Mapping[int, str] = field(default_factory=dict)
     ceilings: SeriesCeilings | None = None
+    unsteady: frozenset[tuple[int, str]] = frozenset()
 
     def as_dict(self, boundaries: Mapping[str, Boundary]) -> dict[str, Any]:
         """For ``Series.quality``."""
@@ -147,6 +152,7 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         _postmark_times(series) if tool == "postmark" else {},
         runs.blocks,
         own,
+        frozenset(runs.unsteady),
     )
 
 
@@ -158,6 +164,7 @@ class _KnownOfRuns:
     blocks: dict[int, str] = field(default_factory=dict)
     memory_bytes: list[float] = field(default_factory=list)
     probe_ids: set[int] = field(default_factory=set)
+    unsteady: set[tuple[int, str]] = field(default_factory=set)
 
 
 def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRuns:
@@ -178,12 +185,18 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
             found.unsound[run_id] = flags
         if block:
             found.blocks[run_id] = block
+        found.unsteady |= {(run_id, test) for test in _missed(conditions)}
         total = (conditions.get("before") or {}).get("memory_total_bytes")
         if isinstance(total, int | float) and total > 0:
             found.memory_bytes.append(float(total))
         if probe_id is not None:
             found.probe_ids.add(probe_id)
     return found
+
+
+def _missed(conditions: Mapping[str, Any]) -> list[str]:
+    """The tests, with their loads, that were to become steady and did not."""
+    return list((conditions.get(STEADY_STATE) or {}).get("missed") or ())
 
 
 def best_direct_kb_s(series: Series) -> float | None:
@@ -262,6 +275,8 @@ def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
     elif basis.limit_kb_s is not None:
         rates = cells.rates_kb_s(unit, columns.records.astype(np.float64), values)
         masks[ABOVE_DEVICE] = cells.above_device(rates, basis.limit_kb_s)
+    if missed := {run for run, name in basis.unsteady if name == test}:
+        masks[UNSTEADY] = np.isin(columns.runs, list(missed))
     if cells.is_buffered(test, basis.is_direct):
         masks[BUFFERED] = np.ones(len(values), dtype=np.bool_)
     bits = np.zeros(len(values), dtype=np.uint8)

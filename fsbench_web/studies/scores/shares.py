@@ -13,9 +13,10 @@ import numpy as np
 
 from fsbench_web.core.scoring import ceilings
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request, Share
+from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request
 from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
+from fsbench_web.core.scoring.shares import Share, is_of_time, most_percent, share_of, share_percent
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.studies.models import UNTRACED, LunProbe, Run, RunState, Series
 
@@ -37,12 +38,12 @@ class SeriesCeilings:
         found = self.ceiling(test, category)
         if found is None:
             return None
-        return ceilings.share_of(value, unit, test, found, len(self.probes))
+        return share_of(value, unit, test, found, len(self.probes))
 
     def in_unit(self, unit: str, test: str, record_kb: int | None = None) -> float | None:
         """What the LUN did of one test, or of one record size of it, in the unit of its numbers."""
         found = self._of(test, record_kb)
-        share = found and ceilings.share_of(1.0, unit, test, found, len(self.probes))
+        share = found and share_of(1.0, unit, test, found, len(self.probes))
         return share.ceiling if share else None
 
     def ceiling(self, test: str, category: str) -> Ceiling | None:
@@ -60,10 +61,10 @@ class SeriesCeilings:
         found = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():
             one = self._of(test, record if record > 0 else None)
-            known = one and ceilings.share_percent(1.0, unit, test, one)
+            known = one and share_percent(1.0, unit, test, one)
             if one is not None and known and one.spread_percent is not None:
-                most = ceilings.most_percent(one.spread_percent)
-                above = _is_above(columns.values, known, most, ceilings.is_of_time(unit))
+                most = most_percent(one.spread_percent)
+                above = _is_above(columns.values, known, most, is_of_time(unit))
                 found |= above & (columns.records == record)
         return found
 

@@ -7,7 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from fsbench_web.core.scoring.ceilings import Share
+from fsbench_web.core.scoring.shares import Share
 
 register = template.Library()
 

@@ -5,13 +5,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
-from fsbench_web.studies.jobs import estimates, planned_runs, submitting
+from fsbench_web.studies.jobs import cautions, estimates, planned_runs, submitting
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
@@ -46,8 +45,8 @@ def review_context(
         "runs": runs,
         **_planned(runs),
         **_erased(plan),
-        "memory_warnings": _memory_warnings(runs),
-        "data_warnings": _data_warnings(runs),
+        "memory_warnings": cautions.of_memory(runs),
+        "data_warnings": cautions.of_data(runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,
@@ -150,19 +149,3 @@ def _guest(plan: Plan) -> GuestReview:
         ability.accelerator_reason if ability else "",
         sum(run.boot_s[0] for run in plan.runs if run.boot_s),
     )
-
-
-def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
-    """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
-    machine = runs[0].machine
-    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
-    workloads = dict.fromkeys(run.workload[1] for run in runs)
-    found = (workload.memory_warning(memory) for workload in workloads)
-    return list(dict.fromkeys(sentence for sentence in found if sentence))
-
-
-def _data_warnings(runs: list[PlannedRun]) -> list[str]:
-    """What compressible data make of a file system that compresses, each once."""
-    compressing = [run for run in runs if BTRFS_COMPRESSION.key in run.options]
-    found = dict.fromkeys(run.workload[1].data_warning() for run in compressing)
-    return [sentence for sentence in found if sentence]

@@ -11,7 +11,7 @@ from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.answer import trust
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.scoring.ceilings import Share
+from fsbench_web.core.scoring.shares import Share
 from tests.compare.conftest import make_score
 
 pytestmark = pytest.mark.django_db

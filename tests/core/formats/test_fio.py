@@ -107,6 +107,34 @@ def test_reports_of_intervals_are_samples_without_those_of_the_ramp_time() -> No
     assert interval_rates([*ramp, report(102.6, 0.6, 500)]) == []  # one is no sample
 
 
+def steady(attained: int) -> dict[str, object]:
+    data = {"iops_mean": 30, "bw_mean": 122_880, "iops": [29, 31], "bw": [118_784, 126_976]}
+    return {"ss": "iops:10.000000%", "duration": 2, "attained": attained, "data": data}
+
+
+def test_a_job_that_stopped_at_steady_state_has_the_rates_of_its_window() -> None:
+    result = parse("x", document(steadystate=steady(1), usr_cpu=3.5))
+    found = by_test(result)
+    assert numbers(result)["j_read_steady_iops"] == (30, "ops/s")
+    assert numbers(result)["j_read_steady_bw"] == (120, "KB/s")
+    assert found["j_read_steady_bw"].samples == (116, 124)
+    assert found["j_read_bw"].is_steady is found["j_read_steady_iops"].is_steady is True
+    assert found["j_usr_cpu"].is_steady is None
+
+
+def test_a_job_that_never_became_steady_says_so_and_has_no_window() -> None:
+    found = by_test(parse("x", document(steadystate=steady(0))))
+    assert found["j_read_iops"].is_steady is False
+    assert "j_read_steady_iops" not in found
+    assert by_test(parse("x", document()))["j_read_iops"].is_steady is None
+
+
+def test_of_several_directions_the_window_is_of_their_sum() -> None:
+    write = {"bw": 10, "iops": 2.5, "total_ios": 9}
+    found = by_test(parse("x", document(steadystate=steady(1), write=write)))
+    assert {"j_steady_iops", "j_read_iops", "j_write_iops"} <= set(found)
+
+
 def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-twice"))
     assert numbers(result, 1)["j_read_bw"] == (33000, "KB/s")

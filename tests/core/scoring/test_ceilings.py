@@ -16,8 +16,8 @@ from fsbench_web.core.scoring.ceilings import (
     Request,
     ceiling,
     read_probe,
-    share_percent,
 )
+from fsbench_web.core.scoring.shares import share_percent
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -42,3 +42,34 @@ def test_queue_depth_is_the_load_of_every_value(measure: Measure) -> None:
     for way in ("read", "write"):
         for rest in ("iops", "bw", "clat_mean", "clat_p99.9", "sys_cpu", "disk_util"):
             assert (f"random_4k_{way}_{rest}", "iodepth=4") in fio
+
+
+@pytest.mark.django_db
+@pytest.mark.root
+def test_a_run_that_stops_at_steady_state_keeps_fios_verdict(measure: Measure) -> None:
+    asked = {"steady_state": "iops", "steady_percent": 100, "steady_window_s": 3}
+    run = measure("ext4", "fio-4k-small", depths=[1], file_mb=8, runtime_s=30, **asked)
+    assert run.state == RunState.DONE, run.reason
+    told = run.conditions["steady_state"]
+    tests = {f"random_4k_{way}_steady_iops@iodepth=1" for way in ("read", "write")}
+    assert tests <= set(told["attained"])
+    assert not told["missed"]
+    assert {one.test for one in measured(run) if "steady" in one.test} >= {
+        "random_4k_read_steady_iops",
+        "random_4k_write_steady_bw",
+    }
+
+
+def test_the_slope_of_a_window_is_given_to_fio_by_the_second() -> None:
+    asked = {"steady_state": "iops_slope", "steady_window_s": 51, "ramp_s": 5, "runtime_s": 600}
+    argv = workload_of("fio-depths", {**asked, "steady_ramp_s": 20}).commands(Place("/m"))[-1].argv
+    # 10% over 50 steps.
+    assert "--steadystate=iops_slope:0.200000%" in argv
+    assert {"--steadystate_duration=51", "--steadystate_ramp_time=25", "--runtime=600"} <= set(argv)
+
+
+@pytest.mark.parametrize("tool", ["fio-depths", "pgmeter"])
+def test_a_window_that_does_not_fit_into_the_measured_time_is_refused(tool: str) -> None:
+    asked = {"steady_state": "bw", "steady_window_s": 60, "runtime_s": 60}
+    with pytest.raises(ParameterError, match="does not fit into a measured time of 60 s"):
+        workload_of(tool, asked)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
-from fsbench_web.core.workloads.fio_jobs import FLAGS, OPTIONS, checked_job
+from fsbench_web.core.workloads.fio.jobs import FLAGS, OPTIONS, checked_job
 from fsbench_web.core.workloads.own import checked_words
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
@@ -257,7 +257,14 @@ def test_a_rule_of_steady_state_that_is_none_is_refused(rule: str) -> None:
 
 def test_data_that_compress_are_told_by_the_workload() -> None:
     for text, said in (
-        ("[one]\nrw=write\n", ""),
+        ("[one]\nrw=read\n", ""),
+        ("[one]\nrw=write\nbs=128k\n", ""),
+        ("[one]\nrw=write\n", "one buffer"),
+        ("[one]\nrw=write\nrefill_buffers\n", ""),
+        ("[global]\nrefill_buffers=1\n[one]\nrw=randrw\n", ""),
+        ("[one]\nrw=randwrite\ndirect=1\n", ""),
+        ("[one]\nrw=write\ndirect=1\nioengine=libaio\niodepth=32\n", ""),
+        ("[one]\ndedupe_percentage=30\n", "30% duplicates"),
         ("[one]\nbuffer_compress_percentage=50\n", "by 50%"),
         ("[one]\nzero_buffers\n", "compress."),
     ):

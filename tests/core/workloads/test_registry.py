@@ -18,7 +18,7 @@ def test_values_become_text_and_come_back(kind: type) -> None:
     for preset in kind.presets:
         workload = workload_of(kind.tool, preset.parameters)
         for parameter in workload.parameters:
-            value = workload.values[parameter.key]
+            value = getattr(workload, parameter.key)
             assert parameter.of_text(parameter.to_text(value)) == value
 
 

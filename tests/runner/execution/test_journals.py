@@ -29,7 +29,7 @@ from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
 from runner.executors.docker import DockerExecutor
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, checks
+from runner.host import blockdev, checks, signatures
 from runner.host.locks import device_lock
 from runner.host.luns import LunEntry
 from runner.plan import RunPlan
@@ -409,7 +409,7 @@ def test_every_mkfs_is_accepted_and_recognised_as_own(
     spec = FILESYSTEMS[slug]
     device = loops(spec.minimum_bytes)
     tool(*mkfs_command(slug, {}, device))
-    found = blockdev.signatures(device)
+    found = signatures.of(device)
     assert found
     assert {signature.label for signature in found} == {OWN_LABEL}
     entry = LunEntry("d", "device", Path(device))

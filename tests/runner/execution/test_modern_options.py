@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.models import Lun
-from runner.host import blockdev
+from runner.host import signatures
 from tests.runner.conftest import tool
 
 pytestmark = pytest.mark.root
@@ -78,9 +78,7 @@ def test_features_go_together(
 ) -> None:
     """And the kernel mounts what they make."""
     tool(*mkfs_command(slug, validated_options(slug, options), disk))
-    assert [one.label for one in blockdev.signatures(disk)] == ["fsbench"] * len(
-        blockdev.signatures(disk)
-    )
+    assert [one.label for one in signatures.of(disk)] == ["fsbench"] * len(signatures.of(disk))
     argv = mount_command(slug, {}, disk, str(tmp_path))
     tool("unshare", "--mount", "--propagation", "private", *argv)
     if slug == "ext4":

@@ -17,7 +17,7 @@ from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
 from runner.execution import execute
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, checks
+from runner.host import blockdev, checks, signatures
 from runner.host.luns import read_luns
 from runner.worker import Host
 from tests.measured import one
@@ -245,7 +245,7 @@ def test_a_run_that_is_stopped_while_the_lun_is_written_leaves_a_lun_that_is_kno
         carry_out(run, host)
     assert run.state == RunState.CANCELLED, run.reason
     assert phases(run) == ["precondition"]
-    (signature,) = blockdev.signatures(device)
+    (signature,) = signatures.of(device)
     assert signature.label == "fsbench"
     assert checks.problem(checks.verify(read_luns(lun_file)[0], lun_file, device)) == ""
 

@@ -14,7 +14,7 @@ from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, checks, kernels
+from runner.host import checks, kernels, signatures
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host
@@ -92,7 +92,7 @@ def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> Run
 
 
 def left_of_layers(devices: list[str]) -> set[str]:
-    found = {one.type for device in devices for one in blockdev.signatures(device)}
+    found = {one.type for device in devices for one in signatures.of(device)}
     return found & LAYER_SIGNATURES
 
 
@@ -140,7 +140,7 @@ def test_every_layer_is_made_measured_and_taken_down(
     assert sum(one["type"] == "output" for one in messages) >= len(plans) - 1
     # The broken one was taken down too: nothing of any layer is on any LUN.
     assert [one["argv"][0] for one in commands[-4:]] == ["cryptsetup", "wipefs", "mdadm", "wipefs"]
-    assert [blockdev.signatures(device) for device in devices] == [[], [], [], []]
+    assert [signatures.of(device) for device in devices] == [[], [], [], []]
 
 
 def test_what_a_killed_guest_leaves_is_removed_from_every_lun(

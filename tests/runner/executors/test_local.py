@@ -11,7 +11,7 @@ from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner.execution import execute
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
-from runner.host import blockdev, checks
+from runner.host import checks, signatures
 from runner.host.luns import read_luns
 from runner.plan import plan_run
 from runner.worker import Host
@@ -115,7 +115,7 @@ def test_a_run_that_is_to_stop_before_it_began_writes_nothing(host: Host, lun_fi
     outcome = host.executor.run(plan, target, messages.append, lambda: True)
     assert outcome.was_stopped
     assert messages == []
-    assert blockdev.signatures(device) == []
+    assert signatures.of(device) == []
 
 
 def test_a_lost_lease_kills_the_agent_at_once(host: Host, lun_file: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, layer_marks
+from runner.host import blockdev, checks, layer_marks, signatures
 from runner.host.luns import LunEntry
 from tests.runner.conftest import tool
 
@@ -57,7 +57,7 @@ def test_own_layers_are_known_and_removed(disk: Path, kind: str) -> None:
     write(disk, f"own-{kind}")
     assert verdict(disk) == (True, f"{KINDS[kind]} made by fsbench")
     assert layer_marks.wipe(str(disk)) == [KINDS[kind]]
-    assert blockdev.signatures(str(disk)) == []
+    assert signatures.of(str(disk)) == []
     assert layer_marks.wipe(str(disk)) == []
 
 
@@ -87,7 +87,7 @@ def test_a_file_system_of_its_own_is_no_layer(disk: Path) -> None:
     tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", str(disk))
     assert layer_marks.left_on(str(disk)) == []
     assert layer_marks.wipe(str(disk)) == []
-    assert [one.type for one in blockdev.signatures(str(disk))] == ["ext4"]
+    assert [one.type for one in signatures.of(str(disk))] == ["ext4"]
 
 
 class FakeHost:

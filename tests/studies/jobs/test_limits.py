@@ -72,6 +72,25 @@ def test_the_review_warns_of_files_that_fit_into_memory(
     assert review_context(request, planned(request), "t")["memory_warnings"] == []
 
 
+def test_review_and_preview_warn_where_data_compress_on_a_file_system_that_compresses(
+    worker: Worker, spec: Callable[..., JobSpec]
+) -> None:
+    said = worker_announcement()
+    filesystems = {**said.capabilities["filesystems"], "btrfs": {"usable": True}}
+    capabilities = {**said.capabilities, "filesystems": filesystems, "tools": TOOLS}
+    announce(worker_announcement(capabilities=capabilities))
+    for options, asked, said in (
+        ({"compression": "zstd"}, {"compress_percent": 40}, "compress by 40%"),
+        ({"compression": "zstd"}, {}, ""),
+        ({}, {"compress_percent": 40}, ""),
+    ):
+        btrfs = ConfigurationSpec("btrfs", options, "none")
+        request = spec(workload="fio-4k-small", parameters=asked, configurations=(btrfs,))
+        found = review_context(request, planned(request), "t")["data_warnings"]
+        assert len(found) == bool(said)
+        assert said in "".join(found)
+
+
 def test_the_review_says_where_nothing_can_be_mounted_anew(
     with_fio: Callable[..., Worker], spec: Callable[..., JobSpec]
 ) -> None:

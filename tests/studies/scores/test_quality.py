@@ -202,6 +202,19 @@ def test_contended_and_drifted_repeats_are_not_sound(study: Study) -> None:
     assert left_out["why"]["contended"] == left_out["why"]["drifted"] == n
 
 
+def test_a_test_that_never_became_steady_carries_a_flag_and_is_not_sound(study: Study) -> None:
+    series = series_of(study)
+    missed = {"steady_state": {"attained": ["write"], "missed": ["read"]}}
+    measured(series, flat(1000), conditions=missed)
+    measured(series, flat(2000))
+    [whole], [sound] = scores(series, "all"), scores(series, "sound")
+    assert "unsteady" in whole.flags
+    assert "unsteady" not in sound.flags
+    assert (whole.repeats, sound.repeats) == (2, 1)
+    assert sound.left_out is not None
+    assert sound.left_out["why"] == {"unsteady": len(flat())}
+
+
 def test_where_all_repeats_are_contended_nothing_is_sound(study: Study) -> None:
     series = series_of(study)
     measured(series, flat(), is_contended=True)

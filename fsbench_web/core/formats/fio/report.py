@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fsbench_web.core.formats.fio import steady
 from fsbench_web.core.formats.fio.intervals import Report, interval_rates
 from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
@@ -191,8 +192,12 @@ def _job(found: Collector, name: str, job: _Job) -> None:
     if error is not None and float(error.text) != 0:
         found.result.complete = False
         found.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
-    for direction in _DIRECTIONS:
-        _direction(found, name, direction, job, load)
+    found.is_steady = steady.verdict(job.entry)
+    done = [one for one in _DIRECTIONS if _direction(found, name, one, job, load)]
+    # Of several directions fio looks at the sum.
+    own = test_name(name, *done) if len(done) == 1 else name
+    steady.add_window(found, own, job.entry, load)
+    found.is_steady = None
     for key in ("usr_cpu", "sys_cpu"):
         # fio 2 and 3 print them of every job, also of one that did nothing.
         if (cpu := job.entry.number(key)) is not None and float(cpu.text) > 0:
@@ -202,11 +207,11 @@ def _job(found: Collector, name: str, job: _Job) -> None:
         _latency(found, test_name(name, "sync_lat"), latency, "ns", load)
 
 
-def _direction(found: Collector, name: str, direction: str, job: _Job, load: str) -> None:
-    """Rates and latencies of reads, writes or trims; nothing where none were done."""
+def _direction(found: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
+    """Rates and latencies of reads, writes or trims; False where none were done."""
     side = job.entry.object(direction)
     if not side or side.is_zero("total_ios") or side.is_zero("io_bytes"):
-        return
+        return False
     intervals = _intervals(job, direction)
     for place, key, unit in ((1, "bw", "KB/s"), (0, "iops", "ops/s")):
         if (rate := side.number(key)) is not None:
@@ -218,6 +223,7 @@ def _direction(found: Collector, name: str, direction: str, job: _Job, load: str
             if (latency := side.object(key)) and not latency.is_zero("N"):
                 _latency(found, test_name(name, direction, kind), latency, unit, load)
                 break
+    return True
 
 
 def _load_of(job: _Job) -> str:

@@ -95,6 +95,9 @@ class SysbenchFiles(Workload):
             f"{threads} threads, {self.seconds} s{direct}"
         )
 
+    def data_warning(self) -> str:
+        return "sysbench writes zeros, which compress to 0.5%."
+
     def space_needed_bytes(self) -> int:
         return int(1.02 * self.total_mb * MIB) + 4 * MIB
 

@@ -12,6 +12,7 @@ _WAYS = {
 }
 # Their requests wait for each other, whatever iodepth says.
 _ONE_AT_A_TIME = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"}
+DEFAULT_BLOCK = 4096
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 # They change the work in a way that the probe does not do.
 _OTHER_WORK = {
@@ -23,8 +24,36 @@ _OTHER_WORK = {
 def requests(text: str) -> dict[tuple[str, str], Request]:
     """{(job, read or write): request} of each job that does one kind of thing.
 
-    ``text`` is a job file as ``fio_jobs.checked_job`` writes it.
+    ``text`` is a job file as ``jobs.checked_job`` writes it.
     """
+    found = {}
+    for name, said in options_of(text).items():
+        request = _request(said)
+        if request is not None:
+            found[name, request.direction] = request
+    return found
+
+
+def least_written_at_once(text: str) -> int | None:
+    """The least bytes in flight of a job that writes without ``refill_buffers``; None: no job does.
+
+    Random direct writes, which are extents of their own, do not count.
+    """
+    found = []
+    for said in options_of(text).values():
+        way = said.get("rw", said.get("readwrite", "read"))
+        is_direct = said.get("direct") == "1" or said.get("buffered") == "0"
+        writes = way in ("write", "rw", "readwrite", "randwrite", "randrw")
+        if not writes or said.get("refill_buffers") == "1":
+            continue
+        if not (is_direct and way.startswith("rand")):
+            block = size_bytes(said.get("bs", said.get("blocksize", "4k"))) or DEFAULT_BLOCK
+            found.append(block * (int(said.get("iodepth", "1")) if is_direct else 1))
+    return min(found, default=None)
+
+
+def options_of(text: str) -> dict[str, dict[str, str]]:
+    """{job: {option: value}}, what stands in [global] among them."""
     shared: dict[str, str] = {}
     jobs: dict[str, dict[str, str]] = {}
     options = shared
@@ -36,12 +65,7 @@ def requests(text: str) -> dict[tuple[str, str], Request]:
             continue
         key, _, value = line.partition("=")
         options[key] = value or "1"
-    found = {}
-    for name, said in jobs.items():
-        request = _request(said)
-        if request is not None:
-            found[name, request.direction] = request
-    return found
+    return jobs
 
 
 def _request(said: Mapping[str, str]) -> Request | None:

@@ -1,0 +1,118 @@
+"""A score in percent of what the LUN itself did of the same requests. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, meaning
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.ceilings import Ceiling
+
+NOT_OF_THE_DISK_PERCENT = 103.0
+"""A share above it is not of the disk: a cache answered, or the benchmark did other work."""
+
+
+def most_percent(spread_percent: float) -> float:
+    """The largest share that may be of the disk, where the ceiling is known to so many percent."""
+    return NOT_OF_THE_DISK_PERCENT * (1 + spread_percent / 100)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A score in percent of its ceiling.
+
+    ``ceiling`` is in the unit of the score; ``of`` says what the LUN did, ``probes`` how many
+    blocks it is the mean of. ``spread_percent`` is that of the least sure point behind it, None
+    where one has a single burst.
+    """
+
+    percent: float
+    ceiling: float
+    of: str
+    probes: int
+    spread_percent: float | None = None
+    is_between: bool = False
+
+    @property
+    def is_not_of_the_disk(self) -> bool:
+        """Whether it is above the LUN's own for sure, for all that this may scatter."""
+        spread = self.spread_percent
+        return spread is not None and self.percent > most_percent(spread)
+
+    @property
+    def percent_words(self) -> str:
+        """Whole percents from 10 on: a probe is no surer than that."""
+        return f"{self.percent:,.0f}%" if self.percent >= 10 else f"{self.percent:.2g}%"
+
+    @property
+    def short(self) -> str:
+        """What stands under a score: "83% of the LUN"."""
+        return f"{self.percent_words} of the LUN"
+
+    def sentence(self) -> str:
+        """Everything that is known of it."""
+        blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
+        known = self.spread_percent
+        sure = "how much it scatters is not known" if known is None else f"± {known:.1f}%"
+        between = "; taken from the nearest that was measured" if self.is_between else ""
+        said = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
+        if self.is_not_of_the_disk:
+            return f"{said} More than the LUN does by itself: a cache answered, not the disk."
+        if self.percent > NOT_OF_THE_DISK_PERCENT:
+            return f"{said} Whether that is of the disk the probe is not sure enough to tell."
+        return said
+
+    def scaled(self, times: float) -> "Share":
+        """The same of a score in another unit, of which one of its own is ``times`` as many."""
+        return replace(self, ceiling=self.ceiling * times)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Share":
+        """The inverse; what another version wrote besides is left out."""
+        return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
+
+
+def share_of(value: float, unit: str, test: str, found: Ceiling, probes: int) -> Share | None:
+    """The share of a score; None where its unit is not one of speed."""
+    percent = share_percent(value, unit, test, found)
+    if percent is None:
+        return None
+    # A latency that is twice the LUN's own is half its speed.
+    times = percent / 100 if is_of_time(unit) else 100 / percent
+    return Share(
+        percent,
+        value * times,
+        found.request.words(),
+        probes,
+        found.spread_percent,
+        found.is_between,
+    )
+
+
+def is_of_time(unit: str) -> bool:
+    """Whether less is better of it: the ceiling of a latency is the LUN's own, which is shorter."""
+    known = meaning(unit)
+    return known is not None and known.dimension == TIME
+
+
+def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float | None:
+    """A score in percent of its ceiling, of speed: of a latency the reciprocal.
+
+    None where the unit says neither bytes nor operations a second nor a time of one operation.
+    """
+    known = meaning(unit)
+    if score <= 0 or (known is None and unit != "KB/s"):
+        return None
+    if known is None or known.dimension == RATE:
+        # Every tool that fsbench runs itself prints KB of 1024 bytes (conversion.MEANT_BY).
+        factor = float(known.factor) if known else 1024.0
+        return 100 * score * factor / (1024 * found.kb_s)
+    if known.dimension == OPERATIONS:
+        return 100 * score / found.iops
+    if known.dimension == TIME and testnames.latency_of(test):
+        return 100 * found.latency_ns / (score * float(known.factor) * 1e9)
+    return None

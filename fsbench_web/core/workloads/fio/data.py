@@ -1,0 +1,109 @@
+"""What data a workload writes: how far they compress and how many are duplicates. Pure.
+
+fio fills a buffer once, and changes a few bytes of it before each write (``scramble_buffers``):
+"not enough to defeat more clever block compression attempts", says fio(1). Measured (fio 3.33,
+zlib level 1 of 128 KiB of the file, as a file system that compresses takes them): one process
+writing 4 KiB after the other compresses to 9%, 8 KiB to 16%, 128 KiB and more to 91% or more; with
+``refill_buffers`` all to 99% or more, with ``buffer_compress_percentage=50`` to 51%, and of 4 KiB
+blocks with ``dedupe_percentage=50`` 52% are unique.
+"""
+
+from typing import Any
+
+from fsbench_web.core.workloads.parameters import Kind, Parameter
+
+COMPRESS = "compress_percent"
+DEDUPE = "dedupe_percent"
+REFILL = "refill_buffers"
+CHUNK_BYTES = 4096
+"""Of so many bytes each has its own share that compresses: none spans a whole extent or record."""
+EXTENT_BYTES = 128 * 1024
+"""What a file system compresses at once: Btrfs's largest compressed extent (btrfs(5)), and the
+default record of ZFS."""
+
+FIO_DATA = (
+    Parameter(
+        COMPRESS,
+        "Data that compress",
+        unit="%",
+        default=0,
+        maximum=100,
+        is_late=True,
+        help="fio's buffer_compress_percentage: so much of each 4 KiB that is written is zeros. "
+        "Above 0 every write has new data.",
+    ),
+    Parameter(
+        DEDUPE,
+        "Duplicates",
+        unit="%",
+        default=0,
+        maximum=100,
+        is_late=True,
+        help="fio's dedupe_percentage: so many of the blocks written are the same as another one. "
+        "Above 0 every write has new data.",
+    ),
+    Parameter(
+        REFILL,
+        "New random data for each write",
+        Kind.FLAG,
+        default=False,
+        is_late=True,
+        help="fio's refill_buffers, which costs processor time. Without it fio changes a few bytes "
+        "of one buffer: small writes one after the other then compress together.",
+    ),
+)
+
+
+def fio_data(values: Any) -> tuple[str, ...]:
+    """fio's options for a workload with FIO_DATA; empty where all are as they were before."""
+    found: list[str] = []
+    if values.compress_percent:
+        chunk = f"--buffer_compress_chunk={CHUNK_BYTES}"
+        found += [f"--buffer_compress_percentage={values.compress_percent}", chunk]
+    if values.dedupe_percent:
+        found.append(f"--dedupe_percentage={values.dedupe_percent}")
+    if found or values.refill_buffers:
+        found.append("--refill_buffers=1")
+    return tuple(found)
+
+
+def fio_data_title(values: Any) -> str:
+    """For the title of a workload, with a comma before it; "" where nothing was asked."""
+    said = []
+    if values.compress_percent:
+        said.append(f"{values.compress_percent}% compressible")
+    if values.dedupe_percent:
+        said.append(f"{values.dedupe_percent}% duplicates")
+    if values.refill_buffers and not said:
+        said.append("new random data")
+    return "".join(f", {one}" for one in said)
+
+
+def fio_data_warning(values: Any, at_once_bytes: int | None) -> str:
+    """``Workload.data_warning`` of one with FIO_DATA.
+
+    ``at_once_bytes`` is in flight at the lowest load, from buffers of their own; None where nothing
+    is written in the measured time that a file system would compress together.
+    """
+    return data_warning(
+        values.compress_percent, values.dedupe_percent, values.refill_buffers, at_once_bytes
+    )
+
+
+def data_warning(
+    compress_percent: int, dedupe_percent: int, is_refilled: bool, at_once_bytes: int | None
+) -> str:
+    """A sentence on data that a file system would shrink; "" for none. Percentages as fio's."""
+    said = []
+    if compress_percent:
+        said.append(f"compress by {compress_percent}%")
+    if dedupe_percent:
+        said.append(f"have {dedupe_percent}% duplicates")
+    if said:
+        return f"fio is asked for data that {' and '.join(said)}."
+    if is_refilled or at_once_bytes is None or at_once_bytes >= EXTENT_BYTES:
+        return ""
+    return (
+        "fio writes one buffer again and again with a few bytes changed: small writes side by side "
+        "compress together (4 KiB to 9%, 8 KiB to 16%). Ask for new random data for each write."
+    )

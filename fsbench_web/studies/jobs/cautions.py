@@ -1,0 +1,23 @@
+"""What a job may be submitted with, and should not be without knowing: review page and API."""
+
+from collections.abc import Sequence
+
+from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
+from fsbench_web.catalog.workers import availability
+from fsbench_web.studies.jobs.planned_runs import PlannedRun
+
+
+def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
+    """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
+    machine = runs[0].machine
+    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
+    workloads = dict.fromkeys(run.workload[1] for run in runs)
+    found = (workload.memory_warning(memory) for workload in workloads)
+    return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+
+def of_data(runs: Sequence[PlannedRun]) -> list[str]:
+    """What compressible data make of a file system that compresses, each once."""
+    compressing = [run for run in runs if BTRFS_COMPRESSION.key in run.options]
+    found = dict.fromkeys(run.workload[1].data_warning() for run in compressing)
+    return [sentence for sentence in found if sentence]

@@ -1,0 +1,75 @@
+"""What is on a device: file systems, partition tables, RAID labels, journals."""
+
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from runner.host.blockdev import run_tool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What libblkid recognises on a device: a file system, a partition table, a RAID label."""
+
+    type: str
+    label: str
+    uuid: str
+
+
+def of(path: str) -> list[Signature]:
+    """All signatures on the device. Raises ToolError."""
+    output = run_tool("wipefs", "--no-act", "--json", path)
+    found = json.loads(output)["signatures"] if output.strip() else []
+    known = [
+        Signature(
+            entry["type"] or "",
+            entry.get("label") or "",
+            entry.get("uuid") or _uuid_of_log(path, entry),
+        )
+        for entry in found
+    ]
+    return known + _beyond_libblkid(path)
+
+
+def _uuid_of_log(path: str, entry: dict[str, Any]) -> str:
+    """The UUID of the file system that an XFS log is of; libblkid tells that there is a log only.
+
+    Each record of the log has it, 304 bytes from its start (xfs_log_format.h, xlog_rec_header).
+    """
+    if entry["type"] != "xfs_external_log":
+        return ""
+    return _uuid(_read(path, int(entry["offset"], 16) + 304, 16))
+
+
+def _beyond_libblkid(path: str) -> list[Signature]:
+    """Journals of JFS, and ReiserFS with its journal elsewhere: libblkid sees neither.
+
+    Sources: jfs_logmgr.h (struct logsuper, in the second block of 4 KB), reiserfs.h (magic of a
+    relocated journal, in the super block at 64 KB).
+    """
+    found = []
+    log = _read(path, 4096, 68)
+    if log[:4] == (0x87654321).to_bytes(4, "little"):
+        found.append(Signature("jfs_external_log", _text(log[52:68]), _uuid(log[36:52])))
+    reiser = _read(path, 65536, 116)
+    if reiser[52:61] == b"ReIsEr3Fs":
+        found.append(Signature("reiserfs", _text(reiser[100:116]), _uuid(reiser[84:100])))
+    return found
+
+
+def _read(path: str, offset: int, size: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(descriptor, size, offset)
+    finally:
+        os.close(descriptor)
+
+
+def _uuid(value: bytes) -> str:
+    return str(uuid.UUID(bytes=value)) if len(value) == 16 else ""
+
+
+def _text(value: bytes) -> str:
+    return value.split(b"\0")[0].decode("ascii", "replace")
