@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError
 
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
+from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import DATA, Shape
 from fsbench_web.catalog.models import Lun, Worker, Workload
@@ -190,6 +191,7 @@ def _erase_and_measure(
             *(programs_of(layers) if host.executor.name == "docker" else ()),
         ),
     )
+    problem = problem or _limit_problem(executor, machine.limits)
     if problem:
         raise RunRefused(problem)
     with places.in_use(host, executor, entries) as luns:
@@ -297,6 +299,7 @@ def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Pl
         layers=Shape.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.wanted_s(run),
+        limits=Machine.of(series.machine).limits,
     )
     if plan.cpus is not None and plan.guest is None and data.number is not None:
         plan = replace(plan, near_cpus=blockdev.near_cpus(data.number))
@@ -326,6 +329,14 @@ def _beside(
                     stop.set()
                 raise
         return future.result()
+
+
+def _limit_problem(executor: Executor, limits: Limits) -> str:
+    """Why a run cannot be limited so here, or nothing."""
+    said = executor.limit_problems() if limits.are_any else {}
+    return said.get("rates" if limits.rates else "", "") or said.get(
+        "memory" if limits.memory_mib else "", ""
+    )
 
 
 def _executor_of(host: Host, machine: Machine) -> Executor:

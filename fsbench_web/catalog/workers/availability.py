@@ -20,7 +20,7 @@ from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
+from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, Machine, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
 from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads.base import Limits
@@ -362,6 +362,28 @@ def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
         yield (
             f"The worker {worker.name} runs benchmarks without a container and cannot limit their "
             "memory: set the memory limit to 0, or choose a LUN of a worker with Docker."
+        )
+
+
+def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
+    """Why this worker cannot limit runs as the machine of a series has it."""
+    limits, found = machine.limits, processors(worker)
+    if not limits.are_any:
+        return
+    said = worker.capabilities.get("limits")
+    if said is None:
+        yield (
+            f"The worker {worker.name} is of another version of fsbench, which limits no run: "
+            "bring it up to date, or leave the limits out."
+        )
+        return
+    for what, is_limited in (("rates", limits.rates), ("memory", limits.memory_mib)):
+        if is_limited and said.get(what):
+            yield str(said[what])
+    if limits.cpus and found is not None and found < limits.cpus:
+        yield (
+            f"{limits.cpus} CPUs are asked for, and the worker {worker.name} has {found}: choose "
+            "fewer, or a LUN of a larger worker."
         )
 
 
