@@ -64,6 +64,11 @@ class PlannedRun:
     tracing: str = ""
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is a repeat of a block: no reference, and no extra run."""
+        return not (self.is_reference or self.tracing)
+
+    @property
     def workload_title(self) -> str:
         """What the workload is called once it is stored."""
         return workload_title(*self.workload)

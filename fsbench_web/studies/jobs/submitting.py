@@ -182,8 +182,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         )
         # A reference shows how blocks differ, and is in none.
         # An extra run is none of the repeats: no rule counts it either.
-        is_counted = not (planned.is_reference or planned.tracing)
-        block = new_runs.block_of(job, planned.repeat) if is_counted else ""
+        block = new_runs.block_of(job, planned.repeat) if planned.is_counted else ""
         rule = None if planned.tracing else rules.get(key)
         wanted.append(
             NewRun(
