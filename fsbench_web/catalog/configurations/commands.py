@@ -20,10 +20,12 @@ from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layer_commands import Made, made
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.preparation import (
+    LEAST_SPRANDOM_REGIONS,
     MIB,
     NOT_FOR_DIRECTORIES,
     PLAIN,
     PRECONDITION_FROM_BYTES,
+    SPRANDOM_REGION_BYTES,
     Preparation,
     PreparationError,
 )
@@ -121,8 +123,8 @@ def run_commands(
             if one.role == DATA
             for command in _device_commands(preparation, one.device, one.size_bytes)
         ),
-        # What one LUN can do is no bound for several.
-        *_probe_commands(preparation, device, 0 if members or layers else probe_s),
+        # What one LUN can do is no bound for several; below the layers of one it is.
+        *_probe_commands(preparation, device, 0 if members else probe_s),
         *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
@@ -215,12 +217,15 @@ def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) ->
     """fio writes so much more than the capacity that regions have as many invalid blocks as in the
     steady state of random writes (fio's HOWTO, "sprandom"; P. Desnoyers, ACM TOS 8(2), 2012).
     """
+    # What fio keeps in memory grows with a region, and its HOWTO wants more of large devices.
+    regions = max(LEAST_SPRANDOM_REGIONS, size_bytes // SPRANDOM_REGION_BYTES)
     options = (
         *("--name=sprandom", f"--filename={device}", "--allow_file_create=0"),
         *(f"--offset={PRECONDITION_FROM_BYTES}", f"--size={size_bytes - PRECONDITION_FROM_BYTES}"),
         *("--rw=randwrite", "--bs=4k", "--ioengine=libaio", "--direct=1", "--iodepth=64"),
         *("--norandommap=1", "--random_generator=lfsr", "--refill_buffers=1"),
         *("--sprandom=1", f"--spr_op={preparation.sprandom_percent / 100:g}"),
+        f"--spr_num_regions={regions}",
         *("--end_fsync=1", "--minimal"),
     )
     return PlannedCommand("precondition", ("fio", *options))

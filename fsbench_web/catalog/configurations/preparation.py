@@ -14,6 +14,7 @@ MAXIMUM_FILL_PERCENT = 90
 MAXIMUM_SPRANDOM_PERCENT = 90
 SPRANDOM_FROM = (3, 41)
 """The first release of fio that has it."""
+LEAST_SPRANDOM_REGIONS, SPRANDOM_REGION_BYTES = 100, 8 * 1024**3
 MAXIMUM_AGE_ROUNDS, MAXIMUM_AGE_EXTENTS = 100, 100_000
 MIB = 1024 * 1024
 # A LUN is written from here on: what stands before keeps the label by which fsbench knows its own
