@@ -3,6 +3,7 @@
 import csv
 import gzip
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from django.core.management import call_command
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
-from fsbench_web.core.formats import ParsedValue
 from tests.compare.pictures.test_pictures import at, finished, loaded
 from tests.services.pages import at_rest
 
@@ -230,11 +230,10 @@ def test_what_the_legend_puts_out_and_the_axis_are_in_the_address(page: Page, la
 def test_words_of_small_charts_do_not_run_into_each_other_on_a_narrow_screen(
     page: Page, lab: Any
 ) -> None:
-    """Of real output: rates and latencies of fio over queue depth."""
+    """Rates and latencies over queue depth, by the names that fio's output gives them."""
+    test = "random_4k_read"
     of_depths = [
-        ParsedValue(
-            f"random_4k_read_{kind}", None, None, number * depth, unit, 1, f"iodepth={depth}"
-        )
+        replace(loaded(number * depth, f"iodepth={depth}"), test=f"{test}_{kind}", unit=unit)
         for depth in (1, 16)
         for kind, unit, number in (
             *(("bw", "KB/s", 4000), ("iops", "ops/s", 1000)),
