@@ -236,7 +236,8 @@ class DockerExecutor:
         else:
             rights = {
                 "cap_drop": ["ALL"],
-                "cap_add": ["SYS_ADMIN"],
+                # The work folder of overlayfs has no rights for anybody, and is written to.
+                "cap_add": ["SYS_ADMIN", *(["DAC_OVERRIDE"] if plan.has_overlay else [])],
                 "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
             }
         if plan.own_mark:
