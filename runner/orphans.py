@@ -20,7 +20,15 @@ from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import blockdev, layer_marks, locks, scheduler_notes, signatures, sparse
+from runner.host import (
+    blockdev,
+    layer_marks,
+    locks,
+    processors,
+    scheduler_notes,
+    signatures,
+    sparse,
+)
 from runner.host.blockdev import ToolError
 from runner.host.hardware import host_mark
 from runner.host.luns import LunEntry, read_luns
@@ -61,6 +69,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
     if not alive:
         yield from _layers(entries)
         yield from _schedulers(config)
+        yield from _processors(config)
     yield from _loops(config, entries, alive)
     if not alive:
         yield from _spooled(config)
@@ -155,6 +164,17 @@ def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
             "scheduler",
             f"{note.wanted} of the disk {blockdev.as_text(note.number)}, which was {note.before}",
             lambda: scheduler_notes.give_back(folder),
+        )
+
+
+def _processors(config: WorkerConfig) -> Iterator[Orphan]:
+    """Governor and turbo that runs of the dead have set, on a host that wants them held."""
+    folder = config.processor_notes
+    if processors.is_left(folder):
+        yield Orphan(
+            "processors",
+            "governor and turbo as killed runs held them",
+            lambda: processors.give_back(folder),
         )
 
 
