@@ -79,7 +79,9 @@ class RunPlan:
     ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
     ``near_cpus`` are the processors beside the device, which are taken first where ``cpus`` are
     fewer than all. ``rates`` limit each of its devices (``Limits.rates``); ``control_groups`` are
-    folders of the host that the agent joins first, where it has no container.
+    folders of the host that the agent joins first, where it has no container. ``own_mark`` is the
+    id of fsbench's own folder on a mount (host/mounts.py), without which nothing in it is touched;
+    empty where it is none.
     """
 
     steps: list[Step]
@@ -104,6 +106,7 @@ class RunPlan:
     near_cpus: list[int] = field(default_factory=list)
     rates: dict[str, int] = field(default_factory=dict)
     control_groups: list[str] = field(default_factory=list)
+    own_mark: str = ""
 
     @property
     def workload(self) -> Workload:
@@ -140,7 +143,7 @@ def plan_run(
 
     Raises OptionError, ParameterError, PreparationError or PlanError with what is wrong.
     """
-    if is_directory and options:
+    if is_directory and options and filesystem_named(filesystem).is_made:
         raise PlanError(
             "A directory LUN has the file system it has: no mkfs or mount option can be set there."
         )

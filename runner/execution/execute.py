@@ -39,6 +39,7 @@ from runner.execution.finish import (
     verdict,
     why_not,
 )
+from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
@@ -196,14 +197,15 @@ def _erase_and_measure(
         raise RunRefused(problem)
     with places.in_use(host, executor, entries) as luns:
         data = luns[0]
-        plan = _planned(run, series.workload, executor, luns)
+        plan = places.in_own_folder(_planned(run, series.workload, executor, luns), host, data)
         recorder.progress = plan.workload.progress()
         recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
         with places.locked(luns):
             places.verify(host, luns, recorder, run.confirmed)
             if data.entry.is_directory:
                 places.check_directory(
-                    data.entry, configuration.filesystem, configuration.scheduler
+                    *(data.entry, configuration.filesystem, configuration.options),
+                    configuration.scheduler,
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
@@ -236,8 +238,11 @@ def _erase_and_measure(
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
-                with _watched_device(data.number, recorder):
-                    outcome = _run_plan(plan, target, executor, recorder, spool)
+                with (
+                    _watched_device(data.number, recorder),
+                    MountWatch(data.entry, plan.own_mark) as watch,
+                ):
+                    outcome = _run_plan(plan, target, executor, recorder, spool, watch)
             places.wait_until_free(luns, recorder)
             if plan.layers:
                 places.wipe_layers(luns, recorder, is_over=True)
@@ -335,7 +340,12 @@ def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
 
 
 def _run_plan(
-    plan: RunPlan, target: Target, executor: Executor, recorder: Recorder, spool: Spool
+    plan: RunPlan,
+    target: Target,
+    executor: Executor,
+    recorder: Recorder,
+    spool: Spool,
+    watch: MountWatch,
 ) -> Outcome:
     stop = threading.Event()
     spool.begin(plan)
@@ -346,10 +356,12 @@ def _run_plan(
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
-        return stop.is_set() or recorder.is_overdue()
+        return stop.is_set() or recorder.is_overdue() or bool(watch.problem)
 
     outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
+    if watch.problem and outcome.exit_code != 0:
+        return replace(outcome, reason=watch.problem, cause=Cause.BENCHMARK)
     return outcome
 
 

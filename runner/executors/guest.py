@@ -76,7 +76,7 @@ class GuestExecutor(GuestKernels):
         return guest_device(place)
 
     def lun_problem(self, kind: str) -> str:
-        if kind == "directory":
+        if kind in ("directory", "mount"):
             return "A guest gets no folder of the host: choose a LUN that is a device."
         return ""
 

@@ -34,6 +34,9 @@ from fsbench_web.studies.jobs.checks import (
     method,
 )
 from fsbench_web.studies.jobs.checks import (
+    mount as mount_checks,
+)
+from fsbench_web.studies.jobs.checks import (
     race as race_checks,
 )
 from fsbench_web.studies.jobs.checks import (
@@ -307,6 +310,17 @@ def _checked_reference(
     )
 
 
+def _with_valid_options(
+    wanted: ConfigurationSpec, lun: Lun | None, problems: Problems
+) -> ConfigurationSpec | None:
+    try:
+        options = validated_options(wanted.filesystem, wanted.options)
+    except OptionError as error:
+        problems.add(wanted.place(), str(error))
+        return None
+    return mount_checks.as_mounted(replace(wanted, options=options), lun, problems)
+
+
 def _checked_configuration(
     wanted: ConfigurationSpec,
     lun: Lun | None,
@@ -315,16 +329,14 @@ def _checked_configuration(
     problems: Problems,
 ) -> ConfigurationSpec | None:
     """The configuration with its options in their canonical form; None if they cannot be read."""
-    try:
-        options = validated_options(wanted.filesystem, wanted.options)
-    except OptionError as error:
-        problems.add(wanted.place(), str(error))
+    clean = _with_valid_options(wanted, lun, problems)
+    if clean is None:
         return None
-    clean = replace(wanted, options=options)
     if not is_own:
         # Old kernels call one and the same scheduler by another name: it is one configuration.
         clean = replace(clean, scheduler=canonical_scheduler(clean.scheduler))
     journal = neighbours.get(clean.journal) if clean.journal else None
+    options = {key: str(value) for key, value in clean.options.items()}
     for sentence in option_conflicts(*(clean.filesystem, options, lun, journal), clean.stack.shape):
         problems.add(clean.place(), sentence)
     if lun is not None:

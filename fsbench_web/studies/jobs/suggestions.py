@@ -8,7 +8,6 @@ and one sentence says what is missing and what to do.
 
 from collections.abc import Mapping, Sequence
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.core.numbers import duration
 
@@ -32,12 +31,12 @@ _WORKLOADS = (
 def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:
     """The file systems to tick, by slug, of those that have no problem.
 
-    ``problems`` has every file system of ``FILESYSTEMS``; ``ticked`` were suggested before.
+    ``problems`` has every file system that is offered; ``ticked`` were suggested before.
     """
     if ticked and not any(problems.get(slug) for slug in ticked):
         return list(ticked)
-    known = dict.fromkeys((*_FILESYSTEMS, *FILESYSTEMS))
-    return [slug for slug in known if not problems.get(slug)][:MOST_FILESYSTEMS]
+    known = [slug for slug in dict.fromkeys((*_FILESYSTEMS, *problems)) if slug in problems]
+    return [slug for slug in known if not problems[slug]][:MOST_FILESYSTEMS]
 
 
 def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from fsbench_web.catalog.configurations.stacks import Shape, Stack, members_in, stack_of
-from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.ceilings import Probe, read_probe
 from fsbench_web.platform import clock
@@ -35,7 +34,7 @@ def wanted_s(run: Run) -> int:
         return 0
     if target_of(series) is None:
         return 0
-    if series.lun.kind == Lun.Kind.DIRECTORY or probe_of_block(run) is not None:
+    if series.lun.is_folder or probe_of_block(run) is not None:
         return 0
     return job.probe_s
 

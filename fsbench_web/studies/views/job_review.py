@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.catalog.configurations.stacks import DATA
-from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
@@ -115,7 +114,7 @@ def _erased(plan: Plan) -> dict[str, Any]:
 def _remounts_nothing(runs: list[PlannedRun]) -> bool:
     """Whether a workload wants the file system mounted anew where that cannot be done."""
     lun = runs[0].lun
-    return lun.kind == Lun.Kind.DIRECTORY and any(
+    return lun.is_folder and any(
         command.remount for run in runs for command in run.workload[1].commands(Place(lun.device))
     )
 

@@ -40,7 +40,7 @@ def check_preparation(
     """Whether this LUN can be prepared so, as far as its worker announced it."""
     if preparation == PLAIN or lun is None:
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         problems.add("preparation", NOT_FOR_DIRECTORIES)
         return
     if preparation.discard and not lun.can_discard:
@@ -94,10 +94,10 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
         )
     if lun is None:
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         problems.add(
             "probe_s",
-            f"{lun.name} is a directory, and has no device of its own that could be measured: "
+            f"{lun.name} is a {lun.kind}, and has no device of its own that could be measured: "
             "leave the probe out, or choose a LUN on which file systems are made.",
         )
     elif spec.guest is None and (said := availability.missing_tool(lun.worker, "fio")):

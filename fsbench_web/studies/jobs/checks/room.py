@@ -40,7 +40,7 @@ def problem(
             f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
             f"{size(has)}: make them smaller, or choose a larger LUN."
         )
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         return ""
     leaves: dict[str, int] = {}
     for name, left in _left(lun, configurations, neighbours):
@@ -71,6 +71,8 @@ def _left(
             options = validated_options(wanted.filesystem, wanted.options)
         except OptionError:
             continue
+        if wanted.filesystem not in FILESYSTEMS:
+            continue  # made by nobody
         taken = least_taken_bytes(wanted.filesystem, options, size_bytes, bool(wanted.journal))
         yield FILESYSTEMS[wanted.filesystem].name, max(0, size_bytes - taken)
 

@@ -31,7 +31,12 @@ from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem, Option
+from fsbench_web.catalog.configurations.filesystems import (
+    ALL,
+    FILESYSTEMS,
+    Filesystem,
+    Option,
+)
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
@@ -95,7 +100,7 @@ class FilesystemGroup:
 
     @property
     def can_add(self) -> bool:
-        return len(self.variants) < MAXIMUM_VARIANTS
+        return self.spec.is_made and len(self.variants) < MAXIMUM_VARIANTS
 
 
 @dataclass
@@ -174,9 +179,13 @@ class JobForm(OptionsForm):
     def filesystem_groups(
         self, problems: Mapping[str, Iterable[str]] | None = None
     ) -> list[FilesystemGroup]:
-        """All file systems with the variants of the form; the first variant is always there."""
+        """The file systems that ``problems`` names (all that are made, without), and those that are
+        chosen, with the variants of the form; the first variant is always there.
+        """
         groups = []
-        for spec in FILESYSTEMS.values():
+        chosen = [key.rsplit(".", 1)[0] for key in self.chosen]
+        shown = dict.fromkeys([*(problems or FILESYSTEMS), *(one for one in chosen if one in ALL)])
+        for spec in (ALL[slug] for slug in shown):
             numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
             variants = tuple(self._variant(spec, number) for number in numbers)
             groups.append(
@@ -189,7 +198,7 @@ class JobForm(OptionsForm):
         values = self.options.get(key, {})
         fields = tuple(
             OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
-            for option in spec.options
+            for option in (spec.options if spec.is_made else ())
         )
         return Variant(
             *(key, number, key in self.chosen, fields, values.get(JOURNAL, "")),
@@ -287,6 +296,8 @@ class JobForm(OptionsForm):
         for key in dict.fromkeys([*self.chosen, *reference, *rows]):
             given = {name: value for name, value in self.options.get(key, {}).items() if value}
             if not given and key not in (*self.chosen, *reference):
+                if key.split(".")[0] not in FILESYSTEMS:
+                    continue
                 # An option without a value says that the row is there.
                 given = {FILESYSTEMS[key.split(".")[0]].options[0].key: ""}
             for name, value in given.items():
