@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.filesystems import RAW, OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
@@ -185,7 +185,7 @@ def _erase_and_measure(
     problem = host.capabilities.refusal(
         configuration.filesystem,
         # What a guest's kernel mounts is asked of the guest, below.
-        not entries[0][1].is_directory and not machine.is_guest,
+        not entries[0][1].is_directory and not machine.is_guest and configuration.filesystem != RAW,
         (
             *workload_of(series.workload.tool, series.workload.parameters).needs,
             # Those of the image, which a worker without containers does not look into.

@@ -222,10 +222,16 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
     if lun.kind == Lun.Kind.MOUNT:
         yield from _mount_problems(lun, spec)
         return
-    if not spec.is_made:
+    if spec.is_as_mounted:
         yield (
             f"{spec.name} is measured where a host has mounted it, and {lun.name} is no mount: "
             'choose a LUN of the kind mount, or list one with kind = "mount".'
+        )
+        return
+    if lun.is_folder and spec.is_raw:
+        yield (
+            f"{lun.name} is a {lun.kind}, and the raw device is a disk: choose a LUN that is a "
+            "device or a sparse file."
         )
         return
     if lun.is_folder:
@@ -236,7 +242,9 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
                 f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
             )
         return
-    if kernel is not None:
+    if spec.is_raw:
+        pass  # nothing is made or mounted
+    elif kernel is not None:
         if not kernel.mounts(slug):
             yield _not_mounted(spec.name, kernel, slug)
     elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:

@@ -77,6 +77,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
+    method.check_raw(spec, problems)
     method.check_probe(spec, lun, problems)
     now = clock.now()
     time_window.check_times(spec, now, problems)
