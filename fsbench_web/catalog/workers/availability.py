@@ -381,3 +381,22 @@ def missing_tool(worker: Worker, tool: str) -> str:
         return reason
     install = f": install the package {package} there" if package else ""
     return f"The worker {worker.name} has no {tool}{install}."
+
+
+def tracer_problem(lun: Lun, slug: str) -> str:
+    """Why runs on this LUN cannot be traced so (core.traces.tracers), or ""."""
+    if lun.is_folder:
+        what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
+        return (
+            f"{lun.name} is {what}, and requests are traced of a device: choose a LUN on "
+            "which file systems are made, or leave tracing out."
+        )
+    ability = lun.worker.capabilities.get("tracing", {}).get(slug)
+    if ability is None:
+        return (
+            f"The worker {lun.worker.name} does not say that it can trace: it is of another "
+            "version of fsbench. Bring it up to date, or leave tracing out."
+        )
+    if ability.get("usable"):
+        return ""
+    return str(ability.get("reason") or f"The worker {lun.worker.name} cannot trace {slug}.")

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0036_job_times"),
+        ("studies", "0037_traces"),
     ]
 
     operations = [
