@@ -61,7 +61,7 @@ from fsbench_web.studies.jobs.spec import (
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
-from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, sequence
+from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, sequence
 
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = MOST_RUNS
