@@ -2,10 +2,18 @@
 
 from collections.abc import Collection, Sequence
 
-from fsbench_web.core import latency
+from fsbench_web.core import latency, latency_over_time
 from fsbench_web.core.latency import Distribution
+from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.studies.models import UNTRACED, Artefact, LatencyBlock, Run, RunState
+from fsbench_web.studies.models import (
+    UNTRACED,
+    Artefact,
+    LatencyBlock,
+    LatencySeriesBlock,
+    Run,
+    RunState,
+)
 
 MOST_RUNS = 100
 """Of a series, the latest: their distributions are merged into one."""
@@ -20,6 +28,23 @@ def store(run: Run, artefact: Artefact | None, some: Sequence[Distribution]) -> 
             tests=[[one.test, one.load, one.unit, one.total] for one in some],
             content=latency.encode(some),
         )
+
+
+def store_series(run: Run, artefact: Artefact | None, some: Sequence[LatencySeries]) -> None:
+    """Keep the latencies over time that one output holds. The caller holds the transaction."""
+    if some:
+        LatencySeriesBlock.objects.create(
+            run=run,
+            artefact=artefact,
+            tests=[[one.test, one.load, one.unit, len(one.ends_ms)] for one in some],
+            content=latency_over_time.encode(some),
+        )
+
+
+def series_of_run(run_id: int) -> list[LatencySeries]:
+    """Those of a run, in the order in which they were stored. Raises UnreadableBlock."""
+    blocks = LatencySeriesBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
+    return [one for block in blocks for one in latency_over_time.decode(bytes(block))]
 
 
 def of_run(run_id: int) -> list[Distribution]:
@@ -55,4 +80,4 @@ def of_series(
     return {key: (latency.merged(some), runs) for key, (some, runs) in found.items() if some}
 
 
-__all__ = ["UnreadableBlock", "of_run", "of_series", "store"]
+__all__ = ["UnreadableBlock", "of_run", "of_series", "series_of_run", "store", "store_series"]
