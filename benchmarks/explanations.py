@@ -7,25 +7,23 @@ unpaired. Printed too: how often the cost that differs is called so, and is firs
 
 ``seeded [CAUSE ...]`` (root, fio, a loop device on a file): real runs of pairs that differ in one
 known thing, ``--tries`` times each: in how many tries is what it must change first? Promised: 9 of
-10. Sources of what each must change: docs/method.md.
+10. ``--keep FILE`` keeps them, and ``again --keep FILE`` ranks them again with today's rules.
+Sources of what each must change: docs/method.md.
 """
 
 import argparse
-import contextlib
 import json
 import logging
 import os
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.seeded_causes import SEEDS, Try, tried
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.core.explanation import DIFFERS, RunCosts, explained
@@ -33,8 +31,6 @@ from fsbench_web.core.explanation import DIFFERS, RunCosts, explained
 SEED = 20_261_122
 TRIALS = 1000
 LEVEL_PERCENT = 5.5
-SIZE_MIB = 400
-CGROUP = Path("/sys/fs/cgroup/blkio/fsbench-seeded")
 
 
 def drawn(
@@ -89,206 +85,65 @@ def simulate() -> bool:
     return is_kept
 
 
-@dataclass(frozen=True)
-class Side:
-    """One contender: file system, options, a job of fio."""
-
-    job: str
-    filesystem: str = "ext4"
-    options: Mapping[str, str] = field(default_factory=dict)
-    scheduler: str = "none"
-    read_limit: int = 0
+def judged(one: Try) -> tuple[bool, list[tuple[str, float, float]]]:
+    """Whether what the cause must change is first; what surely differs, as it is ranked."""
+    found = explained(*one.sides())
+    differing = [e for e in (*found.work, *found.waits) if e.status == DIFFERS]
+    is_first = bool(differing) and differing[0].cost.test in SEEDS[one.cause].expected
+    return is_first, [(e.cost.test, round(e.ratio, 2), round(e.surely, 2)) for e in differing[:4]]
 
 
-@dataclass(frozen=True)
-class Seed:
-    """Two contenders that differ in one thing; ``expected`` are the costs it must change first."""
-
-    slower: Side
-    faster: Side
-    expected: frozenset[str]
-
-
-_WRITES = "[w]\nrw=randwrite\nbs=16k\nsize=24m\nnumjobs=2\nrandrepeat=0\n"
-_TIMED = "time_based\nruntime=2\n"
-_ZEROS = "[w]\nrw=write\nbs=128k\nsize=96m\nzero_buffers\nfallocate=none\nend_fsync=1\n"
-_MIXED = (
-    f"[r]\nrw=read\nbs=4k\nsize=24m\ndirect=1\nnumjobs=2\n{_TIMED}"
-    f"[w]\nrw=randwrite\nbs=4k\nsize=24m\ndirect=1\nioengine=libaio\niodepth=32\n{_TIMED}"
-)
-_PROCESSORS = (
-    "cpu_seconds_per_gib",
-    "process_cpu_seconds_per_gib",
-    "operations_per_cpu_second",
-)
-SEEDS = {
-    "sync": Seed(
-        Side(_WRITES + "fsync=4\n"),
-        Side(_WRITES),
-        frozenset({"flushes_per_1000_operations"}),
-    ),
-    "barrier off": Seed(
-        Side(_WRITES + "fsync=4\n"),
-        Side(_WRITES + "fsync=4\n", options={"barrier": "off"}),
-        frozenset({"flushes_per_1000_operations"}),
-    ),
-    "compression": Seed(
-        Side(_ZEROS, "btrfs", {"compression": "zstd"}),
-        Side(_ZEROS, "btrfs"),
-        frozenset({"write_amplification", "space_amplification", *_PROCESSORS}),
-    ),
-    "journal of data": Seed(
-        Side(_WRITES + "end_fsync=1\n", options={"journal_mode": "journal"}),
-        Side(_WRITES + "end_fsync=1\n"),
-        frozenset({"write_amplification", "flushes_per_1000_operations"}),
-    ),
-    "small journal": Seed(
-        Side(_WRITES + "loops=4\n", options={"journal_mode": "journal", "journal_size_mb": "4"}),
-        Side(_WRITES + "loops=4\n", options={"journal_mode": "journal", "journal_size_mb": "64"}),
-        frozenset({"write_amplification", "flushes_per_1000_operations", "mean_write_request"}),
-    ),
-    "scheduler": Seed(
-        Side(_MIXED, scheduler="bfq"),
-        Side(_MIXED),
-        frozenset({"mean_write_request", *_PROCESSORS}),
-    ),
-    "throttled reads": Seed(
-        Side("[r]\nrw=read\nbs=64k\nsize=48m\ndirect=1\n", read_limit=16 * 2**20),
-        Side("[r]\nrw=read\nbs=64k\nsize=48m\ndirect=1\n"),
-        frozenset({"wait_outside_device"}),
-    ),
-}
-
-
-@contextlib.contextmanager
-def loop_device(folder: Path, *, is_direct: bool = True) -> Iterator[str]:
-    """With direct I/O, so that its backing file has no page cache behind it; tmpfs has none."""
-    image = folder / "seeded.img"
-    with image.open("wb") as file:
-        file.truncate(SIZE_MIB * 2**20)
-    made = subprocess.run(
-        [
-            *("losetup", "--find", "--show"),
-            *(("--direct-io=on",) if is_direct else ()),
-            str(image),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    device = made.stdout.strip()
-    try:
-        yield device
-    finally:
-        subprocess.run(["losetup", "--detach", device], check=False)
-
-
-def carried_out(side: Side, device: str, block: str) -> RunCosts:
-    """One real run by the local executor, and what it cost."""
-    from fsbench_web.core.formats.result import ParsedResult
-    from fsbench_web.core.workloads.base import TimedProgress
-    from fsbench_web.studies.runs.leases import LeaseHandle
-    from runner.execution.activity import known_costs
-    from runner.execution.record import Recorder
-    from runner.executors.base import Target
-    from runner.executors.local import LocalExecutor
-    from runner.plan import plan_run
-
-    parameters = {"name": "seeded", "version": 1, "space_mb": 200, "text": side.job}
-    plan = plan_run(
-        side.filesystem,
-        side.options,
-        "own-fio",
-        parameters,
-        device=device,
-        size_bytes=SIZE_MIB * 2**20,
-    )
-    number = Path(device).stat().st_rdev
-    scheduler = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue/scheduler")
-    scheduler.write_text(side.scheduler)
-    Path("/proc/sys/vm/drop_caches").write_text("3")
-    recorder = Recorder(LeaseHandle(1, 1, 1), TimedProgress(), lambda: False)
-    with limited(number, side.read_limit):
-        outcome = LocalExecutor().run(
-            plan, Target(1, "here", "lun", device), recorder.take, lambda: False
+def summed_up(tries: Iterable[Try]) -> bool:
+    """Print each try and the sum of each cause; whether it is first in 9 of 10 of all."""
+    hits: dict[str, list[bool]] = {}
+    for one in tries:
+        is_first, said = judged(one)
+        hits.setdefault(one.cause, []).append(is_first)
+        print(
+            f"  {one.cause}: {'first' if is_first else 'NOT FIRST'} {json.dumps(said)}", flush=True
         )
-    recorder.read()
-    artefacts = recorder.artefacts()
-    if outcome.exit_code != 0:
-        raise SystemExit(f"a run failed: {recorder.reason} {outcome.reason}")
-    parsed: dict[str, ParsedResult] = plan.workload.parse(
-        {name: artefacts[name] for name in plan.outputs}
-    )
-    return RunCosts(block, known_costs("own-fio", recorder, parsed, artefacts))
+    for cause, found in hits.items():
+        print(f"{cause}: first in {sum(found)} of {len(found)}")
+    return all(sum(found) >= 0.9 * len(found) for found in hits.values())
 
 
-@contextlib.contextmanager
-def limited(number: int, bytes_a_second: int) -> Iterator[None]:
-    """This process and what it starts in a control group (version 1) that limits reads."""
-    if not bytes_a_second:
-        yield
-        return
-    CGROUP.mkdir(exist_ok=True)
-    limit = f"{os.major(number)}:{os.minor(number)} {bytes_a_second}"
-    (CGROUP / "blkio.throttle.read_bps_device").write_text(limit)
-    (CGROUP / "cgroup.procs").write_text(str(os.getpid()))
-    try:
-        yield
-    finally:
-        (CGROUP.parent / "cgroup.procs").write_text(str(os.getpid()))
-        for _ in range(50):
-            try:
-                CGROUP.rmdir()
-            except OSError:
-                time.sleep(0.1)
-            else:
-                return
-
-
-def seeded(causes: list[str], tries: int, blocks: int) -> bool:
-    """Whether the seeded cause is first in 9 of 10 tries."""
+def seeded(causes: list[str], tries: int, blocks: int, keep: Path | None) -> bool:
+    """Real runs now, kept in a file where that is asked for."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
     import django
 
     django.setup()
-    is_kept = True
-    with tempfile.TemporaryDirectory(prefix="fsbench-seeded-") as folder:
-        for cause in causes or SEEDS:
-            seed, hits, firsts = SEEDS[cause], 0, []
+
+    def carried_out() -> Iterator[Try]:
+        with tempfile.TemporaryDirectory(prefix="fsbench-seeded-") as folder:
             for _ in range(tries):
-                with loop_device(Path(folder)) as device:
-                    one, other = [], []
-                    for block in range(blocks):
-                        one.append(carried_out(seed.slower, device, str(block)))
-                        other.append(carried_out(seed.faster, device, str(block)))
-                found = explained(one, other)
-                ranked = sorted(
-                    (e for e in (*found.work, *found.waits) if e.status == DIFFERS),
-                    key=lambda each: -each.surely,
-                )
-                first = next((e for e in (*found.work, *found.waits) if e.status == DIFFERS), None)
-                hits += first is not None and first.cost.test in seed.expected
-                firsts.append(
-                    [(e.cost.test, round(e.ratio, 2), round(e.surely, 2)) for e in ranked[:4]]
-                )
-            is_kept = is_kept and hits >= 0.9 * tries
-            print(f"{cause}: first in {hits} of {tries}", flush=True)
-            for line in firsts:
-                print("   ", json.dumps(line), flush=True)
-    return is_kept
+                for cause in causes or SEEDS:
+                    one = tried(cause, Path(folder), blocks)
+                    if keep is not None:
+                        with keep.open("a", encoding="ascii") as file:
+                            file.write(f"{one.as_line()}\n")
+                    yield one
+
+    return summed_up(carried_out())
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("simulate", "seeded"), nargs="?", default="simulate")
+    parser.add_argument(
+        "what", choices=("simulate", "seeded", "again"), nargs="?", default="simulate"
+    )
     parser.add_argument("causes", nargs="*", metavar="CAUSE")
     parser.add_argument("--tries", type=int, default=10)
     parser.add_argument("--blocks", type=int, default=5)
-    given: Any = parser.parse_args()
+    parser.add_argument("--keep", type=Path, help="a file that recordings are added to, or read of")
+    given: Any = parser.parse_intermixed_args()
     logging.disable(logging.INFO)
     if given.what == "simulate":
         return 0 if simulate() else 1
-    return 0 if seeded(given.causes, given.tries, given.blocks) else 1
+    if given.what == "again":
+        with given.keep.open(encoding="ascii") as file:
+            return 0 if summed_up(Try.of(line) for line in file) else 1
+    return 0 if seeded(given.causes, given.tries, given.blocks, given.keep) else 1
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
-from benchmarks.explanations import SIZE_MIB, loop_device
+from benchmarks.seeded_causes import SIZE_MIB, loop_device
 from fsbench_web.core.scoring.paired import EQUIVALENT, of_logarithms
 
 MARGIN_PERCENT = 1.0

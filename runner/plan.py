@@ -13,6 +13,7 @@ from fsbench_web.catalog.configurations.filesystems import filesystem as filesys
 from fsbench_web.catalog.configurations.filesystems import validated_options
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
+from fsbench_web.catalog.configurations.limits import NO_LIMITS, Limits
 from fsbench_web.catalog.configurations.preparation import (
     PLAIN,
     PRECONDITION_FROM_BYTES,
@@ -77,7 +78,8 @@ class RunPlan:
     own executor. ``tool`` and ``parameters`` are the workload, which reads ``outputs``.
     ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
     ``near_cpus`` are the processors beside the device, which are taken first where ``cpus`` are
-    fewer than all.
+    fewer than all. ``rates`` limit each of its devices (``Limits.rates``); ``control_groups`` are
+    folders of the host that the agent joins first, where it has no container.
     """
 
     steps: list[Step]
@@ -100,6 +102,8 @@ class RunPlan:
     guest: dict[str, Any] | None = None
     sample_every_s: float = 1.0
     near_cpus: list[int] = field(default_factory=list)
+    rates: dict[str, int] = field(default_factory=dict)
+    control_groups: list[str] = field(default_factory=list)
 
     @property
     def workload(self) -> Workload:
@@ -130,6 +134,7 @@ def plan_run(
     layers: Sequence[Layer] = (),
     guest: dict[str, Any] | None = None,
     probe_s: int = 0,
+    limits: Limits = NO_LIMITS,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
@@ -194,10 +199,16 @@ def plan_run(
             for command in commands
             if command.output and command.phase == "benchmark"
         ],
-        memory_bytes=workload.limits().memory_bytes,
-        cpus=workload.limits().cpus,
+        memory_bytes=_least(workload.limits().memory_bytes, limits.memory_bytes),
+        cpus=_least(workload.limits().cpus, limits.cpus),
         guest=guest,
+        rates=limits.rates,
     )
+
+
+def _least(*some: int | None) -> int | None:
+    """The strictest of limits; None and 0 are none."""
+    return min((one for one in some if one), default=None)
 
 
 def _time_limit_s(command: PlannedCommand, workload: Workload) -> float:

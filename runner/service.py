@@ -146,6 +146,7 @@ def give_sign_of_life(host: Host) -> None:
     elif host.has_taken_over:
         leftovers.look(host)
     lifecycle.reap_lost()
+    lifecycle.leave_out_what_is_over()
     if host.has_taken_over and not host.stopping.is_set():
         lifecycle.resend(worker)
 

@@ -303,6 +303,7 @@ class Host:
                     *([program, version] for program, version in can.versions.items()),
                 ],
                 "host_mark": host_mark(),
+                "limits": self.executor.limit_problems(),
                 "is_usable": can.is_usable,
                 "reason": can.reason,
                 **({"guest": self.guests.announcement()} if self.guests else {}),

@@ -318,6 +318,18 @@ def _add_submit(parser: argparse.ArgumentParser) -> None:
         metavar="HOURS",
         help="instead of repeats: find the best of the configurations",
     )
+    parser.add_argument(
+        "--start-at",
+        default="",
+        metavar="TIME",
+        help="no run begins before; ISO 8601 with its zone, 2026-11-23T22:00+01:00",
+    )
+    parser.add_argument(
+        "--stop-before",
+        default="",
+        metavar="TIME",
+        help="no run begins that would not end before; the same",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show it, and submit nothing")
     _add_confirmation(parser)
 

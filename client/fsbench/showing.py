@@ -107,6 +107,9 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
             f"{counts['waiting']} waiting",
         ),
         ("priority", job["priority"]),
+        ("starts at (UTC)", _time_of(job, "start_at")),
+        ("stops before (UTC)", _time_of(job, "stop_before")),
+        ("then", job.get("outlook")),
         ("left", None if left is None else terminal.duration(left)),
         ("submitted by", job["created_by"]),
         ("submitted (UTC)", terminal.when(job["created_at"])),
@@ -130,6 +133,10 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
     ]
     if rows:
         terminal.say("", terminal.table(columns, rows))
+    for one in job.get("not_begun") or ():
+        block = "" if one["block"] is None else f", block {one['block']}"
+        said = f"{terminal.clean(one['configuration'])}{block}: run {one['run']}"
+        terminal.say(f"not begun, for lack of time: {said}")
     for one in job["left_out"]:
         label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
         terminal.say(f"left out: {label}: {why}")
@@ -178,6 +185,11 @@ def _show_race(race: Mapping[str, Any]) -> None:
 
 def _place(one: Mapping[str, Any]) -> str:
     return f"{one['worker']}/{one['lun']}" if one["lun"] else ""
+
+
+def _time_of(job: Mapping[str, Any], name: str) -> str | None:
+    """To the minute; None where the job has none, or its site knows none."""
+    return terminal.when(job[name]) if job.get(name) else None
 
 
 def _say_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> None:

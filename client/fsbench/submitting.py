@@ -56,7 +56,7 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
         name
         for name in (
             *("study", "lun", "worker", "filesystem", "scheduler", "workload", "parameter"),
-            *("repeats", "best_within"),
+            *("repeats", "best_within", "start_at", "stop_before"),
         )
         if getattr(options, name)
     ]
@@ -83,6 +83,8 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
         **({"schedulers": options.scheduler} if options.scheduler else {}),
         "workloads": [workload],
         **_how_often(options),
+        **({"start_at": options.start_at} if options.start_at else {}),
+        **({"stop_before": options.stop_before} if options.stop_before else {}),
     }
 
 
@@ -157,6 +159,10 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
         f"{terminal.counted(len(runs), 'run')}, {lasts}; {terminal.counted(erasures, 'erasure')}.",
         file=stream,
     )
+    if preview.get("start_at"):
+        print(f"No run begins before {terminal.clean(preview['start_at'])}.", file=stream)
+    if preview.get("outlook"):
+        print(terminal.clean(preview["outlook"]), file=stream)
     say_what_is_lost(preview["confirm"], erases=bool(erasures), stream=stream)
 
 

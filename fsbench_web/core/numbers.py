@@ -44,6 +44,13 @@ def unit_name(unit: str) -> str:
     return _SHOWN[unit][0] if unit in _SHOWN else unit
 
 
+def exactly(value: float | None, unit: str) -> str:
+    """The number as it is stored, with its unit, where ``amount`` writes another; else ""."""
+    if unit not in _SHOWN or value is None or not math.isfinite(value):
+        return ""
+    return f"{value!r} {unit}"
+
+
 def scaled(value: float, unit: str) -> float:
     """A value in ``unit`` as one in ``unit_name(unit)``."""
     return value / _SHOWN[unit][1] if unit in _SHOWN else value

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
+from fsbench_web.figures.ceilings import Ceilings, put
 from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, frame, plain_text
 
 NOT_STATED = "not stated"
@@ -41,6 +42,7 @@ def best_case_plain(
     scores: Sequence[float | None] | None = None,
     among: Iterable[str] = (),
     counts: Sequence[int | None] | None = None,
+    ceilings: Ceilings | None = None,
 ) -> Plain:
     """One bar for each contender, the first on top, the best marked in words.
 
@@ -50,10 +52,12 @@ def best_case_plain(
     labels (a contender under a configuration's label), ``among`` all that the page shows.
     ``row_px`` is the height of a row. ``links`` are where a click on a bar leads. ``repeats`` in
     ``unit`` are dots on the bar; where its value is their mean, ``scores`` has the score that this
-    is not, which is only said, and ``counts`` of how many runs each is, where that is known. Raises
-    ValueError when the lengths differ.
+    is not, which is only said, and ``counts`` of how many runs each is, where that is known.
+    ``ceilings`` in ``unit`` are what LUNs do by themselves. Raises ValueError when the lengths
+    differ.
     """
-    chosen = (best, errors, names, links, repeats, scores, counts)
+    own = ceilings or Ceilings((None,) * len(labels))
+    chosen = (best, errors, names, links, repeats, scores, counts, own.values)
     extras = [one for one in chosen if one is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
         raise ValueError("all that is said of the bars must have the same length")
@@ -67,7 +71,9 @@ def best_case_plain(
         repeats or [()] * len(labels),
         scores or [None] * len(labels),
         counts or [None] * len(labels),
+        own.shares or [""] * len(labels),
     )
+    own = own.in_shown_unit(unit)
     unit = numbers.unit_name(unit)
     has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
     sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
@@ -96,7 +102,9 @@ def best_case_plain(
             traces.append(_dots(bars, links))
         _put_beside(layout, list(zip(trace["y"], trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
-    return {"data": traces, "layout": layout}
+    made = {"data": traces, "layout": layout}
+    put(made, own, labels, unit)
+    return made
 
 
 class _Bar(NamedTuple):
@@ -114,6 +122,7 @@ class _Bar(NamedTuple):
     repeats: tuple[float, ...] = ()
     score: float | None = None
     runs: int | None = None
+    share: str = ""
 
     @property
     def is_mean(self) -> bool:
@@ -132,7 +141,8 @@ class _Bar(NamedTuple):
         """What a pointer is told: value, n and interval."""
         count = None if self.is_mean else len(self.repeats) or self.runs
         sure = f"95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        return [*self.said, *([f"n = {count}"] if count else []), *([sure] if sure else [])]
+        more = (f"n = {count}" if count else "", sure, self.share)
+        return [*self.said, *filter(None, more)]
 
     @property
     def text(self) -> str:
@@ -165,6 +175,7 @@ def _bars(
     repeats: Sequence[Sequence[float]],
     scores: Sequence[float | None],
     counts: Sequence[int | None],
+    shares: Sequence[str],
 ) -> list[_Bar]:
     """The rows, from ``unit`` into the one that is shown."""
     scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
@@ -184,9 +195,10 @@ def _bars(
             tuple(numbers.scaled(one, unit) for one in each),
             None if score is None else numbers.scaled(score, unit),
             count,
+            share,
         )
-        for label, value, is_best, sure, each, score, count in zip(
-            labels, scaled, best, ends, repeats, scores, counts, strict=True
+        for label, value, is_best, sure, each, score, count, share in zip(
+            labels, scaled, best, ends, repeats, scores, counts, shares, strict=True
         )
     ]
 

@@ -252,6 +252,7 @@ class Supervisor:
             try:
                 close_old_connections()
                 lifecycle.reap_lost()
+                lifecycle.leave_out_what_is_over()
                 if time.monotonic() >= keep_house_at:
                     keep_house_at = time.monotonic() + MAINTENANCE_EVERY_S
                     chores.do("Logs of ended runs", logs.run_maintenance)

@@ -13,6 +13,7 @@ class Cause(models.TextChoices):
     REFUSED = "refused", "a check refused it before anything was erased"
     NOT_ALLOWED = "not-allowed", "who submitted it may not any more"
     CANCELLED = "cancelled", "somebody cancelled it"
+    OUT_OF_TIME = "out-of-time", "its job stops before a time, and it would not have ended by then"
     TIME_LIMIT = "time-limit", "it took longer than its job allows"
     WORKER_ERROR = "worker-error", "the worker could not go on, by a mistake in it"
     WORKER_STOPPED = "worker-stopped", "its worker was stopped"

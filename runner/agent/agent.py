@@ -147,6 +147,21 @@ def _is_gone(argv: list[str]) -> bool:
     return not all(Path(word).exists() for word in argv if word.startswith("/dev/"))
 
 
+def join(groups: "list[str]") -> None:
+    """Enter control groups of the host, and with this process all that it starts.
+
+    cgroups(7): a 0 is whoever writes it. Raises StepFailed.
+    """
+    for folder in groups:
+        try:
+            Path(folder, "cgroup.procs").write_text("0")
+        except OSError as error:
+            raise commands.StepFailed(
+                f"The control group {folder} cannot be entered: {error.strerror}. "
+                "Nothing was measured."
+            ) from None
+
+
 def keep_to_cpus(count: "int | None", near: "list[int]") -> None:
     """Run here, and all that is started, on so many processors: those ``near`` the device first,
     then by number. Raises StepFailed.
@@ -187,6 +202,7 @@ def run(plan: dict[str, Any]) -> int:
     global SAMPLER
     status, reason = 0, ""
     try:
+        join(plan.get("control_groups", []))
         messages.say("environment", **machine.environment(plan.get("tools", [])))
         keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
         if plan.get("unmount"):

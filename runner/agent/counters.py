@@ -20,6 +20,8 @@ DEVICE = (
 PROCESSORS = ("user_ms", "system_ms", "irq_ms", "idle_ms", "iowait_ms", "steal_ms")
 GROUP_MEMORY = ("anon", "file", "file_dirty", "file_writeback")
 Numbers = list["int | None"]
+PRESSURE = "pressure"
+"""The unified hierarchy where version 1 has the controllers."""
 
 
 class Source:
@@ -139,7 +141,7 @@ class Energy:
 def group_folders(root: str = "/") -> "dict[str, str]":
     """Where this process's control group is, below ``root``: {controller: folder}, "" for the
 
-    unified hierarchy (version 2), which is left out where it has no controller for I/O or memory.
+    unified hierarchy (version 2), or PRESSURE where it has no controller for I/O.
     """
     mounted: dict[str, tuple[str, str]] = {}
     try:
@@ -167,4 +169,6 @@ def group_folders(root: str = "/") -> "dict[str, str]":
             folder = f"{point}/{path.strip('/')}".strip("/")
             if name or Path(root, folder, "io.stat").exists():
                 found[name] = folder
+            elif Path(root, folder, "io.pressure").exists():
+                found[PRESSURE] = folder
     return found

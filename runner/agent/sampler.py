@@ -17,7 +17,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,23 +153,26 @@ class Sampler:
 
     def _open_group(self, numbers: Sequence[str]) -> None:
         """The control group, where it is the run's alone: that of its container."""
-        folders = counters.group_folders(self._root)
-        if not folders:
+        mounted = counters.group_folders(self._root)
+        folders = {
+            name: folder
+            for name, folder in mounted.items()
+            if os.getpid() == 1 and not self._is_shared(folder)
+        }
+        if not mounted:
             self.absent.append(["its control group", "none is mounted"])
-        elif os.getpid() != 1 or self._is_shared(folders.values()):
+        elif not folders:
             why = "the run shares its control group with other processes (it has no container)"
             self.absent.append(["its control group", why])
         elif "" in folders:
             self._open_group_2(folders[""], numbers)
         else:
-            self._open_group_1(folders, numbers)
+            self._open_group_1(folders, numbers, mounted)
 
-    def _is_shared(self, folders: Iterable[str]) -> bool:
-        """Whether any has a process that this one's namespace does not show: it reads as 0."""
-        for folder in folders:
-            with contextlib.suppress(OSError):
-                if "0" in Path(self._path(folder), "cgroup.procs").read_text().split():
-                    return True
+    def _is_shared(self, folder: str) -> bool:
+        """Whether it has a process that this one's namespace does not show: it reads as 0."""
+        with contextlib.suppress(OSError):
+            return "0" in Path(self._path(folder), "cgroup.procs").read_text().split()
         return False
 
     def _open_group_2(self, folder: str, numbers: Sequence[str]) -> None:
@@ -189,6 +192,10 @@ class Sampler:
             counters.of_keys(counters.GROUP_MEMORY),
             f"{what}: memory.stat",
         )
+        self._open_pressure(folder, what)
+
+    def _open_pressure(self, folder: str, what: str) -> None:
+        """Any group of version 2 has it, also one without controllers."""
         for name in ("cpu", "io", "memory"):
             self._add(
                 f"{folder}/{name}.pressure",
@@ -197,8 +204,10 @@ class Sampler:
                 f"{what}: {name}.pressure",
             )
 
-    def _open_group_1(self, folders: "dict[str, str]", numbers: Sequence[str]) -> None:
-        """What version 1 has; it has no pressure."""
+    def _open_group_1(
+        self, folders: "dict[str, str]", numbers: Sequence[str], mounted: "dict[str, str]"
+    ) -> None:
+        """What version 1 has; pressure is of version 2, which may be mounted beside it."""
         what = "its control group (version 1)"
         for controller, name, fields, read_out in (
             (
@@ -231,8 +240,12 @@ class Sampler:
                 mine = [f"group.{field}" for field in fields]
                 self._add(f"{folders[controller]}/{name}", mine, read_out, f"{what}: {name}")
             else:
-                self.absent.append([f"{what}: {name}", f"{controller} is not mounted"])
-        self.absent.append([f"{what}: pressure", "version 1 has none"])
+                why = "the run has no group of its own" if controller in mounted else "not mounted"
+                self.absent.append([f"{what}: {name}", f"{controller}: {why}"])
+        if counters.PRESSURE in folders:
+            self._open_pressure(folders[counters.PRESSURE], "its control group")
+        else:
+            self.absent.append([f"{what}: pressure", "version 1 has none"])
 
     def close(self) -> None:
         for source in self._sources:

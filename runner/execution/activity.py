@@ -52,11 +52,11 @@ def known_costs(
     activity = activity_of(recorder)
     if activity is None or not parsed:
         return {}
-    work = _work(tool, recorder, parsed, artefacts)
+    work = work_of_run(tool, recorder, parsed, artefacts)
     return costs_of(activity, work) | waits_of(activity, work)
 
 
-def _work(
+def work_of_run(
     tool: str,
     recorder: Recorder,
     parsed: Mapping[str, ParsedResult],

@@ -15,16 +15,17 @@ from django.db import InterfaceError, OperationalError
 
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
+from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import DATA, Shape
-from fsbench_web.catalog.models import Lun, Worker, Workload
+from fsbench_web.catalog.models import Worker, Workload
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads import Workload as BenchmarkWorkload
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.models import END_STATES, Run, RunState, Series
+from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes, queue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from runner.execution import conditions, last_checks, lock_statistics, places
@@ -38,7 +39,7 @@ from runner.execution.finish import (
     verdict,
     why_not,
 )
-from runner.execution.places import Place, RunRefused, Stopped, Use
+from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.execution.tracing import tracing
@@ -178,7 +179,8 @@ def _erase_and_measure(
     if layers and not machine.is_guest:
         raise RunRefused(ONLY_IN_GUESTS)
     entries = [
-        (use, places.entry_of(host, executor, name, use)) for use, name in _uses(series.lun, series)
+        (use, places.entry_of(host, executor, name, use))
+        for use, name in places.uses_of(series.lun, series)
     ]
     problem = host.capabilities.refusal(
         configuration.filesystem,
@@ -190,6 +192,7 @@ def _erase_and_measure(
             *(programs_of(layers) if host.executor.name == "docker" else ()),
         ),
     )
+    problem = problem or _limit_problem(executor, machine.limits)
     if problem:
         raise RunRefused(problem)
     with places.in_use(host, executor, entries) as luns:
@@ -222,7 +225,7 @@ def _erase_and_measure(
                 last_checks.note_erasures(run, host, luns, recorder)
                 last_checks.still_wanted(run, host, recorder)
                 last_checks.still_free(run, host, luns, recorder)
-                journals, members = _by_use(luns)
+                journals, members = places.by_use(luns)
                 target = Target(
                     run.pk,
                     host.name,
@@ -251,34 +254,10 @@ def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
     return float(workload.time_limit_s)
 
 
-def _uses(lun: Lun, series: Series) -> list[tuple[Use, str]]:
-    """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
-
-    Raises RunRefused where one is not known any more: half a stack is never made.
-    """
-    found = [(places.RUN_ON, lun.name)]
-    if series.journal_lun is not None:
-        found.append((places.JOURNAL, series.journal_lun.name))
-    for member in series.members:
-        if member.lun is None:
-            raise RunRefused("A LUN of its stack is not known any more: submit it again.")
-        found.append((places.in_stack(member.role, member.lun.name), member.lun.name))
-    said = Shape.of(series.configuration.stack)
-    if Shape.of_roles((member.role for member in series.members), said.layers) != said:
-        raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
-    return found
-
-
-def _by_use(luns: Sequence[Place]) -> tuple[list[Place], list[Place]]:
-    """(the journal's, those of the stack) behind the first."""
-    journals = [one for one in luns[1:] if one.use == places.JOURNAL]
-    return journals, [one for one in luns[1:] if one.use != places.JOURNAL]
-
-
 def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Place]) -> RunPlan:
     """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
     series, configuration = run.series, run.series.configuration
-    data, (journals, members) = luns[0], _by_use(luns)
+    data, (journals, members) = luns[0], places.by_use(luns)
     preparation = Preparation.of(series.preparation)
     for one in (data, *(member for member in members if member.use.role == DATA)):
         if preparation.discard and (one.number is None or not blockdev.can_discard(one.number)):
@@ -297,6 +276,7 @@ def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Pl
         layers=Shape.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.wanted_s(run),
+        limits=Machine.of(series.machine).limits,
     )
     if plan.cpus is not None and plan.guest is None and data.number is not None:
         plan = replace(plan, near_cpus=blockdev.near_cpus(data.number))
@@ -326,6 +306,14 @@ def _beside(
                     stop.set()
                 raise
         return future.result()
+
+
+def _limit_problem(executor: Executor, limits: Limits) -> str:
+    """Why a run cannot be limited so here, or nothing."""
+    said = executor.limit_problems() if limits.are_any else {}
+    return said.get("rates" if limits.rates else "", "") or said.get(
+        "memory" if limits.memory_mib else "", ""
+    )
 
 
 def _executor_of(host: Host, machine: Machine) -> Executor:

@@ -14,7 +14,9 @@ from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.journals import JournalLun
-from fsbench_web.catalog.configurations.stacks import DATA, Member
+from fsbench_web.catalog.configurations.stacks import DATA, Member, Shape
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
@@ -242,3 +244,27 @@ def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
             place.device, blockdev.FREE_AGAIN_S, recorder.should_stop
         ):
             recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
+
+
+def uses_of(lun: Lun, series: Series) -> list[tuple[Use, str]]:
+    """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
+
+    Raises RunRefused where one is not known any more: half a stack is never made.
+    """
+    found = [(RUN_ON, lun.name)]
+    if series.journal_lun is not None:
+        found.append((JOURNAL, series.journal_lun.name))
+    for member in series.members:
+        if member.lun is None:
+            raise RunRefused("A LUN of its stack is not known any more: submit it again.")
+        found.append((in_stack(member.role, member.lun.name), member.lun.name))
+    said = Shape.of(series.configuration.stack)
+    if Shape.of_roles((member.role for member in series.members), said.layers) != said:
+        raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
+    return found
+
+
+def by_use(luns: Sequence[Place]) -> tuple[list[Place], list[Place]]:
+    """(the journal's, those of the stack) behind the first."""
+    journals = [one for one in luns[1:] if one.use == JOURNAL]
+    return journals, [one for one in luns[1:] if one.use != JOURNAL]

@@ -118,6 +118,9 @@ class Executor(Protocol):
     def lun_problem(self, kind: str) -> str:
         """Why LUNs of this kind cannot be used by this executor, or nothing."""
 
+    def limit_problems(self) -> dict[str, str]:
+        """Why a run cannot be limited in its rates ("rates") or memory ("memory"), or nothing."""
+
     def facts(self) -> list[list[str]]:
         """What else says where a run was carried out: [[label, value], ...]. Never raises."""
 

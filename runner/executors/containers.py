@@ -15,6 +15,7 @@ from docker.models.containers import Container
 from requests.exceptions import RequestException
 
 from fsbench_web.studies.causes import Cause
+from runner.host import blockdev
 
 ERRORS = (DockerException, RequestException)
 NOT_ALLOWED = "this user may not use that socket"
@@ -35,6 +36,21 @@ def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
         {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
         for outside, inside in pairs
     ]
+
+
+def rates_in(devices: list[str], rates: Mapping[str, int]) -> dict[str, Any]:
+    """As Docker wants the limits of each device: a partition's is that of its disk."""
+    names = {
+        "read_bps": "device_read_bps",
+        "write_bps": "device_write_bps",
+        "read_iops": "device_read_iops",
+        "write_iops": "device_write_iops",
+    }
+    disks = [blockdev.disk_path(one) for one in devices] if rates else []
+    return {
+        names[name]: [{"Path": disk, "Rate": rate} for disk in dict.fromkeys(disks)]
+        for name, rate in rates.items()
+    }
 
 
 def cause_of(error: BaseException) -> Cause:

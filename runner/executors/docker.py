@@ -188,6 +188,9 @@ class DockerExecutor:
             )
         return ""
 
+    def limit_problems(self) -> dict[str, str]:
+        return {"rates": "", "memory": ""}
+
     def facts(self) -> list[list[str]]:
         """The image by name, by its own digest, and by the registry's where it came from one."""
         facts = [["Image", self.image]]
@@ -246,6 +249,7 @@ class DockerExecutor:
             mem_limit=plan.memory_bytes,
             memswap_limit=plan.memory_bytes,  # the same: no swap to hide behind
             cpuset_cpus=_cpus(plan),
+            **containers.rates_in([outside for outside, _ in _devices(plan, target)], plan.rates),
             labels={
                 "fsbench.site": self.site,
                 "fsbench.worker": target.worker,

@@ -51,6 +51,9 @@ class FakeExecutor:
     def lun_problem(self, kind: str) -> str:
         return ""
 
+    def limit_problems(self) -> dict[str, str]:
+        return {"rates": "", "memory": ""}
+
     def facts(self) -> list[list[str]]:
         return []
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO
 
 from fsbench_web.studies.causes import Cause
@@ -31,6 +32,7 @@ from runner.executors.base import (
     probed_tools,
 )
 from runner.executors.stream import follow
+from runner.host import control_groups
 from runner.host.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
 
@@ -94,21 +96,43 @@ class LocalExecutor:
             return "The worker does not run as root, and can use directory LUNs only."
         return ""
 
+    def limit_problems(self) -> dict[str, str]:
+        return {
+            "rates": control_groups.problem({"read_bps": 1}, None),
+            "memory": control_groups.problem({}, 1),
+        }
+
     def facts(self) -> list[list[str]]:
         return []
 
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
-        if plan.memory_bytes:
-            return Outcome(
-                1, reason="Without a container the memory of a benchmark cannot be limited."
-            )
+        has_group = self.is_root and plan.makes_filesystem
+        problem = control_groups.problem(plan.rates, plan.memory_bytes)
+        if (plan.rates or plan.memory_bytes) and not has_group:
+            problem = problem or control_groups.NOT_IN_FOLDERS
+        if problem:
+            return Outcome(1, reason=problem)
         if plan.layers:
             # Of a host they would be made beside its own arrays, volumes and mappings.
             return Outcome(1, reason=ONLY_IN_GUESTS)
         if should_stop():
             return Outcome(None, was_stopped=True)
+        try:
+            with contextlib.ExitStack() as stack:
+                groups: list[str] = []
+                if has_group:
+                    group = control_groups.of_run(
+                        *(target.worker, target.run_id, _devices(target)),
+                        *(plan.rates, plan.memory_bytes),
+                    )
+                    groups = stack.enter_context(group)
+                return self._run(replace(plan, control_groups=groups), on_message, should_stop)
+        except control_groups.GroupProblem as error:
+            return Outcome(1, reason=str(error))
+
+    def _run(self, plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         isolated = _ISOLATED if plan.makes_filesystem else ()
         process = subprocess.Popen(
             [*isolated, *_PYTHON],
@@ -148,8 +172,14 @@ class LocalExecutor:
         return Outcome(exit_code, was_stopped, reason, cause)
 
     def clean_up(self, worker: str) -> list[str]:
-        """Nothing to do: the kernel removed processes and mounts with the worker."""
-        return []
+        """Control groups alone: the kernel removed processes and mounts with the worker."""
+        return control_groups.remove_left(worker) if self.is_root else []
+
+
+def _devices(target: Target) -> list[str]:
+    """Those of all its LUNs."""
+    found = [target.device, target.journal_device, *(device for _, device in target.members)]
+    return [one for one in found if one]
 
 
 def _unexpected(exit_code: int) -> str:

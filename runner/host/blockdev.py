@@ -119,6 +119,15 @@ def whole_disk(number: int) -> int:
     return number
 
 
+def disk_path(device: str) -> str:
+    """The path of the whole disk: rates can be limited of that alone. Raises ToolError."""
+    number = device_number(device)
+    if number is None:
+        raise ToolError(f"{device} is no block device: its rate cannot be limited.")
+    disk = whole_disk(number)
+    return device if disk == number else f"/dev/{kernel_name(disk).replace('!', '/')}"
+
+
 def partitions(number: int) -> set[int]:
     folder = sys_folder(number)
     found = {_number_in(child.parent) for child in folder.glob("*/partition")}

@@ -179,9 +179,11 @@
     const title = layout.xaxis && layout.xaxis.title;
     if (title && title.text) {
       // It is centred below the plot, which begins where the labels of the rows end.
-      const lines = inLines(title.text, Math.max(16, Math.floor((width - labelsPx(layout, data)) / 7)));
+      const most = Math.max(16, Math.floor((width - labelsPx(layout, data)) / 7));
+      const given = title.text.split("<br>");
+      const lines = given.flatMap((line) => inLines(line, most));
       title.text = lines.join("<br>");
-      grow("b", 16 * (lines.length - 1));
+      grow("b", 16 * (lines.length - given.length));
     }
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });

@@ -21,6 +21,27 @@ function setUpForm(root = document) {
     const panel = root.getElementById(select.dataset.hides);
     if (panel) panel.hidden = select.value !== "";
   }
+  sayTimesHere(root);
+}
+
+// ---- form: a time is the site's; where the reader's clock shows another, that stands beside it ----
+function siteTime(text, zone) {
+  const asUtc = Date.parse(`${text}Z`);
+  if (Number.isNaN(asUtc)) return null;
+  const shown = new Intl.DateTimeFormat("en-CA", { timeZone: zone, dateStyle: "short", timeStyle: "medium", hourCycle: "h23" });
+  const offset = (at) => Date.parse(`${shown.format(at).replace(", ", "T")}Z`) - at;
+  // Twice: the offset at that time, not at the time of the same name in UTC.
+  return new Date(asUtc - offset(asUtc - offset(asUtc)));
+}
+
+function sayTimesHere(root = document) {
+  for (const input of findAll("[data-site-time]", root)) {
+    const here = find("[data-here]", input.closest(".field"));
+    const at = siteTime(input.value, input.dataset.siteTime);
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const isOther = at !== null && zone !== input.dataset.siteTime;
+    here.textContent = isOther ? `Where you are (${zone}) that is ${at.toLocaleString()}.` : "";
+  }
 }
 
 document.addEventListener("change", (event) => {

@@ -6,13 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db import connection
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import Job, Run, RunState
+from fsbench_web.studies.runs import lifecycle
 from runner.execution import execute
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
@@ -72,6 +75,32 @@ def test_nothing_is_erased_without_the_name_of_the_lun(fsbench: Command, documen
     assert code == 0, seen
     assert 'Type "lun0" to go on' in seen
     assert Run.objects.count() == 2
+
+
+def test_a_job_starts_at_a_time_and_stops_before_one(fsbench: Command) -> None:
+    announced("bench-1")
+    begin = clock.now().replace(microsecond=0) + timedelta(hours=1)
+    said = ("submit", "--study", "Night", "--lun", "lun0", "--filesystem", "ext4")
+    said += ("--scheduler", "none", "--workload", "iozone-small")
+    times = ("--start-at", begin.isoformat(), "--stop-before")
+    end = begin + timedelta(hours=8)
+    done = fsbench(*said, *times, end.isoformat(), "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "No run begins before" in done.stdout
+    assert f"By {end:%Y-%m-%d %H:%M} UTC all 2 runs." in done.stdout
+    refused = fsbench(*said, *times, "2026-11-24 06:00", "--dry-run")
+    assert refused.returncode != 0
+    assert "a time with its zone" in refused.stderr
+    done = fsbench(*said, *times, end.isoformat(), "--yes-erase", "lun0")
+    assert done.returncode == 0, done.stderr
+    job = Job.objects.get()
+    assert (job.start_at, job.stop_before) == (begin, end)
+    shown = fsbench("show", "--job", job.pk)
+    assert f"starts at (UTC)     {begin:%Y-%m-%d %H:%M}" in shown.stdout
+    Job.objects.update(stop_before=clock.now())
+    lifecycle.leave_out_what_is_over()
+    shown = fsbench("show", "--job", job.pk)
+    assert "not begun, for lack of time: ext4_none, block 1: run" in shown.stdout
 
 
 def test_a_directory_is_not_said_to_be_erased(fsbench: Command) -> None:

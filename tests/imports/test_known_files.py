@@ -90,3 +90,39 @@ def test_all_files_of_an_upload_are_asked_about_at_once(
     digests = [*Artefact.objects.values_list("sha256", flat=True), *map(str, range(400))]
     with django_assert_max_num_queries(3):
         assert len(known_files.by_digest(digests)) == 1
+
+
+def test_a_direct_import_says_what_is_stored_already(signed_in: Client) -> None:
+    first = stored(signed_in, "Lab")
+
+    def direct(study: str, **more: str) -> dict:
+        file = SimpleUploadedFile("b.csv", TABLE.encode())
+        form = {**TARGET, "study": study, "file": file, **more}
+        return signed_in.post("/api/v1/imports", form).json()
+
+    # Strict refuses what is lost: of this nothing is.
+    answer = direct("Second lab", strict="true")
+    [warning] = answer["warnings"]
+    assert (warning["file"], warning["lost"], answer["state"]) == ("b.csv", False, "done")
+    day = f"{first.created_at:%Y-%m-%d}"
+    assert warning["message"] == (
+        f"This very file is stored already: import {first.pk} of {day} by ada has it, in the "
+        "study lab."
+    )
+    # Its page says so as well, and the next import names the latest.
+    assert "is stored already" in signed_in.get(f"/imports/{answer['id']}/").content.decode()
+    known = direct("Second lab", if_new="true")
+    assert (known["state"], known["id"], len(known["warnings"])) == ("known", None, 1)
+    assert f"import {answer['id']} of" in known["warnings"][0]["message"]
+
+
+def test_a_direct_import_tells_nothing_of_a_hidden_study(signed_in: Client) -> None:
+    hidden = stored(signed_in, "Secret lab")
+    Study.objects.filter(pk=hidden.study_id).update(visibility="private")
+    eve = User.objects.create_user("eve")
+    Person.objects.create(user=eve, role=Role.CONTRIBUTOR)
+    other = Client()
+    other.force_login(eve)
+    file = SimpleUploadedFile("b.csv", TABLE.encode())
+    answer = other.post("/api/v1/imports", {**TARGET, "study": "Lab of eve", "file": file})
+    assert answer.json()["warnings"] == []

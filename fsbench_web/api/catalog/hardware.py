@@ -20,7 +20,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesyst
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
-from fsbench_web.studies.models import RunState
+from fsbench_web.studies.models import UNTRACED, RunState
 
 router = Router()
 
@@ -196,6 +196,7 @@ def list_configurations(
 ) -> dict[str, Any]:
     """All file system configurations that were run or imported, with the runs you may see."""
     seen = ~Q(series__study__in=rights.hidden_studies())
+    seen &= Q(series__runs__tracing=UNTRACED)
     done = Q(series__runs__state=RunState.DONE)
     found = (
         FilesystemConfiguration.objects.annotate(

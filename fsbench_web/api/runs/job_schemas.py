@@ -37,9 +37,9 @@ class RetryIn(Strict):
 class PlannedRunOut(Schema):
     """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
 
-    ``machine`` is {} for the worker's own executor, else the guest: executor, kernel (the name),
-    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
-    takes.
+    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}), or the
+    guest: executor, kernel (the name), accelerator, memory_bytes and cpus; ``kernel`` is then its
+    version, and ``boot_s`` what a boot takes.
     """
 
     position: int
@@ -66,8 +66,21 @@ class LeftOut(Schema):
     reason: str
 
 
+class NotBegun(Schema):
+    """A run that a job's time leaves out: its ``block``, null for a reference; ``run`` is null
+    before it is submitted.
+    """
+
+    run: int | None
+    block: int | None
+    configuration: str
+
+
 class PreviewOut(Schema):
     """What a job would do. ``estimated_s`` is null where any part of it is not known.
+
+    ``left_out_then`` are the runs that would not end before ``stop_before`` as far as is known now,
+    and ``outlook`` says so in words.
 
     ``document`` is the job with its seed: sent in, it makes these runs in this order. ``notes``
     say what was taken where it says nothing; ``warnings``, where memory or the processors may be
@@ -81,6 +94,10 @@ class PreviewOut(Schema):
     estimated_known_s: float
     runs_not_known: int
     time_limit_s: int
+    start_at: datetime | None
+    stop_before: datetime | None
+    left_out_then: list[NotBegun]
+    outlook: str
     confirm: str
     left_out: list[LeftOut]
     notes: list[str]
@@ -188,11 +205,16 @@ class RaceOut(Schema):
 class JobOut(JobSummary):
     """``refusals`` say why runs that wait will not start: who submitted them may not any more.
 
+    ``not_begun`` are the runs that its time left out, ``outlook`` says of those that still wait.
     ``remaining_s`` and ``ends_at`` are null while they are not known, or nothing is left."""
 
     time_limit_s: int | None
     run_again: int
     probe_s: int
+    start_at: datetime | None
+    stop_before: datetime | None
+    not_begun: list[NotBegun]
+    outlook: str
     refusals: list[str]
     share_ended: float
     remaining_s: float | None

@@ -38,6 +38,7 @@ from fsbench_web.studies.models import Job, RunState
 from fsbench_web.studies.runs import authority, control
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.queue import IN_TURN
+from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores.drift import Drift, drift_of
 
 router = Router()
@@ -139,6 +140,13 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "estimated_known_s": total.known_s,
         "runs_not_known": total.unknown,
         "time_limit_s": time_limit_s(wanted, runs),
+        "start_at": wanted.start_at,
+        "stop_before": wanted.stop_before,
+        "left_out_then": [
+            {"run": None, "block": block, "configuration": label}
+            for block, label in (plan.window.labels if plan.window else ())
+        ],
+        "outlook": plan.window.words if plan.window else "",
         "confirm": confirmation_text(wanted) or "",
         "left_out": _left_out(plan.left_out),
         "notes": list(wanted.notes),
@@ -164,6 +172,13 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
         "time_limit_s": job.time_limit_s,
         "run_again": job.run_again,
         "probe_s": job.probe_s,
+        "start_at": job.start_at,
+        "stop_before": job.stop_before,
+        "not_begun": [
+            {"run": run, "block": block, "configuration": label}
+            for run, block, label in closing.left_out_of(job)
+        ],
+        "outlook": progress.window.words if progress.window else "",
         "refusals": authority.refusals(job.runs.filter(state=RunState.QUEUED)),
         "share_ended": progress.share,
         "remaining_s": progress.remaining.duration_s,

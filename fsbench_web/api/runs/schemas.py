@@ -69,8 +69,8 @@ class RunSummary(Schema):
     is the run that it replaces, ``retried_as`` the one that replaces it; ``rerun`` is above 0 where
     fsbench did so by itself, because ``retry_of`` was interrupted: so many times in a row.
 
-    ``machine`` is {} for the worker's own executor, else that of the guest; ``emulated`` says that
-    it ran in software: for function, not for speed.
+    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) or that of
+    the guest; ``emulated`` says that it ran in software: for function, not for speed.
     """
 
     id: int

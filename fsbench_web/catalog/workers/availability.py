@@ -3,7 +3,6 @@
 Everything here answers with sentences that say what to do, for the form, the API and the pages.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
@@ -23,7 +22,6 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
 from fsbench_web.core.numbers import size
-from fsbench_web.core.workloads.base import Limits
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.platform import clock
 
@@ -212,20 +210,6 @@ def kernel_problem(worker: Worker, name: str) -> str:
     return f'The worker {worker.name} has no kernel "{name}" for guests; it has {known or "none"}.'
 
 
-def guest_limit_problems(cpus: int, limits: Limits) -> Iterator[str]:
-    """Why a guest with so many CPUs cannot hold a benchmark to these limits."""
-    if limits.cpus and cpus < limits.cpus:
-        yield (
-            f"The workload asks for {limits.cpus} CPUs, and the guest has {cpus}: give it more, or "
-            "choose fewer for the workload."
-        )
-    if limits.memory_bytes:
-        yield (
-            "A guest has its memory as a whole: set the workload's memory limit to 0, and say how "
-            "much memory the guest has."
-        )
-
-
 def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) -> Iterator[str]:
     """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it.
 
@@ -330,39 +314,6 @@ def _guest_scheduler_problem(kernel: GuestKernel, scheduler: str) -> str:
             f": choose one of {offered}." if offered else ": leave the scheduler out."
         )
     return ""
-
-
-def memory_bytes(worker: Worker) -> int | None:
-    """The memory of the worker's host, as its hardware profile has it; None: not said."""
-    for label, text in worker.hardware.facts if worker.hardware else []:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
-        if label == "Memory" and found:
-            # Memory comes in powers of two, whatever its label calls them.
-            return int(float(found[1]) * 2 ** {"M": 20, "G": 30, "T": 40}[found[2][0]])
-    return None
-
-
-def processors(worker: Worker) -> int | None:
-    """How many the worker's host has, as its hardware profile says; None: not said."""
-    for label, text in worker.hardware.facts if worker.hardware else []:
-        if label == "Processors online" and re.fullmatch("[0-9]{1,6}", str(text)):
-            return int(text)
-    return None
-
-
-def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
-    """Why this worker cannot hold a benchmark to these limits."""
-    found = processors(worker)
-    if limits.cpus and found is not None and found < limits.cpus:
-        yield (
-            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {found}: "
-            "choose fewer, or a LUN of a larger worker."
-        )
-    if limits.memory_bytes and worker.executor == "local":
-        yield (
-            f"The worker {worker.name} runs benchmarks without a container and cannot limit their "
-            "memory: set the memory limit to 0, or choose a LUN of a worker with Docker."
-        )
 
 
 def missing_tool(worker: Worker, tool: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
+from fsbench_web.catalog.configurations.limits import NO_LIMITS, Limits
 
 HOST, GUEST = "own", "guest"
 EXECUTORS = {
@@ -56,19 +57,23 @@ class Machine:
     """Where a series is run. Without ``kernel`` it is the worker's own executor.
 
     ``kernel`` is the name of one of the worker's kernels; its version is the series' kernel.
-    ``memory_bytes`` and ``cpus`` are those of the guest.
+    ``memory_bytes`` and ``cpus`` are those of the guest; ``limits`` those of a run's control group,
+    which a guest has not.
     """
 
     kernel: str = ""
     accelerator: str = ""
     memory_bytes: int = 0
     cpus: int = 0
+    limits: Limits = NO_LIMITS
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> "Machine":
         """The inverse of ``stored``."""
-        if not stored or stored.get("executor") != GUEST:
+        if not stored:
             return OWN_MACHINE
+        if stored.get("executor") != GUEST:
+            return cls(limits=Limits.of(stored.get("limits")))
         return cls(
             str(stored.get("kernel") or ""),
             str(stored.get("accelerator") or ""),
@@ -77,9 +82,9 @@ class Machine:
         )
 
     def stored(self) -> dict[str, Any]:
-        """As ``Series.machine`` has it; empty for the worker's own executor."""
+        """As ``Series.machine`` has it; empty for the worker's own executor without limits."""
         if not self.is_guest:
-            return {}
+            return {"limits": self.limits.stored()} if self.limits.are_any else {}
         return {
             "executor": GUEST,
             "kernel": self.kernel,
@@ -99,12 +104,12 @@ class Machine:
 
     @property
     def words(self) -> str:
-        """For people: "guest, KVM, 2 GiB, 2 CPUs"; "" for the worker's own executor.
+        """For people: "guest, KVM, 2 GiB, 2 CPUs", or its limits; "" for the worker's own executor.
 
         Its kernel is told apart from it: machines of several kernels are otherwise the same.
         """
         if not self.is_guest:
-            return ""
+            return self.limits.words
         how = "emulated" if self.is_emulated else "KVM"
         cpus = f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}"
         return f"guest, {how}, {memory_words(self.memory_bytes)}, {cpus}"

@@ -1,10 +1,11 @@
 """Bar charts as shapes: one value for each contender, and write stacked on read. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
 from fsbench_web.core import numbers
+from fsbench_web.figures.ceilings import Ceilings
 
 WIDTH = 360.0
 ROW = 19.0
@@ -34,14 +35,22 @@ class Bar:
 
 
 def bars(
-    rows: Sequence[Bar], title: str, axis: str, *, width: float = WIDTH, most: int = MOST_ROWS
+    rows: Sequence[Bar],
+    title: str,
+    axis: str,
+    *,
+    width: float = WIDTH,
+    most: int = MOST_ROWS,
+    ceilings: Ceilings | None = None,
+    unit: str = "",
 ) -> Drawing:
     """A horizontal bar for each row, the first on top; ``axis`` says unit and direction.
 
     Bars start at zero. Of more than ``most`` rows the first ones are drawn, and the number of the
-    others is said.
+    others is said. ``ceilings`` of all rows are in the unit of their values, ``unit`` by name.
     """
     drawn = list(rows[:most])
+    own = replace(ceilings or Ceilings(()), values=(ceilings or Ceilings(())).values[: len(drawn)])
     left, right, plot = _columns(
         [bar.label for bar in drawn], [_value_words(bar) for bar in drawn], width
     )
@@ -52,7 +61,9 @@ def bars(
         if bar.value is not None
     ]
     longest = max((end for end in ends if end > 0), default=0)
-    scale = plot / longest if longest else 0
+    words, above = own.words(unit, longest), own.within(longest)
+    farthest = max(longest, *(one for one in above if one is not None), 0)
+    scale = plot / farthest if farthest else 0
     shapes = _head(title, axis)
     for place, bar in enumerate(drawn):
         top = HEAD + place * ROW
@@ -70,6 +81,11 @@ def bars(
                 for one in bar.repeats
             ]
         shapes.append(Text(right, middle + 3, _value_words(bar), 8, "fg", "end", bar.is_best))
+    # Strokes with gaps between the rows: where all are the same they are one dashed line.
+    for place, one in enumerate(above):
+        if one is not None:
+            x, top = left + one * scale, HEAD + place * ROW
+            shapes.append(Line(x, top + 1.5, x, top + ROW - 1.5, "muted", 1.5))
     return _framed(
         shapes,
         len(drawn),
@@ -78,7 +94,8 @@ def bars(
         width,
         f"{title}, {axis}: "
         + "; ".join(f"{bar.label} {bar.text}" + (" (best)" if bar.is_best else "") for bar in drawn)
-        + ".",
+        + f".{f' {words}.' if words else ''}",
+        words,
     )
 
 
@@ -183,13 +200,24 @@ def _whisker(left: float, middle: float, ends: tuple[float, float], scale: float
 
 
 def _framed(
-    shapes: list[Shape], drawn: int, others: int, left: float, width: float, summary: str
+    shapes: list[Shape],
+    drawn: int,
+    others: int,
+    left: float,
+    width: float,
+    summary: str,
+    words: str = "",
 ) -> Drawing:
+    """``words`` stand below the bars, as the legend of what is drawn over them."""
     bottom = HEAD + drawn * ROW
     shapes.append(Line(left, HEAD, left, bottom, "muted", 1))
     if others > 0:
         shapes.append(
             Text(left, bottom + 12, f"and {others} more: all are in the table", 8, "muted")
         )
+        bottom += 16
+    if words:
+        most = int(width / (8 * _CHARACTER))
+        shapes.append(Text(0, bottom + 12, shortened(words, most), 8, "muted"))
         bottom += 16
     return Drawing(width, bottom + 4, summary, tuple(shapes))

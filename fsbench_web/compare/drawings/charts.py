@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
+from fsbench_web.compare.drawings.ceilings import ceilings_of
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.significance import is_ranked, nearest_first
@@ -70,4 +71,6 @@ def chart(
         axis_words(table) + ("; means of repeats" if any(map(table.shows_mean, rows)) else ""),
         width=width,
         most=most,
+        ceilings=ceilings_of(rows, scale.divisor),
+        unit=scale.unit,
     )

@@ -1,12 +1,17 @@
-"""Speed-up over a baseline as a drawing: geometric means, and the tests as dots. Pure."""
+"""Speed-up over a baseline as a drawing: geometric means, and the tests as dots. Pure.
+
+Its words are large for its width, so that it is read on a telephone too.
+"""
 
 from math import log
 
-from fsbench_web.compare.drawings.bars import shortened
+from fsbench_web.compare.drawings.bars import shortened, shortened_inside
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
 from fsbench_web.compare.tables.answer import Answer
 
-WIDTH, ROW, TOP, LEFT, RIGHT = 480.0, 26.0, 34.0, 118.0, 62.0
+WIDTH, ROW, TOP, LEFT, RIGHT = 340.0, 24.0, 48.0, 104.0, 46.0
+WORDS = 11.0
+_TICK_LETTER = 7.0
 MOST = 12
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
@@ -23,22 +28,35 @@ def speedup(found: Answer) -> Drawing:
 
     bottom = TOP + ROW * len(shown)
     title = f"Speed over that of {found.baseline}, logarithmic: geometric mean, and each test"
-    shapes: list[Shape] = [Text(0, 12, title, 10, bold=True)]
-    for tick in _TICKS:
-        if low <= tick <= high:
-            colour = "muted" if tick == 1 else "grid"
-            shapes.append(Line(place(tick), TOP - 6, place(tick), bottom, colour))
-            shapes.append(Text(place(tick), TOP - 9, f"{tick:g}×", 8, "muted", "middle"))
+    shapes: list[Shape] = [
+        Text(0, 13, f"Speed over that of {shortened(found.baseline, 28)},", WORDS, bold=True),
+        Text(0, 28, "logarithmic: geometric mean, and each test", WORDS, bold=True),
+    ]
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    for tick in ticks:
+        colour = "muted" if tick == 1 else "grid"
+        shapes.append(Line(place(tick), TOP - 4, place(tick), bottom, colour))
+    for at, said in _with_room([(place(tick), f"{tick:g}×") for tick in ticks], place(1)):
+        shapes.append(Text(at, TOP - 7, said, WORDS - 1, "muted", "middle"))
     for number, one in enumerate(shown):
         middle = TOP + ROW * (number + 0.5)
-        name = shortened(one.contender, 18)
-        shapes.append(Text(LEFT - 8, middle + 3, name, 9.5, "fg", "end", number == 0))
+        name = shortened_inside(one.contender, 15)
+        shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", number == 0))
         for _, ratio in one.ratios:
             shapes.append(Rect(place(ratio) - 2, middle - 2, 4, 4, "muted"))
         shapes.append(Rect(place(one.mean) - 2.5, middle - 9, 5, 18, "series-1"))
-        shapes.append(Text(WIDTH, middle + 3, f"{one.mean:.2f}×", 9.5, "fg", "end", number == 0))
+        shapes.append(Text(WIDTH, middle + 4, f"{one.mean:.2f}×", WORDS, "fg", "end", number == 0))
     words = "; ".join(
         f"{one.contender} {one.mean:.2f} times, {one.lowest:.2f} to {one.highest:.2f} by test"
         for one in shown
     )
     return Drawing(WIDTH, bottom + 6, f"{title}: {words}.", tuple(shapes))
+
+
+def _with_room(ticks: list[tuple[float, str]], first: float) -> list[tuple[float, str]]:
+    """The (place, words) that do not lie on each other, that at ``first`` before all others."""
+    kept: list[tuple[float, str]] = []
+    for at, words in sorted(ticks, key=lambda tick: abs(tick[0] - first)):
+        if all(abs(at - x) >= _TICK_LETTER * (len(words) + len(o)) / 2 for x, o in kept):
+            kept.append((at, words))
+    return kept

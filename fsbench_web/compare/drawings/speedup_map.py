@@ -1,11 +1,12 @@
 """How many times as fast one contender is as another, by block and file size, as a drawing. Pure.
 
 Squares, not colours alone: the area grows with the logarithm of the ratio, so that twice as fast
-and half as fast are as large, and it is read without colours too.
+and half as fast are as large, and it is read without colours too. Its words are large for its
+width: the same drawing is read on a telephone, where it is as wide as it is here in points.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import log, sqrt
+from math import ceil, log, sqrt
 
 from fsbench_web.compare.drawings.bars import shortened
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
@@ -14,7 +15,10 @@ from fsbench_web.figures.sizes import size_name
 Cell = tuple[int, int]
 """(block size KB, file size KB)"""
 
-WIDTH, ROW, TOP, LEFT, FOOT = 480.0, 19.0, 22.0, 58.0, 42.0
+WIDTH, ROW, TOP, LEFT, FOOT = 340.0, 19.0, 38.0, 52.0, 64.0
+WORDS = 11.0
+"""The size of its words."""
+_LETTER = 0.62 * WORDS
 MOST_SIZES = 20
 LEAST_RATIO = 1.25
 """What fills a cell at least, so that noise of a percent does not look like a victory."""
@@ -39,20 +43,26 @@ def speedup_map(
         return None
     wide = min((WIDTH - LEFT) / len(files), 60.0)
     widest = max(LEAST_RATIO, *(max(one, 1 / one) for one in ratios.values()))
-    title = f"{test}: speed of {shortened(first, 18)} over {shortened(second, 18)}"
-    shapes: list[Shape] = [Text(0, 12, title, 10, bold=True)]
+    pair = f"speed of {shortened(first, 17)} over {shortened(second, 17)}"
+    title = f"{test}: {pair}"
+    shapes: list[Shape] = [
+        Text(0, 13, shortened(test, 44), WORDS, bold=True),
+        Text(0, 28, pair, WORDS, bold=True),
+    ]
     bottom = TOP + ROW * len(blocks)
 
     def top(block_kb: int) -> float:
         return bottom - ROW * (blocks.index(block_kb) + 1)
 
+    longest = max(len(size_name(file)) for file in files) + 1
+    every = ceil(longest * _LETTER / wide)
     for number, file in enumerate(files):
-        if number % (1 + len(files) // 12) == 0:
+        if number % every == 0:
             x = LEFT + wide * (number + 0.5)
-            shapes.append(Text(x, bottom + 11, size_name(file), 7.5, "muted", "middle"))
+            shapes.append(Text(x, bottom + 14, size_name(file), WORDS, "muted", "middle"))
     for block_kb in blocks:
         y = top(block_kb)
-        shapes.append(Text(LEFT - 6, y + ROW / 2 + 3, size_name(block_kb), 8, "muted", "end"))
+        shapes.append(Text(LEFT - 5, y + ROW / 2 + 4, size_name(block_kb), WORDS, "muted", "end"))
         shapes.append(Line(LEFT, y + ROW, LEFT + wide * len(files), y + ROW))
     for (block_kb, file), ratio in sorted(ratios.items()):
         side = max(1.0, (min(wide, ROW) - 3) * sqrt(abs(log(ratio)) / log(widest)))
@@ -87,17 +97,16 @@ def _boundary(
 
 
 def _foot(bottom: float, widest: float, has_edges: bool, block: str) -> list[Shape]:
-    y = bottom + 28
+    y = bottom + 31
     found: list[Shape] = [
-        Rect(LEFT, y - 8, 9, 9, "series-1"),
-        Text(LEFT + 13, y, "faster", 8, "muted"),
-        Rect(LEFT + 52, y - 8, 9, 9, "series-2"),
-        Text(LEFT + 65, y, "slower", 8, "muted"),
-        Text(LEFT + 106, y, f"area: logarithm of the ratio, full at {widest:.2f}×", 8, "muted"),
-        Text(0, y, f"↑ {block}", 8, "muted"),
-        Text(0, y + 11, "→ file size", 8, "muted"),
+        Text(0, y, f"↑ {block}  → file size", WORDS, "muted"),
+        Rect(WIDTH - 122, y - 9, 9, 9, "series-1"),
+        Text(WIDTH - 109, y, "faster", WORDS, "muted"),
+        Rect(WIDTH - 58, y - 9, 9, 9, "series-2"),
+        Text(WIDTH - 45, y, "slower", WORDS, "muted"),
+        Text(0, y + 15, f"area: logarithm of the ratio, full at {widest:.2f}×", WORDS, "muted"),
     ]
     if has_edges:
-        found.append(Line(LEFT + 4, y + 4, LEFT + 4, y + 13, "fg", 2))
-        found.append(Text(LEFT + 13, y + 11, "cache boundary: cached left of it", 8, "muted"))
+        found.append(Line(4, y + 20, 4, y + 31, "fg", 2))
+        found.append(Text(13, y + 30, "cache boundary: cached left of it", WORDS, "muted"))
     return found

@@ -17,6 +17,7 @@ from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.db.models.functions import Coalesce, TruncDate
 from django.http import Http404
 
+from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.compare.history import work
 from fsbench_web.compare.history.own import OwnLine, own_line
 from fsbench_web.compare.models import Watch
@@ -150,8 +151,8 @@ def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
 
 def _same_machine(stored: Mapping[str, Any]) -> Q:
     """Series of the same kind of machine: a guest is never on a line with the host itself."""
-    if not stored:
-        return Q(machine={})
+    if stored.get("executor") != GUEST:
+        return Q(machine=dict(stored))
     return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from fsbench_web.compare.drawings.ceilings import ceilings_of
 from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -62,6 +63,7 @@ def bars_of(table: DeltaTable) -> dict[str, Any]:
         "scores": [row.score / times if table.shows_mean(row) else None for row in rows],
         "names": [row.contender for row in rows],
         "counts": [row.runs for row in rows],
+        "ceilings": ceilings_of(rows, times),
     }
 
 

@@ -51,6 +51,11 @@ class Column:
             return f"{content:,.0f}"
         return numbers.amount(content, self.unit)
 
+    def exactly(self, content: Content) -> str:
+        """The number as it is stored, where pages write it in another unit; else ""."""
+        is_value = self.kind == VALUE and not isinstance(content, str)
+        return numbers.exactly(content, self.unit) if is_value else ""  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class Row:
@@ -68,12 +73,13 @@ class PictureTable:
     rows: Sequence[Row]
 
     @property
-    def written(self) -> list[tuple[list[tuple[str, bool]], tuple[tuple[str, str], ...]]]:
-        """(text, whether it is a number) of every cell, and the row's links."""
+    def written(self) -> list[tuple[list[tuple[str, bool, str]], tuple[tuple[str, str], ...]]]:
+        """(text, whether it is a number, the stored one where it is another) of every cell, and
+        the row's links."""
         return [
             (
                 [
-                    (column.write(content), column.is_number)
+                    (column.write(content), column.is_number, column.exactly(content))
                     for column, content in zip(self.columns, row.cells, strict=True)
                 ],
                 row.links,

@@ -86,7 +86,7 @@ def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
             score = f'<span title="{escaped(title)}">{score}</span>'
         return (
             score
-            + (_interval_details(table, row) if has_interval else "")
+            + (_interval_details(table, row, view) if has_interval else "")
             + (_share_details(row) if has_share else "")
         )
 
@@ -100,13 +100,17 @@ def exact_words(table: DeltaTable, row: DeltaRow) -> str:
     return f"{row.score!r}{unit}{printed}"
 
 
-def _interval_details(table: DeltaTable, row: DeltaRow) -> str:
-    """Under a score its interval: around what and of what on demand."""
+def _interval_details(table: DeltaTable, row: DeltaRow, view: TableView) -> str:
+    """Under a score its interval: around what and of what on demand, exact where that is asked."""
     if row.interval is None:
         return ""
     short = uncertainty.half_width(row.interval, table.unit)
     of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
     sentence = uncertainty.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
+    if view.is_exact:
+        found, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
+        short = f"{found.low!r} to {found.high!r}"
+        sentence += f" Exactly {short}{unit}, around {found.mean!r}{unit}."
     return details(f"{short}{of}", sentence)
 
 
@@ -121,7 +125,7 @@ def _share_details(row: DeltaRow) -> str:
 
 def _interval(table: DeltaTable, view: TableView) -> Iterable[Column]:
     def cell(row: DeltaRow) -> str:
-        return _interval_details(table, row) or numbers.MISSING
+        return _interval_details(table, row, view) or numbers.MISSING
 
     yield Column("interval", "95% interval", cell, "interval")
 

@@ -264,15 +264,19 @@ def _winner(winner: Winner | None) -> str:
     return "".join([*parts, "</a>"])
 
 
-@register.simple_tag
-def test_line_of(group: TestGroup, baseline: str) -> SafeString:
+@register.simple_tag(takes_context=True)
+def test_line_of(context: Context, group: TestGroup, baseline: str) -> SafeString:
     """A test in one line: best, its score, that of the baseline, the difference, verdict and n."""
+    view = _view(context)
     line = line_of([shown.table for shown in group.tables], baseline)
     best, base, table = line.best, line.base, line.table
-    unit = unit_words(table.unit) if table.unit == SUM else table.scale.unit
+    unit = _read_unit(table, view)
 
     def score(row: DeltaRow | None) -> str:
-        return "–" if row is None else f"{table.scale.amount(row.score, row.half_width)} {unit}"
+        if row is None:
+            return "–"
+        text = repr(row.score) if view.is_exact else table.scale.amount(row.score, row.half_width)
+        return f"{text} {unit}"
 
     ratio = line.ratio
     cells = [

@@ -22,7 +22,7 @@ def series_rows(series: Iterable[ShownSeries]) -> SafeString:
 
 def _row(shown: ShownSeries) -> str:
     machine = shown.machine
-    guest = f'<span class="sub">{escaped(machine.words)}</span>' if machine.is_guest else ""
+    guest = f'<span class="sub">{escaped(machine.words)}</span>' if machine.words else ""
     if guest and machine.is_emulated:
         guest += ' <span class="flag">emulated: for function, not for speed</span>'
     return "".join(

@@ -14,7 +14,7 @@ from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, unpack
-from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.numbering import PlacedRun
 from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
@@ -87,18 +87,26 @@ def import_sources(
     only_new: bool = False,
     within_request: bool = False,
 ) -> ImportResult:
-    """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest."""
+    """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest.
+
+    Nobody looked at a preview: what is stored already by its bytes is said in the warnings.
+    """
+    # Who wants only what is new is told by run what is known.
+    told = [] if only_new else known_files.told(sources)
     if large.is_large(sources):
         return large.import_large(
-            sources[0], target, user, only_new=only_new, within_request=within_request
+            *(sources[0], target, user),
+            only_new=only_new,
+            within_request=within_request,
+            told=told,
         )
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(plan.sources, plan.warnings)
+        raise work.LeavesRequest(plan.sources, [*plan.warnings, *told])
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        done = commit(row, plan, target, user, known)
+        done = commit(row, plan, target, user, known, told)
         if known and not done.runs:
             transaction.set_rollback(True)
             return replace(done, id=None, state=ALL_KNOWN)
@@ -111,10 +119,12 @@ def commit(
     target: Target,
     user: User | None,
     known: list[KnownRun] | None = None,
+    told: Sequence[ImportProblem] = (),
 ) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
-    ``known`` takes what is there already; None: it is refused. Raises ImportRefused; the caller's
+    ``known`` takes what is there already; None: it is refused. ``told`` is what is to be said of
+    the files besides. Raises ImportRefused; the caller's
     transaction must not commit then.
     """
     plan.check()
@@ -124,15 +134,15 @@ def commit(
     stored = _store(plan.files, target, user, row, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
-    if stored.remarks:
-        remarks = [one.as_warning() for one in stored.remarks]
+    if told or stored.remarks:
+        remarks = [one.as_warning() for one in (*told, *stored.remarks)]
         warnings += remarks
         # Apart too: reading a file again says nothing of them (rereads.renewal).
         row.report = {"warnings": warnings, "remarks": remarks}
     if was_kept:
         row.save()
         row.files.all().delete()
-    elif stored.remarks:
+    elif row.pk is not None and (told or stored.remarks):
         row.save(update_fields=["report"])
     runs = keys_of(stored.runs)
     return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)

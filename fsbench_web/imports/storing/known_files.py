@@ -8,6 +8,8 @@ from django.db.models import Count, Max
 from django.urls import reverse
 
 from fsbench_web.imports.models import ImportedFile
+from fsbench_web.imports.problems import ImportProblem, together
+from fsbench_web.imports.sources import SourceFile
 from fsbench_web.studies.models import Artefact, Study
 
 _AT_ONCE = 500
@@ -28,6 +30,16 @@ class KnownFile:
     times: int
 
     @property
+    def sentence(self) -> str:
+        """Where it is, for whoever reads no page."""
+        what = f"run {self.run_id}" if self.import_id is None else f"import {self.import_id}"
+        by = f" by {self.by}" if self.by else ""
+        return (
+            f"This very file is stored already: {what} of {self.at:%Y-%m-%d}{by} has it, in the "
+            f"study {self.study.slug}."
+        )
+
+    @property
     def address(self) -> str:
         """The page of the import, or of the run."""
         if self.import_id is None:
@@ -45,6 +57,23 @@ def by_digest(digests: Iterable[str]) -> dict[str, KnownFile]:
     for first in range(0, len(wanted), _AT_ONCE):
         found |= _known(wanted[first : first + _AT_ONCE])
     return found
+
+
+def told(sources: Iterable[SourceFile]) -> list[ImportProblem]:
+    """A note for each file that is stored already, for whoever imports without a preview.
+
+    Asked before anything is stored, since then every file is.
+    """
+    files = [one for one in sources if not one.is_left_out and one.sha256]
+    # Most are new: nobody need be asked then what they may see.
+    wanted = {one.sha256 for one in files[:_AT_ONCE]}
+    is_any = Artefact._base_manager.filter(sha256__in=wanted).exists()
+    known = by_digest(one.sha256 for one in files) if is_any or len(files) > _AT_ONCE else {}
+    return together(
+        ImportProblem(known[one.sha256].sentence, one.path, is_note=True)
+        for one in files
+        if one.sha256 in known
+    )
 
 
 def _known(digests: list[str]) -> dict[str, KnownFile]:

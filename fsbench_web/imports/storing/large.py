@@ -178,17 +178,19 @@ def import_large(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    told: Sequence[ImportProblem] = (),
 ) -> ImportResult:
     """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
 
-    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``.
+    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``, ``told`` is that of
+    ``commit.commit``.
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
     found = report(table, source)
     if problems := problems_of(found, source, target):
         raise ImportRefused(problems)
-    warnings = warnings_of(found, source, target)
+    warnings = [*warnings_of(found, source, target), *told]
     if within_request and work.of_table(table).is_much:
         raise work.LeavesRequest([source], warnings)
     said = [one.as_warning() for one in warnings]

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import capacity
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 
 
 def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
     """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
     machine = runs[0].machine
-    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
+    memory = machine.memory_bytes or capacity.memory_bytes(runs[0].lun.worker)
+    if machine.limits.memory_bytes:
+        memory = min(memory or machine.limits.memory_bytes, machine.limits.memory_bytes)
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))

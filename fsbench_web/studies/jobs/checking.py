@@ -7,8 +7,6 @@ worker announced; before it erases anything the worker checks again on its own (
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from django.conf import settings
-
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
@@ -21,14 +19,18 @@ from fsbench_web.core.numbers import duration
 from fsbench_web.core.traces.tracers import joined
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.platform import plain_text
+from fsbench_web.platform import clock
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
+from fsbench_web.studies.jobs import new_study, time_window
 from fsbench_web.studies.jobs.checks import (
     guest as guest_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     journal as journal_checks,
+)
+from fsbench_web.studies.jobs.checks import (
+    limits as limit_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     method,
@@ -45,7 +47,7 @@ from fsbench_web.studies.jobs.checks import (
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host, LeftOut
+from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -62,7 +64,6 @@ from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, seq
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = MOST_RUNS
 LEAST_TIME_LIMIT_S, MOST_TIME_LIMIT_S = 60, 60 * 24 * 3600
-TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
 
 
 def checked(spec: JobSpec, problems: Problems) -> Plan | None:
@@ -71,6 +72,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     neighbours = journal_checks.neighbours(lun)
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
     workloads = _checked_workloads(spec, lun, neighbours, problems)
+    limited = limit_checks.hosts_of(spec, lun, problems)
     configurations = _checked_configurations(spec, lun, neighbours, problems)
     reference = _checked_reference(spec, lun, neighbours, problems)
     study = _checked_study(spec, problems)
@@ -79,6 +81,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     method.check_preparation(spec.preparation, lun, workloads, problems)
     method.check_probe(spec, lun, problems)
     tracing_checks.check(spec, lun, problems)
+    now = clock.now()
+    time_window.check_times(spec, now, problems)
     if spec.race is not None:
         race_checks.check(spec, workloads, problems)
     elif spec.until is not None:
@@ -93,7 +97,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         return None
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
-    pairs = [(wanted, THIS_HOST) for wanted in configurations]
+    pairs = [(wanted, host) for host in limited for wanted in configurations]
     left_out: list[LeftOut] = []
     if spec.guest is not None:
         pairs, left_out = guest_checks.pairs(configurations, hosts, lun, problems)
@@ -101,6 +105,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             guest_checks.pairs([reference], hosts[:1], lun, problems)
         if problems.by_part:
             return None
+    else:
+        hosts = limited
     things = [(*pair, workload) for workload in workloads for pair in pairs]
     slots = sequence(
         len(things),
@@ -130,6 +136,8 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             )
             for slot in extra
         ]
+    window = time_window.window(spec, runs, now)
+    time_window.check_window(window, runs, problems)
     return Plan(
         lun=lun,
         runs=runs,
@@ -137,6 +145,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         time_limit_s=time_limit_s(spec, runs),
         left_out=(*spec.left_out, *left_out),
         most_runs=_most_runs(spec, len(things), len(runs)),
+        window=window,
     )
 
 
@@ -393,29 +402,11 @@ def _checked_study(spec: JobSpec, problems: Problems) -> Study | None:
                 "of a new one; the two can be compared.",
             )
         return study
-    slug = slug_of(title)
     if not title:
         if not problems.is_reported("study"):
             problems.add("study", "Choose the study that the runs belong to, or name a new one.")
-    elif said := plain_text.problem(title):
-        problems.add("study", f"The study's title cannot be so. {said}")
-    elif len(title) > TITLE_LENGTH:
-        problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
-    elif not slug:
-        problems.add("study", "The study's title needs a letter or a digit for its address.")
-    elif Study._base_manager.filter(slug=slug).exists():  # also one that is not theirs to see
-        problems.add("study", study_exists(slug))
+    elif said := new_study.title_problem(title):
+        problems.add("study", said)
+    elif Study._base_manager.filter(slug=slug_of(title)).exists():  # also one they may not see
+        problems.add("study", new_study.study_exists(slug_of(title)))
     return None
-
-
-def new_study_columns() -> dict[str, str]:
-    """Who sees a new study, as the site has it."""
-    return {"visibility": settings.NEW_STUDY_VISIBILITY}
-
-
-def study_exists(slug: str) -> str:
-    """What to say where this address is taken."""
-    return (
-        f'A study with the address "{slug}" exists already: choose it from the list, or give '
-        "another title."
-    )

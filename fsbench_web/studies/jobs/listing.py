@@ -5,11 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from fsbench_web.catalog.workers import availability
-from fsbench_web.studies.jobs.estimates import Estimate, Experience, Total, total
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Job, Race, Run, RunState
+from fsbench_web.studies.runs.queue import IN_TURN
+from fsbench_web.studies.runs.windows import closing, durations
+from fsbench_web.studies.runs.windows.durations import Estimate, Experience, Total, total
+from fsbench_web.studies.runs.windows.outlook import Window
 
 BAD_STATES = [RunState.FAILED, RunState.LOST]
 
@@ -65,19 +68,21 @@ class Progress:
 
     ``remaining`` is the time of what waits and runs, as far as it is known; ``ends_at`` is None
     where it is not known, or nothing is left to do, or the job is paused or stands still.
+    ``window`` is what the times of a job leave of what waits; None for one without, or at its end.
     """
 
     share: float
     remaining: Total
     ends_at: datetime | None
+    window: Window | None = None
 
 
 def unfinished_runs(job: Job) -> list[Run]:
     """What waits or runs, with what an estimate needs. One query."""
     return list(
         job.runs.exclude(state__in=END_STATES)
-        .select_related("series__configuration")
-        .order_by("id")
+        .select_related("series__configuration", "series__workload")
+        .order_by(*IN_TURN)
     )
 
 
@@ -92,17 +97,29 @@ def progress_of(
     job: Any, now: datetime | None = None, *, is_standing_still: bool = False
 ) -> Progress:
     """How far a job of ``listed_jobs`` is. Two queries."""
-    now = now or timezone.now()
+    now = now or clock.now()
     left = unfinished_runs(job)
     ended = job.run_count - len(left)
     share = ended / job.run_count if job.run_count else 0.0
     seen = Experience(run.series.workload_id for run in left if run.series.workload_id is not None)
-    remaining = total(_remaining(run, seen, now) for run in left)
+    found = [_remaining(run, seen, now) for run in left]
+    window = closing.window(job, left, _seconds(left, found), now)
+    out = set(window.left_out) if window else set()
+    remaining = total(one for place, one in enumerate(found) if place not in out)
     duration_s = remaining.duration_s
     is_paused = job.paused_at is not None or is_standing_still
     is_going = bool(left) and not is_paused and duration_s is not None
-    ends_at = now + timedelta(seconds=duration_s or 0) if is_going else None
-    return Progress(share, remaining, ends_at)
+    begins_at = window.begins_at if window else now
+    ends_at = begins_at + timedelta(seconds=duration_s or 0) if is_going else None
+    return Progress(share, remaining, ends_at, window)
+
+
+def _seconds(left: list[Run], found: list[Estimate | None]) -> list[float | None]:
+    """As a claim counts them: without a finished run, what the workload's parameters ask for."""
+    return [
+        durations.asked_s(run) if one is None else one.duration_s
+        for run, one in zip(left, found, strict=True)
+    ]
 
 
 def _remaining(run: Run, seen: Experience, now: datetime) -> Estimate | None:

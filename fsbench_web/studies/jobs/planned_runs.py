@@ -27,6 +27,7 @@ from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.runs.windows.outlook import Window
 from fsbench_web.studies.sequence import Slot
 
 # What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
@@ -63,6 +64,11 @@ class PlannedRun:
     tracing: str = ""
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is a repeat of a block: no reference, and no extra run."""
+        return not (self.is_reference or self.tracing)
+
+    @property
     def workload_title(self) -> str:
         """What the workload is called once it is stored."""
         return workload_title(*self.workload)
@@ -91,7 +97,7 @@ class Plan:
     """What a job comes to: its runs in turn, and the study (None: a new one).
 
     ``left_out`` is what was written and cannot be; ``most_runs`` how many runs there will be at
-    most, where it is repeated until it is sure enough.
+    most, where it is repeated until it is sure enough; ``window`` what its times leave out.
     """
 
     lun: Lun
@@ -100,6 +106,7 @@ class Plan:
     time_limit_s: int
     left_out: tuple[LeftOut, ...] = ()
     most_runs: int = 0
+    window: Window | None = None
 
     @property
     def lun_names(self) -> list[str]:

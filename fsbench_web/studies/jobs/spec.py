@@ -1,11 +1,15 @@
 """What somebody wants to be run, unchecked; and the answer when it cannot be. No database."""
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from itertools import product
 from typing import Annotated, Any
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -15,7 +19,9 @@ from pydantic import (
     StrictInt,
     StrictStr,
 )
+from pydantic_core import PydanticCustomError
 
+from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_STACK, Stack
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
@@ -33,6 +39,26 @@ ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictI
 
 
 _CLOSED = ConfigDict(extra="forbid")
+_ISO_8601 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+    r"([Zz]|[+-][0-9]{2}:?[0-9]{2})"
+)
+
+
+def _moment(said: object) -> object:
+    """Only a text with its zone: a number of seconds is none, and a bare date is no time."""
+    if isinstance(said, datetime) and said.tzinfo is not None:
+        return said
+    if isinstance(said, str) and _ISO_8601.fullmatch(said.strip()):
+        try:
+            return datetime.fromisoformat(said.strip().upper())
+        except ValueError:  # the 31st of June
+            pass
+    raise PydanticCustomError("moment", "must be a time with its zone, as ISO 8601 writes it")
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_moment, json_schema_input_type=AwareDatetime)]
+"""``2026-11-23T22:00+01:00``: ISO 8601 with the zone, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +148,49 @@ class GuestSpec:
         return self.memory_mib * MIB
 
 
+def _alone(said: object) -> object:
+    """A number by itself is a list of one."""
+    return [said] if isinstance(said, int) and not isinstance(said, bool) else said
+
+
+_Several = Annotated[
+    tuple[StrictInt, ...],
+    BeforeValidator(_alone, json_schema_input_type=tuple[StrictInt, ...] | StrictInt),
+]
+
+
+@dataclass(frozen=True)
+class LimitsSpec:
+    """What the control group of a run may use. Everything is run with each combination of these;
+
+    0 is no limit, and a list that is empty too. Rates are of each LUN of the run.
+    """
+
+    __pydantic_config__ = _CLOSED
+
+    read_mib_s: Annotated[
+        _Several, Field(max_length=8, description="MiB/s read", examples=[[0, 100]])
+    ] = ()
+    write_mib_s: Annotated[_Several, Field(max_length=8, description="MiB/s written")] = ()
+    read_iops: Annotated[_Several, Field(max_length=8, description="reads a second")] = ()
+    write_iops: Annotated[_Several, Field(max_length=8, description="writes a second")] = ()
+    memory_mib: Annotated[
+        _Several, Field(max_length=8, description="memory with the page cache, MiB")
+    ] = ()
+    cpus: Annotated[_Several, Field(max_length=8, description="processors")] = ()
+
+    @property
+    def count(self) -> int:
+        """How many combinations there are."""
+        return math.prod(len(getattr(self, one.name)) or 1 for one in fields(self))
+
+    def each(self) -> list[Limits]:
+        """All combinations, in the order of the values."""
+        names = [one.name for one in fields(self)]
+        values = [getattr(self, name) or (0,) for name in names]
+        return [Limits(**dict(zip(names, one, strict=True))) for one in product(*values)]
+
+
 @dataclass(frozen=True)
 class RaceSpec:
     """Find the best of the configurations within hours of runs, or a number of runs: one of both.
@@ -189,6 +258,10 @@ class JobOptions(BaseModel):
         ),
     ] = PLAIN
     guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")
+    limits: LimitsSpec = Field(
+        default=LimitsSpec(),
+        description="of the run's control group; runs with other limits are no repeats",
+    )
     probe_s: StrictInt = Field(
         default=0,
         description="seconds, at most, in which the LUN itself is measured by fio before the first "
@@ -200,6 +273,17 @@ class JobOptions(BaseModel):
         max_length=10,
         description="what one more run of each configuration, after all others, is traced with: "
         f"{', '.join(TRACERS)}; that run counts in no score. Empty: there is none",
+    )
+    start_at: Moment | None = Field(
+        default=None,
+        description="ISO 8601 with its zone: no run begins before; null: at once",
+        examples=["2026-11-23T22:00:00+01:00"],
+    )
+    stop_before: Moment | None = Field(
+        default=None,
+        description="ISO 8601 with its zone: no run, and no block as a whole, begins that would "
+        "not end before; what is left is cancelled. null: no end",
+        examples=["2026-11-24T06:00:00+01:00"],
     )
 
     def options(self) -> dict[str, Any]:
@@ -269,7 +353,7 @@ class JobSpec(JobOptions):
         Fewer where a kernel cannot run some of the configurations (``checks.guest``).
         """
         repeats = self.until.most if self.until else self.planned_repeats
-        kernels = len(self.guest.kernels) if self.guest else 1
+        kernels = len(self.guest.kernels) if self.guest else self.limits.count
         things = len(self.configurations) * len(self.workloads) * kernels
         planned, extra = things * repeats, things if self.tracing else 0
         return (
@@ -282,10 +366,10 @@ class JobSpec(JobOptions):
 class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
-    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, configurations, schedulers,
-    journals, workload, repeats, race, preparation, probe_s, tracing, study, order, seed, reference,
-    priority, time_limit_s, run_again, confirmation; or the place in a document,
-    ``configurations[2].options.atime``.
+    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
+    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
+    study, order, seed, reference, priority, time_limit_s, run_again, start_at, stop_before,
+    confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """
 

@@ -140,6 +140,8 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         time_limit_s=plan.time_limit_s,
         run_again=spec.run_again,
         probe_s=spec.probe_s,
+        start_at=spec.start_at,
+        stop_before=spec.stop_before,
     )
     workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
     worker = plan.lun.worker
@@ -180,8 +182,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         )
         # A reference shows how blocks differ, and is in none.
         # An extra run is none of the repeats: no rule counts it either.
-        is_counted = not (planned.is_reference or planned.tracing)
-        block = new_runs.block_of(job, planned.repeat) if is_counted else ""
+        block = new_runs.block_of(job, planned.repeat) if planned.is_counted else ""
         rule = None if planned.tracing else rules.get(key)
         wanted.append(
             NewRun(
@@ -214,11 +215,12 @@ _Key = tuple[str, str, str, str, str]
 
 
 def _key(planned: PlannedRun) -> _Key:
-    """(configuration, where its journal is, other LUNs, workload, kernel): the same are repeats."""
+    """(configuration, where its journal is, other LUNs, workload, machine): these are repeats."""
     journal = planned.journal.name if planned.journal else ""
     preset, workload = planned.workload
     members = in_words((role, one.name) for role, one in planned.members)
-    return planned.configuration, journal, members, f"{preset} {workload!r}", planned.machine.kernel
+    machine = planned.machine.kernel or planned.machine.words
+    return planned.configuration, journal, members, f"{preset} {workload!r}", machine
 
 
 def _rule(target: RepeatTarget) -> RepeatRule:

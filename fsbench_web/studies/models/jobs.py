@@ -43,6 +43,10 @@ class Job(models.Model):
         db_default=0,
         help_text="Seconds, at most, in which the LUN itself is measured before each block; 0: not",
     )
+    start_at = models.DateTimeField(null=True, help_text="No run begins before; null: at once")
+    stop_before = models.DateTimeField(
+        null=True, help_text="No run begins that would not end before; null: no end"
+    )
     paused_at = models.DateTimeField(null=True)
     # Null: a command on the host submitted it, and may. So no account with jobs is deleted, which
     # would make them the host's (studies.runs.authority).

@@ -14,8 +14,10 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series
 from fsbench_web.studies.runs import authority, lifecycle, new_runs, nudges, queue
+from fsbench_web.studies.runs.windows import closing, words
 from fsbench_web.studies.series import next_repeat
 
 LEAST_PRIORITY, MOST_PRIORITY = -10, 10
@@ -291,6 +293,12 @@ def _forbidden(run: Run) -> Iterator[str]:
 
 def _problems(run: Run) -> Iterator[str]:
     """Why this run cannot be submitted again as it was."""
+    if run.job is not None and closing.is_over(run.job, clock.now()):
+        assert run.job.stop_before is not None
+        yield (
+            f"Job {run.job.pk} stops before {words.at(run.job.stop_before)}, and that time is "
+            "over: submit what is left as a new job, from its job file."
+        )
     lun, journal = run.series.lun, run.series.journal_lun
     if lun is None or (run.series.configuration.external_journal and journal is None):
         yield f"The LUN of run {run.pk} is not known any more: submit its configuration anew."

@@ -44,6 +44,7 @@ from fsbench_web.studies.runs import (
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
+from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import busy
 from fsbench_web.studies.series import next_repeat
 
@@ -56,14 +57,17 @@ _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLEC
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     """Take a run that waits and all leases it needs, or None when one is not to be had.
 
-    None too where its author may not erase its LUNs any more: the run is ended then.
+    None too where its author may not erase its LUNs any more, or its job stops before it would end:
+    the run is ended then, with what of its block waits.
     """
     # The job first, then the leases, then the run: a pause that was answered holds from then on.
     # Not its key: whoever ends a run of the job writes its next repeat, which refers to that.
-    jobs = Job.objects.select_for_update(no_key=True).filter(
-        pk__in=Run.objects.filter(pk=run_id).values("job_id")
+    job = (
+        Job.objects.select_for_update(no_key=True)
+        .filter(pk__in=Run.objects.filter(pk=run_id).values("job_id"))
+        .first()
     )
-    if any(job.paused_at for job in jobs):
+    if job is not None and job.paused_at:
         return None
     run = (
         queue.waiting()
@@ -77,6 +81,9 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         _refuse(run_id, worker, why)
         return None
     now = clock.now()
+    if job is not None and (left := closing.not_begun(run, job, now)):
+        _leave_out(left.runs, left.reason)
+        return None
     handle = leases.take(run, worker)
     if handle is None:
         return None
@@ -103,6 +110,30 @@ def _refuse(run_id: int, worker: Worker, why: str) -> None:
     _end(run, RunState.FAILED, reason, Cause.NOT_ALLOWED, is_repeated=False)
     audit.note(f"worker:{worker.name}", "run refused", f"run {run_id}", why=why)
     logger.warning("run %s was refused: %s", run_id, why, extra={"run": run_id})
+
+
+def _leave_out(run_ids: Iterable[int], reason: str) -> None:
+    """End runs that wait and cannot end in time. Their job is locked."""
+    for run_id in run_ids:
+        run = Run.objects.select_for_update().filter(pk=run_id, state=RunState.QUEUED).first()
+        if run is not None:
+            _end(run, RunState.CANCELLED, reason, Cause.OUT_OF_TIME)
+            logger.info("run %s is not begun: %s", run_id, reason, extra={"run": run_id})
+
+
+def leave_out_what_is_over() -> list[int]:
+    """End what waits in jobs whose time is over. Returns these jobs.
+
+    A claim does so for what is in turn; a job that is paused, behind others, or whose worker is
+    away has nothing in turn.
+    """
+    found = closing.jobs_that_are_over(clock.now())
+    for job_id in found:
+        with transaction.atomic():
+            job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
+            waiting = job.runs.filter(state=RunState.QUEUED).order_by("id")
+            _leave_out(list(waiting.values_list("id", flat=True)), closing.over(job))
+    return found
 
 
 @transaction.atomic
@@ -200,6 +231,8 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         raise ValueError(f"{state} does not end a run")
     now, reason = clock.now(), _storable(reason)
     kept = {RunState.DONE: "", RunState.CANCELLED: Cause.CANCELLED}.get(state, cause)
+    if cause == Cause.OUT_OF_TIME:
+        kept = cause
     changes: dict[str, Any] = {"state": state, "reason": reason, "cause": kept, "ended_at": now}
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
@@ -238,6 +271,8 @@ def _run_again(run: Run, cause: Cause) -> str:
         return f"Its job does not run it again by itself{again}."
     if why := authority.refusal(run.pk):
         return f"It is not run again by itself: {why}"
+    if closing.is_over(job, clock.now()):
+        return "It is not run again by itself: the time of its job is over."
     made = new_runs.create_queued(
         run.series,
         run.repeat,

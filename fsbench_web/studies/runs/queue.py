@@ -1,16 +1,18 @@
 """Which run is next: the one place that answers, for claims, for messages and for the worker.
 
-A run waits while it is queued and its job is not paused. Of those that wait on a LUN the one of
+A run waits while it is queued, its job is not paused, and the time has come at which its job may
+start. Of those that wait on a LUN the one of
 the highest priority is next, and among equals the one that was submitted first; one that replaces
 an interrupted run has the turn of that. The order of a LUN's
 runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
 past, and holds up no run of another LUN.
 """
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import leases
 
@@ -23,7 +25,11 @@ USUAL_PRIORITY = 0
 def waiting() -> QuerySet[Run]:
     """All runs that may be claimed, the next one first."""
     return (
-        Run.objects.filter(state=RunState.QUEUED, job__paused_at=None)
+        Run.objects.filter(
+            Q(job__start_at=None) | Q(job__start_at__lte=clock.now()),
+            state=RunState.QUEUED,
+            job__paused_at=None,
+        )
         # A run without a job has no row to join, and nothing that could be paused.
         .order_by(Coalesce(F("job__priority"), USUAL_PRIORITY).desc(), *IN_TURN)
     )

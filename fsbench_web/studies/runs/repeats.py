@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fsbench_web.core.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
 from fsbench_web.core.scoring.scores import score_repeats
 from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load, is_cost
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, RepeatRule, Run, RunState
 from fsbench_web.studies.scores import measurements
 
@@ -54,11 +55,15 @@ def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
     count the runs of this job, without those that were interrupted and run again by itself.
     """
     counted = rule.runs.exclude(retried_as__rerun__gt=0)
-    rows = list(counted.values_list("state", "cancel_requested_at"))
-    states = [state for state, _ in rows]
+    rows = list(counted.values_list("state", "cancel_requested_at", "cause"))
+    states = [state for state, _, _ in rows]
     if any(state not in END_STATES for state in states):
         return None
-    if RunState.CANCELLED in states or any(asked is not None for _, asked in rows):
+    if any(cause == Cause.OUT_OF_TIME for _, _, cause in rows):
+        done = states.count(RunState.DONE)
+        repeats = f"{done} repeat{'' if done == 1 else 's'}"
+        return Stop(f"stopped after {repeats}: its job stops before the next one would have ended")
+    if RunState.CANCELLED in states or any(asked is not None for _, asked, _ in rows):
         return Stop("stopped: a repeat was cancelled")
     return repeats_verdict(
         overall_scores(ended.series_id),

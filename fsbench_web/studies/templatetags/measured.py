@@ -27,7 +27,8 @@ register = template.Library()
 def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     write = numbers.with_unit if with_unit else numbers.amount
-    return SafeString(_led(measurement, escape(write(measurement.value, measurement.unit))))
+    shown = escape(write(measurement.value, measurement.unit))
+    return SafeString(_led(measurement, _exact_on_demand(shown, measurement)))
 
 
 @register.simple_tag
@@ -38,10 +39,19 @@ def measured_rows(shown: TestMatrix) -> SafeString:
         parts.append(f'<tr><th scope="row" class="nowrap">{escape(size_name(file_kb))}</th>')
         for one in found:
             # An amount is digits, commas, a point and a sign, or the dash: nothing to escape.
-            number = _led(one, numbers.amount(one.value, one.unit)) if one else numbers.MISSING
+            number = numbers.MISSING
+            if one:
+                shown_as = numbers.amount(one.value, one.unit)
+                number = _led(one, _exact_on_demand(shown_as, one))
             parts.append(f'<td class="num">{number}</td>')
         parts.append("</tr>")
     return SafeString("".join(parts))  # each part is escaped, or a number
+
+
+def _exact_on_demand(shown: str, measurement: Measurement) -> str:
+    """``shown``, which is HTML, with the number as it is stored where that is another."""
+    exact = numbers.exactly(measurement.value, measurement.unit)
+    return f'<span title="{escape(exact)}">{shown}</span>' if exact else shown
 
 
 def _led(measurement: Measurement, shown: str) -> str:

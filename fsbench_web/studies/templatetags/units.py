@@ -17,6 +17,7 @@
 """
 
 from django import template
+from django.utils.html import format_html
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import loads, testnames
@@ -35,16 +36,21 @@ def _float(value: object) -> float | None:
         return None
 
 
+def _exact_on_demand(text: str, value: object, unit: str) -> str:
+    exact = numbers.exactly(_float(value), unit)
+    return format_html('<span title="{}">{}</span>', exact, text) if exact else text
+
+
 @register.filter
 def score(value: object, unit: str = "KB/s") -> str:
-    """A score with the decimals of its unit, without the unit."""
-    return numbers.amount(_float(value), unit)
+    """A score with the decimals of its unit, without the unit; exact in its title."""
+    return _exact_on_demand(numbers.amount(_float(value), unit), value, unit)
 
 
 @register.filter
 def quantity(value: object, unit: str = "") -> str:
-    """A value with its unit."""
-    return numbers.with_unit(_float(value), unit)
+    """A value with its unit; exact in its title, where it is stored in another."""
+    return _exact_on_demand(numbers.with_unit(_float(value), unit), value, unit)
 
 
 @register.filter

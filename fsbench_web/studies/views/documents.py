@@ -16,6 +16,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.jobs import lookup, submitting
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
+from fsbench_web.studies.jobs.documents.writer import without_times
 from fsbench_web.studies.jobs.spec import JobRefused
 from fsbench_web.studies.models import Job
 from fsbench_web.studies.views.job import job_or_404
@@ -92,11 +93,11 @@ def _sent(request: HttpRequest) -> tuple[str, str]:
 
 
 def _prefilled(number: str) -> str:
-    """The document of the job with this number, or nothing."""
+    """The document of the job with this number, without its times, or nothing."""
     if number.isascii() and number.isdigit() and len(number) < 19:
         job = Job.objects.filter(pk=int(number)).first()
         if job is not None and job.document:
-            return job_document.write(job.document)
+            return job_document.write(without_times(job.document))
     return ""
 
 

@@ -15,6 +15,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures.drift import reference_drift
+from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import listing
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.models import Job, Run, RunState
@@ -22,6 +23,8 @@ from fsbench_web.studies.runs import authority, control, races
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.listing import listed_runs
 from fsbench_web.studies.runs.queue import IN_TURN
+from fsbench_web.studies.runs.windows import closing
+from fsbench_web.studies.runs.windows import words as windows_words
 from fsbench_web.studies.scores.drift import Drift, drift_of
 
 PAGE_SIZE = 50
@@ -75,6 +78,10 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         "page": page,
         "is_live": state != "ended",
         "problems": problems or [],
+        "starts_later": job.start_at is not None and job.start_at > clock.now(),
+        "not_begun": windows_words.left_out(
+            (block, label) for _, block, label in closing.left_out_of(job)
+        ),
     }
     drift = drift_of(job)
     again = {

@@ -51,6 +51,7 @@ def review_context(
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,
         "left_out": plan.left_out,
+        "window": plan.window,
         "guest": _guest(plan) if spec.guest else None,
         "total": estimates.total(found),
         "products": estimates.products(runs, found),
@@ -59,6 +60,7 @@ def review_context(
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
         "race_words": race_checks.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
         "preparation": spec.preparation.words(),
+        "limits": _limits(runs),
         "is_random": spec.order == RANDOM,
         "job": spec,
         "time_limit_s": planned_runs.time_limit_s(spec, runs),
@@ -149,3 +151,9 @@ def _guest(plan: Plan) -> GuestReview:
         ability.accelerator_reason if ability else "",
         sum(run.boot_s[0] for run in plan.runs if run.boot_s),
     )
+
+
+def _limits(runs: list[PlannedRun]) -> list[str]:
+    """Those of the runs, each once; empty where none is limited."""
+    found = list(dict.fromkeys(run.machine.limits.words for run in runs))
+    return [words or "none" for words in found] if any(found) else []

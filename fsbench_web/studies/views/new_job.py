@@ -33,7 +33,7 @@ from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
-from fsbench_web.studies.jobs.forms import job_form, stack_fields
+from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
 from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
@@ -90,7 +90,7 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
 @requires(Action.RUN)
 def continue_study(request: HttpRequest) -> HttpResponse:
     """The form as the last job of a study (``study``) had it: LUN, file systems, workloads, repeats
-    and all else, into the same study. A new order is drawn.
+    and all else but its times, into the same study. A new order is drawn.
     """
     slug = request.GET.get("study", "").replace("\x00", "")
     job = Job.objects.filter(study__slug=slug).exclude(document={}).order_by("-pk").first()
@@ -105,7 +105,9 @@ def continue_study(request: HttpRequest) -> HttpResponse:
             "the form cannot say: this is its job file.",
         )
         return redirect(f"{reverse('studies:document_job')}?job={job.pk}")
+    # Times are of one job: a night that is over does not come back.
     changes = {"study": job.study.slug, "new_study": "", "seed": None}
+    changes |= {"start_at": None, "stop_before": None}
     query = job_form.prefilled(spec.model_copy(update=changes)).to_query()
     return redirect(f"{reverse('studies:new_job')}?{query}")
 
@@ -180,6 +182,7 @@ def _form_page(
         "form": form,
         "lun_cards": cards,
         "lun": lun,
+        "site_zone": times.site_zone(),
         **_LIMITS,
         **_executor(form, lun, is_new),
         **_studies(request.user, form, lun, is_new),

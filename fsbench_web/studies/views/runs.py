@@ -16,7 +16,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
-from fsbench_web.platform import limits
+from fsbench_web.platform import clock, limits
 from fsbench_web.studies.activity import shown as activity
 from fsbench_web.studies.activity import shown_latencies, shown_traces
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
@@ -170,10 +170,12 @@ def _waiting(shown: Run) -> dict[str, Any]:
     lun = shown.series.lun
     waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
     refusals = authority.refusals(waiting)
+    starts_at = shown.job.start_at if shown.job else None
     return {
         "refusals": refusals,
         "remedy": authority.remedy(waiting) if refusals else "",
         "waits_for": queue.before(shown),
+        "starts_at": starts_at if starts_at and starts_at > clock.now() else None,
         "shared_in_use": leases.shared_in_use(shown.series),
         "worker_problems": list(availability.lun_problems(lun)) if lun else [],
     }

@@ -17,7 +17,7 @@ def own_studies() -> QuerySet[Study]:
     until it knows which rows it will return. Counts come each from their own table, because a join
     has a row for every pair.
     """
-    runs = Run.objects.filter(series__study=OuterRef("pk"))
+    runs = Run.objects.filter(series__study=OuterRef("pk"), tracing=UNTRACED)
     return (
         Study.objects.filter(is_published=False)
         .annotate(
@@ -27,9 +27,7 @@ def own_studies() -> QuerySet[Study]:
                 Count("configuration", distinct=True),
             ),
             run_count=_number(runs, "series__study", Count("pk")),
-            done_count=_number(
-                runs.filter(state=RunState.DONE, tracing=UNTRACED), "series__study", Count("pk")
-            ),
+            done_count=_number(runs.filter(state=RunState.DONE), "series__study", Count("pk")),
             latest=Subquery(_grouped(runs, "series__study", Max("ended_at"))),
         )
         .order_by("-created_at", "title", "pk")

@@ -95,7 +95,8 @@ def test_zeros_are_counted_and_are_no_loss(writer: Client, monkeypatch: pytest.M
         study = f"Lab {most}"
         stored = send(writer, COLUMNS, study=study, ignore_columns="mood", strict="true")
         assert stored.status_code == 201, stored.content
-        mood, zeros = stored.json()["warnings"]
+        mood, zeros, *known = stored.json()["warnings"]
+        assert ["is stored already" in one["message"] for one in known] == [True] * (most == 10)
         assert (mood["line"], mood["count"], mood["lost"]) == (1, 1, False)
         assert (zeros["line"], zeros["count"], zeros["lost"]) == (3, 2, False)
         detail = writer.get(f"/api/v1/runs/{stored.json()['runs'][0]}").json()

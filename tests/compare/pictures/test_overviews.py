@@ -7,6 +7,7 @@ from fsbench_web.accounts.models import Role
 from fsbench_web.compare.pictures.overviews.queue_depth import depth_of, work_of
 from fsbench_web.compare.pictures.registry import spec_of
 from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.studies.models import Run
 from tests.accounts.people import person
 
 PERCENTS = ("50", "90", "99", "99.9")
@@ -83,3 +84,23 @@ def test_what_a_test_is_of_and_at_which_depth() -> None:
     assert work_of("randread_bw@iodepth=1") == work_of("randread_iops") == ("randread", "rate")
     assert work_of("randread_clat_mean@iodepth=1") == ("randread", "latency")
     assert work_of("randread_clat_p99") == ("", "")
+
+
+@pytest.mark.django_db
+def test_a_latency_in_ns_is_read_in_microseconds_and_exact_on_demand(
+    client: Client, measured: None
+) -> None:
+    asked = "study=depths&test=randread_clat_mean@iodepth=1&by=configuration"
+    plain = client.get(f"/compare/?{asked}").content.decode()
+    assert "90001.5 ns" in plain  # the title of each number
+    exact = client.get(f"/compare/?{asked}&numbers=exact").content.decode()
+    assert ">90001.5<" in exact
+    assert '<span class="unit">ns, less is better' in exact
+    assert "Exactly " in exact
+    tests = client.get("/studies/depths/?tab=tests&by=configuration&numbers=exact")
+    assert "45001.5 ns" in tests.content.decode()
+    chart = client.get("/compare/pictures/?study=depths&of=randread_clat_mean@iodepth=1")
+    assert 'title="45001.5 ns"' in chart.content.decode()
+    run = Run.objects.order_by("pk").first()
+    assert run is not None
+    assert 'title="90001.0 ns"' in client.get(f"/runs/{run.pk}/").content.decode()

@@ -162,7 +162,7 @@ def test_version_1_of_control_groups_gives_what_it_has(root: Path, alone: None) 
     assert (found["group.io_rios"], found["group.io_wios"]) == (1, 2)
     absent = dict(messages[0][1]["absent"])
     assert absent["its control group (version 1): pressure"] == "version 1 has none"
-    assert absent["its control group (version 1): memory.stat"] == "memory is not mounted"
+    assert absent["its control group (version 1): memory.stat"] == "memory: not mounted"
 
 
 def test_a_folder_on_no_device_is_told(tmp_path: Path) -> None:

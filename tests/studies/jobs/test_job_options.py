@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import written
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import OptionsForm
-from fsbench_web.studies.jobs.spec import GuestSpec, JobOptions, JobSpec, RaceSpec
+from fsbench_web.studies.jobs.spec import GuestSpec, JobOptions, JobSpec, LimitsSpec, RaceSpec
 
 OPTIONS = {
     "repeats": 3,
@@ -25,6 +26,8 @@ OPTIONS = {
     "time_limit_s": 900,
     "run_again": 0,
     "probe_s": 45,
+    "start_at": datetime(2026, 11, 23, 22, 0, tzinfo=UTC),
+    "stop_before": datetime(2026, 11, 24, 6, 0, 30, tzinfo=UTC),
 }
 PARTS = {
     "until": RepeatTarget(2.5, 3, 8),
@@ -32,18 +35,19 @@ PARTS = {
     "guest": GuestSpec(("debian-6.1", "own-2.6"), 2048, 1),
     "tracing": ("requests",),
 }
+LIMITS = {"limits": LimitsSpec(read_mib_s=(0, 16), memory_mib=(512,))}
 RACE = {"race": RaceSpec(hours=2.5, test="read", category="overall", margin_percent=5)}
 
 
 def test_each_has_an_example_here_and_a_place_everywhere() -> None:
-    assert set(JobOptions.model_fields) == {*OPTIONS, *PARTS, *RACE}
+    assert set(JobOptions.model_fields) == {*OPTIONS, *PARTS, *LIMITS, *RACE}
     assert set(OPTIONS) <= {one.name for one in fields(OptionsForm)}
     for name, one in JobOptions.model_fields.items():
         assert JobIn.model_fields[name].description == one.description
         assert JobIn.model_fields[name].annotation == one.annotation
 
 
-@pytest.mark.parametrize("said", [{}, OPTIONS, {"order": "as-written"}, PARTS, RACE])
+@pytest.mark.parametrize("said", [{}, OPTIONS, {"order": "as-written"}, PARTS, LIMITS, RACE])
 def test_documents_and_the_form_say_the_same(
     spec: Callable[..., JobSpec], said: dict[str, Any]
 ) -> None:

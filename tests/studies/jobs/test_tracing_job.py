@@ -1,15 +1,19 @@
 """Jobs with one more run of each configuration, which is traced and never counted."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.scoring.confidence import RepeatTarget
-from fsbench_web.studies.jobs.spec import JobRefused, JobSpec, RaceSpec
+from fsbench_web.platform import clock
+from fsbench_web.studies.jobs import time_window
+from fsbench_web.studies.jobs.spec import JobRefused, JobSpec, Problems, RaceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs.windows.outlook import Window
 
 pytestmark = pytest.mark.django_db
 
@@ -84,3 +88,16 @@ def test_a_race_has_none(tracing_lun: Lun, spec: Callable[..., JobSpec]) -> None
     with pytest.raises(JobRefused) as refused:
         planned(spec(race=RaceSpec(hours=1), tracing=("requests",)))
     assert "race" in refused.value.by_part["tracing"][0]
+
+
+def test_a_time_in_which_only_extra_runs_would_be_begun_is_refused(
+    tracing_lun: Lun, spec: Callable[..., JobSpec]
+) -> None:
+    plan = planned(spec(repeats=2, tracing=("requests",)))
+    counted = tuple(place for place, run in enumerate(plan.runs) if run.is_counted)
+    begins_at = clock.now()
+    problems = Problems({})
+    for out, is_refused in ((counted[1:], False), (counted, True)):
+        window = Window(begins_at, begins_at + timedelta(hours=1), len(plan.runs), out, 0, ())
+        time_window.check_window(window, plan.runs, problems)
+        assert problems.is_reported("stop_before") == is_refused

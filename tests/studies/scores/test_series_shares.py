@@ -63,6 +63,16 @@ def test_a_score_is_set_against_the_mean_of_its_blocks(runs: list[Run]) -> None:
         series=first.series, test="read", category="maximum", selection=Selection.SOUND
     )
     assert sound.share is None
+    # The chart of the scores has it as a line, and so has the slide.
+    asked = f"study={first.series.study.slug}&of=read&in=total_average"
+    page = Client().get(f"/compare/pictures/?{asked}")
+    figure = page.context["shown"].picture.figure
+    assert [shape.x0 for shape in figure.layout.shapes] == [pytest.approx(100)]
+    assert "the LUN itself, sequential read, at its best depth: 100 MiB/s" in (
+        figure.layout.xaxis.title.text
+    )
+    slide = Client().get(f"/compare/slide.svg?{asked}")
+    assert "dashed: the LUN itself, sequential read" in slide.content.decode()
 
 
 def test_what_is_above_the_lun_is_not_of_the_disk(runs: list[Run]) -> None:

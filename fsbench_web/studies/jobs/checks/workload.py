@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.jobs.checks import room
@@ -41,8 +41,8 @@ def problems(
         yield sentence
     limits = workload.limits()
     if guest is None:
-        yield from availability.limit_problems(lun.worker, limits)
+        yield from capacity.limit_problems(lun.worker, limits)
     else:
-        yield from availability.guest_limit_problems(guest.cpus, limits)
+        yield from capacity.guest_limit_problems(guest.cpus, limits)
     if sentence := room.problem(workload, lun, configurations, neighbours):
         yield sentence

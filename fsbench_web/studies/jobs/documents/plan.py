@@ -19,6 +19,7 @@ No database. A document is plain data (studies.jobs.documents.text)::
     preparation: {discard: true, precondition: true, fill_percent: 50, age_rounds: 10}
     probe_s: 60                  # seconds in which the LUN itself is measured before each block
     tracing: [requests]          # one more run of each configuration, traced, which never counts
+    limits: {read_mib_s: [0, 100], memory_mib: 2048}  # with each of them; not in guests
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
     order: random                # or as-written
@@ -27,6 +28,8 @@ No database. A document is plain data (studies.jobs.documents.text)::
     priority: 0
     time_limit_s: 7200
     run_again: 1                 # how often what was interrupted is run again by itself
+    start_at: 2026-11-23T22:00:00+01:00      # no run begins before
+    stop_before: 2026-11-24T06:00:00+01:00   # and none that would not end before
 
 Lists multiply (studies.jobs.documents.configurations).
 """

@@ -19,6 +19,7 @@ _MUST_BE = {
     "string_type": "must be a text: put {!r} in quotes if it is meant so",
     "int_type": "must be a whole number, not {!r}",
     "float_type": "must be a number, not {!r}",
+    "moment": 'must be a time with its zone (ISO 8601), as "2026-11-23T22:00:00+01:00", not {!r}',
     "bool_type": "must be true or false, not {!r}",
     "list_type": "must be a list with at least one name",
     "tuple_type": "must be a list of names, not {!r}",

@@ -1,5 +1,6 @@
 """A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -50,6 +51,8 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
         del document["seed"]
     if spec.preparation != PLAIN:
         document["preparation"] = spec.preparation.stored()
+    if "limits" in document:
+        document["limits"] = {name: said for name, said in document["limits"].items() if said}
     if spec.guest is not None:
         document["executor"] = GUEST
     if spec.reference is not None:
@@ -58,6 +61,11 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
             "configuration": _written_configuration(spec.reference.configuration),
         }
     return document
+
+
+def without_times(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of a job as another one begins with it: times are of one job alone."""
+    return {key: value for key, value in document.items() if key not in ("start_at", "stop_before")}
 
 
 def _written_configuration(wanted: ConfigurationSpec) -> dict[str, Any]:

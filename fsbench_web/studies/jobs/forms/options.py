@@ -14,12 +14,14 @@ from typing import Any
 from django.http import QueryDict
 from pydantic import StrictInt
 
+from fsbench_web.catalog.configurations.limits import MOST
 from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_AGE_ROUNDS,
     MAXIMUM_FILL_PERCENT,
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.forms import times
 from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
@@ -55,9 +57,14 @@ _PLACES = {
     "kernels": "guest.kernels",
     "guest_memory_mib": "guest.memory_mib",
     "guest_cpus": "guest.cpus",
+    **{f"limit_{name}": f"limits.{name}" for name in MOST},
 }
 """The fields that are in a part of the job; the others are called as they are there."""
 _FIELDS = {place: name for name, place in _PLACES.items()}
+_TIME_ASKED = (
+    "say a day and a time, as 2026-11-23T22:00, and its zone too (+01:00) in an hour in which "
+    "clocks are changed"
+)
 _ASKED = {
     "repeats": "say how often each configuration is run",
     "half_width": "say within how many percent of the mean the confidence interval shall lie",
@@ -75,12 +82,15 @@ _ASKED = {
     "kernels": "choose fewer kernels",
     "guest_memory_mib": "say how much memory the guest has, in MiB",
     "guest_cpus": "say how many CPUs the guest has",
+    **{f"limit_{name}": "say one limit or several, as 0, 100; 0 is none" for name in MOST},
     "seed": "leave the seed empty to get one",
     "reference_every": "say after how many runs the reference is run again",
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
     "tracing": "name each tracer once",
+    "start_at": _TIME_ASKED,
+    "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
 }
 """What to say of a field that cannot be read."""
@@ -88,19 +98,37 @@ _IS = {
     "bool_type": "is neither yes nor no",
     "float_type": "is not a number",
     "int_type": "is not a whole number",
+    "moment": "is not a time",
 }
 _PARTS = {
     "until": "repeats",
     "race": "race",
     "preparation": "preparation",
     "reference_every": "reference",
+    "limits": "limits",
 }
 """The part of the form under which it is said, where that is not the field's own."""
 _INTERVAL = ("half_width", "least", "most")
 _RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
+_LISTS = tuple(f"limit_{name}" for name in MOST)
+"""Several numbers in one field, with commas between them."""
 _TEXTS = ("order", "kernels", "tracing", "race_test", "race_category")
+_TIMES = ("start_at", "stop_before")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
+_LIMIT_WORDS: tuple[dict[str, str], ...] = (
+    {"label": "Reads", "unit": "MiB/s", "help": "Of each LUN of the run."},
+    {
+        "label": "Writes",
+        "unit": "MiB/s",
+        "help": "Under version 1 of control groups of direct writes alone.",
+    },
+    {"label": "Reads", "unit": "requests/s"},
+    {"label": "Writes", "unit": "requests/s"},
+    {"label": "Memory", "unit": "MiB", "help": "The page cache is part of it."},
+    {"label": "CPUs", "unit": "number"},
+)
+"""In the order of the limits."""
 _USUAL_GUEST = GuestSpec(())
 
 Unreadable = dict[str, list[str]]
@@ -142,6 +170,12 @@ class OptionsForm:
     age_extents: str = ""
     probe_s: str = ""
     tracing: list[str] = field(default_factory=list)
+    limit_read_mib_s: str = ""
+    limit_write_mib_s: str = ""
+    limit_read_iops: str = ""
+    limit_write_iops: str = ""
+    limit_memory_mib: str = ""
+    limit_cpus: str = ""
     order: str = RANDOM
     seed: str = ""
     reference: str = ""
@@ -149,10 +183,24 @@ class OptionsForm:
     priority: str = "0"
     time_limit_s: str = ""
     run_again: str = str(DEFAULT_RUN_AGAIN)
+    start_at: str = ""
+    stop_before: str = ""
 
     @property
     def is_guest(self) -> bool:
         return self.executor == GUEST
+
+    @property
+    def has_limits(self) -> bool:
+        return any(getattr(self, name) for name in _LISTS)
+
+    @property
+    def limit_fields(self) -> list[dict[str, str]]:
+        """Name, label, unit, text and help of each, for the page."""
+        return [
+            {"name": name, "text": getattr(self, name), **words}
+            for name, words in zip(_LISTS, _LIMIT_WORDS, strict=True)
+        ]
 
     @property
     def is_by_interval(self) -> bool:
@@ -204,7 +252,7 @@ class OptionsForm:
                 continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = said.setdefault(part[0], {}) if part else said
-                holder[key] = text if name in _TEXTS else _value(text)
+                holder[key] = _said(name, text)
         return read(FormOptions, said, partial(self._tell, unreadable))
 
     def _is_asked(self, part: str) -> bool:
@@ -264,6 +312,7 @@ _NOTHING = {
 def read_options(query: QueryDict) -> dict[str, Any]:
     """The fields in a query string, for ``OptionsForm``."""
     said = {name: query.get(name, usual).strip() for name, usual in _USUAL.items() if usual != []}
+    said |= {name: times.local(said[name]) for name in _TIMES}
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
@@ -286,8 +335,11 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
     for name in _SAID:
         *part, key = _PLACES.get(name, name).split(".")
         value = ((said[part[0]] or {}) if part else said).get(key)
-        if value is not None:
+        if name in _LISTS:
+            found[name] = ", ".join(map(str, value or ()))
+        elif value is not None:
             found[name] = value if isinstance(value, list) else _text(value)
+    found |= {name: times.local(found[name]) for name in _TIMES if name in found}
     return found
 
 
@@ -296,12 +348,24 @@ def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
     found: Unreadable = {}
     for place, sentences in by_part.items():
         place = place.partition("[")[0]
+        if place.startswith("limits."):  # they are told together
+            place = "limits"
         found.setdefault(_FIELDS.get(place, place), []).extend(sentences)
     return found
 
 
-def _value(text: str) -> object:
+def _said(name: str, text: str) -> object:
+    """What the text of a field stands for."""
+    if name in _TIMES:
+        return times.with_zone(text)
+    return text if name in _TEXTS else _value(text, name in _LISTS)
+
+
+def _value(text: str, is_list: bool = False) -> object:
     """What the text stands for; the text itself where it is neither number, yes nor no."""
+    if is_list:
+        parts = [part for part in re.split(r"[,\s]+", text) if part]
+        return [int(part) for part in parts] if all(map(_WHOLE.match, parts)) else text
     if _WHOLE.match(text):
         return int(text)
     return float(text) if _DECIMAL.match(text) else {"yes": True, "no": False}.get(text, text)

@@ -35,7 +35,10 @@ def go_on(run: Run, now: datetime) -> None:
     stands = standing(race)
     if stands.is_unfinished or stands.is_held:
         return
-    if stands.was_cancelled:
+    if stands.is_out_of_time:
+        said = "Stopped, because its job stops before another block would have ended."
+        _end(race, now, f"{said} {words.leading(stands)}")
+    elif stands.was_cancelled:
         _end(race, now, f"Stopped, because a run was cancelled. {words.leading(stands)}")
     elif run.series.lun is None:
         _end(race, now, f"Stopped, because its LUN is not known. {words.leading(stands)}")

@@ -91,6 +91,11 @@ class Standing:
         )
 
     @cached_property
+    def is_out_of_time(self) -> bool:
+        """Whether its job stops before a run of it would have ended."""
+        return any(run.cause == Cause.OUT_OF_TIME for block in self.blocks for run in _runs(block))
+
+    @cached_property
     def pending(self) -> dict[str, Turn]:
         """Turns of the last block that are neither measured nor given up, by contender."""
         return {

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0035_digests_of_outputs"),
+        ("studies", "0036_job_times"),
     ]
 
     operations = [

@@ -1,0 +1,87 @@
+"""What the control group of a run may use: rates of its LUNs, memory, processors. Pure: no Django.
+
+They are part of the machine that a series was measured on (``workers.machines``): runs with other
+limits are never repeats of each other. Kernel's Documentation/admin-guide/cgroup-v2.rst (io.max,
+memory.max) and cgroup-v1/blkio-controller.rst (blkio.throttle.*).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+MIB = 1024 * 1024
+LEAST_MEMORY_MIB = 64
+MOST = {
+    "read_mib_s": 1_000_000,
+    "write_mib_s": 1_000_000,
+    "read_iops": 100_000_000,
+    "write_iops": 100_000_000,
+    "memory_mib": 16 * MIB,
+    "cpus": 1024,
+}
+"""More than any machine of today does: a limit that limits nothing is a mistake."""
+RATES = ("read_mib_s", "write_mib_s", "read_iops", "write_iops")
+_WORDS = {
+    "read_mib_s": "reads {} MiB/s",
+    "write_mib_s": "writes {} MiB/s",
+    "read_iops": "{} reads/s",
+    "write_iops": "{} writes/s",
+    "memory_mib": "{} MiB of memory",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """0: not limited. Rates are of each of the run's LUNs by itself, in MiB or requests a second;
+
+    ``memory_mib`` takes in the page cache, in MiB.
+    """
+
+    read_mib_s: int = 0
+    write_mib_s: int = 0
+    read_iops: int = 0
+    write_iops: int = 0
+    memory_mib: int = 0
+    cpus: int = 0
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any] | None) -> "Limits":
+        """The inverse of ``stored``; what another version wrote besides is left out."""
+        said = stored or {}
+        return cls(**{one.name: int(said.get(one.name) or 0) for one in fields(cls)})
+
+    def stored(self) -> dict[str, int]:
+        """Only what is limited."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name))}
+
+    @property
+    def are_any(self) -> bool:
+        return bool(self.stored())
+
+    @property
+    def memory_bytes(self) -> int | None:
+        return self.memory_mib * MIB or None
+
+    @property
+    def rates(self) -> dict[str, int]:
+        """Those of the LUNs: read_bps, write_bps (bytes a second), read_iops, write_iops."""
+        found = {
+            "read_bps": self.read_mib_s * MIB,
+            "write_bps": self.write_mib_s * MIB,
+            "read_iops": self.read_iops,
+            "write_iops": self.write_iops,
+        }
+        return {name: value for name, value in found.items() if value}
+
+    @property
+    def words(self) -> str:
+        """For people: "at most reads 16 MiB/s, 2 CPUs"; "" without any."""
+        said = [
+            _WORDS[name].format(value) for name, value in self.stored().items() if name in _WORDS
+        ]
+        if self.cpus:
+            said.append(f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}")
+        return f"at most {', '.join(said)}" if said else ""
+
+
+NO_LIMITS = Limits()

@@ -1,0 +1,129 @@
+"""What of a job is not begun because it would not end before its time; ``lifecycle`` writes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
+
+from fsbench_web.core.numbers import duration
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState
+from fsbench_web.studies.runs.windows import durations, fitting, words
+from fsbench_web.studies.runs.windows.outlook import Window
+
+_TURN = (Coalesce(F("place"), F("id")), "id")  # queue.IN_TURN, which asks this package
+
+
+@dataclass(frozen=True)
+class NotBegun:
+    """Runs that wait and are to end without having begun, and why."""
+
+    runs: list[int]
+    reason: str
+
+
+def is_over(job: Job | None, now: datetime) -> bool:
+    """Whether no run of the job may begin any more."""
+    return job is not None and job.stop_before is not None and job.stop_before <= now
+
+
+def not_begun(run: Run, job: Job, now: datetime) -> NotBegun | None:
+    """What is left out where this run is in turn; None: it may begin.
+
+    With a run whose block does not fit as a whole, all of that block. Four queries for a job with
+    an end, none for any other.
+    """
+    if job.stop_before is None:
+        return None
+    if is_over(job, now):
+        return NotBegun([run.pk], over(job))
+    begun = begun_blocks(job)
+    is_whole = run.block != "" and run.block not in begun
+    waiting = _from(run, list(_waiting(job)), is_whole=is_whole)
+    items = _items(waiting)
+    room_s = (job.stop_before - now).total_seconds()
+    if 0 not in fitting.left_out(items, room_s, begun):
+        return None
+    same = [place for place, one in enumerate(waiting) if one.block == run.block]
+    places = same if is_whole else [0]
+    needed_s = sum(items[place].duration_s or 0 for place in places)
+    what = f"this block of {len(places)} runs" if len(places) > 1 else "this run"
+    reason = (
+        f"Left out: its job stops before {words.at(job.stop_before)}, and {what} would take about "
+        f"{duration(needed_s)} of the {duration(room_s)} that were left."
+    )
+    return NotBegun([waiting[place].pk for place in places], reason)
+
+
+def over(job: Job) -> str:
+    """Why what still waits is not begun."""
+    assert job.stop_before is not None
+    return f"Left out: its job stops before {words.at(job.stop_before)}, and that time is over."
+
+
+def jobs_that_are_over(now: datetime) -> list[int]:
+    """The jobs whose time is over while runs of them wait. One query."""
+    waiting = Run.objects.filter(state=RunState.QUEUED, job__stop_before__lte=now)
+    found = waiting.order_by("job").values_list("job", flat=True).distinct()
+    return [pk for pk in found if pk is not None]
+
+
+def begun_blocks(job: Job) -> set[str]:
+    """The blocks of which a run is done or under way. One query."""
+    runs = job.runs.filter(state__in=[*ACTIVE_STATES, RunState.DONE]).exclude(block="")
+    return set(runs.order_by().values_list("block", flat=True).distinct())
+
+
+def window(
+    job: Job, runs: Sequence[Run], remaining_s: Sequence[float | None], now: datetime
+) -> Window | None:
+    """What the times of a job leave of its unfinished runs, which are in turn; None for a job
+    without times. ``remaining_s`` is what is left of each, where it is known. One query.
+    """
+    if not runs or (job.start_at is None and job.stop_before is None):
+        return None
+    begins_at = max(now, job.start_at) if job.start_at is not None else now
+    if job.stop_before is None:
+        return Window(begins_at, None, len(runs), (), 0, ())
+    items = [fitting.Item(run.block, s) for run, s in zip(runs, remaining_s, strict=True)]
+    room_s = (job.stop_before - begins_at).total_seconds()
+    found = fitting.left_out(items, room_s, begun_blocks(job))
+    out = [place for place in sorted(found) if not runs[place].is_active]
+    labels = tuple((words.block_number(runs[at].block), label(runs[at])) for at in out)
+    unknown = sum(one is None for one in remaining_s)
+    return Window(begins_at, job.stop_before, len(runs), tuple(out), unknown, labels)
+
+
+def left_out_of(job: Job) -> list[tuple[int, int | None, str]]:
+    """(run, its block, its configuration) of what the job's time left out. One query at most."""
+    if job.stop_before is None:
+        return []
+    rows = job.runs.filter(cause=Cause.OUT_OF_TIME).order_by(*_TURN)
+    return [(run.pk, words.block_number(run.block), label(run)) for run in _with_series(rows)]
+
+
+def label(run: Run) -> str:
+    """What a run is of, in a list of what is left out."""
+    return words.OF_REFERENCE if run.is_reference else run.series.configuration.label
+
+
+def _waiting(job: Job) -> QuerySet[Run]:
+    return _with_series(job.runs.filter(state=RunState.QUEUED)).order_by(*_TURN)
+
+
+def _from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
+    """What waits from this run on; all of its block, where that is begun as a whole."""
+    turn = next((place for place, one in enumerate(waiting) if one.pk == run.pk), 0)
+    before = [one for one in waiting[:turn] if is_whole and one.block == run.block]
+    return before + waiting[turn:]
+
+
+def _with_series(runs: QuerySet[Run]) -> QuerySet[Run]:
+    return runs.select_related("series__configuration", "series__workload")
+
+
+def _items(runs: Sequence[Run]) -> list[fitting.Item]:
+    known = durations.of_runs(runs)
+    return [fitting.Item(run.block, one) for run, one in zip(runs, known, strict=True)]

@@ -1,0 +1,157 @@
+"""How long runs will take, told from how long finished runs took; never guessed.
+
+The nearest experience counts: the same workload with the same file system on the same LUN, then
+with any file system there, then with the same file system anywhere, then the workload anywhere.
+Each is the mean over done runs, because sums are made of them. Only runs with the same preparation
+count: writing a LUN once may take longer than everything else. So do only runs of the same kind of
+machine: an emulated guest takes many times as long.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Avg, Count, ExpressionWrapper, F, fields
+
+from fsbench_web.core.workloads import ParameterError, workload_of
+from fsbench_web.studies.models import UNTRACED, Run, RunState
+
+Kind = tuple[int, int, str]
+"""(workload, LUN, file system) by keys and slug."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of one run: the mean of ``runs`` done runs; ``basis`` says of which."""
+
+    duration_s: float
+    runs: int
+    basis: str
+
+
+@dataclass(frozen=True)
+class Total:
+    """Seconds of several runs: the known ones together, and how many are not known."""
+
+    known_s: float
+    known: int
+    unknown: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing from the sum."""
+        return self.unknown == 0
+
+    @property
+    def duration_s(self) -> float | None:
+        """The sum; None where any part of it is not known."""
+        return self.known_s if self.is_whole else None
+
+
+class Experience:
+    """How long the done runs of some workloads took. One query when it is made, none later."""
+
+    def __init__(self, workload_ids: Iterable[int]) -> None:
+        self._seen: dict[tuple[int, int | None, str | None, str], list[tuple[float, int]]] = (
+            defaultdict(list)
+        )
+        took = ExpressionWrapper(F("ended_at") - F("started_at"), fields.DurationField())
+        rows = (
+            Run.objects.filter(
+                state=RunState.DONE,
+                tracing=UNTRACED,
+                origin=Run.Origin.MEASURED,
+                started_at__isnull=False,
+                series__workload__in=set(workload_ids),
+            )
+            .values_list(
+                "series__workload",
+                "series__lun",
+                "series__configuration__filesystem",
+                "series__preparation",
+                "series__machine",
+            )
+            .annotate(mean=Avg(took), count=Count("id"))
+            .order_by()
+        )
+        for workload, lun, filesystem, preparation, machine, mean, count in rows:
+            assert isinstance(mean, timedelta)
+            one = (mean.total_seconds(), count)
+            for place, slug in ((lun, filesystem), (lun, None), (None, filesystem), (None, None)):
+                how = _text(preparation, machine)
+                self._seen[workload, place, slug, how].append(one)
+
+    def of(
+        self,
+        kind: Kind,
+        preparation: Mapping[str, Any] | None = None,
+        machine: Mapping[str, Any] | None = None,
+    ) -> Estimate | None:
+        """The estimate of one run; None where no run of its workload was ever finished.
+
+        ``preparation`` and ``machine`` are those of its series, empty for a plain new file system
+        and for the worker's own executor.
+        """
+        workload, lun, filesystem = kind
+        for place, slug, basis in (
+            (lun, filesystem, f"with {filesystem} on this LUN"),
+            (lun, None, "on this LUN"),
+            (None, filesystem, f"with {filesystem} on other LUNs"),
+            (None, None, "on other LUNs"),
+        ):
+            seen = self._seen.get((workload, place, slug, _text(preparation or {}, machine or {})))
+            if seen:
+                runs = sum(count for _, count in seen)
+                mean_s = sum(mean * count for mean, count in seen) / runs
+                return Estimate(mean_s, runs, basis)
+        return None
+
+
+def _text(preparation: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
+    kind = [machine.get("executor", ""), machine.get("accelerator", "")]
+    return json.dumps([preparation, kind], sort_keys=True)
+
+
+def total(estimates: Iterable[Estimate | None]) -> Total:
+    """What several runs take together."""
+    found = list(estimates)
+    known = [one.duration_s for one in found if one is not None]
+    return Total(sum(known), len(known), len(found) - len(known))
+
+
+def of_runs(runs: Sequence[Run]) -> list[float | None]:
+    """Seconds of each run from its claim to its end: what others took, else what the parameters of
+    its workload ask for, at least; None where neither is known.
+
+    The runs come with ``series__configuration`` and ``series__workload``. One query.
+    """
+    seen = Experience(run.series.workload_id for run in runs if run.series.workload_id is not None)
+    return [_of_run(run, seen) for run in runs]
+
+
+def _of_run(run: Run, seen: Experience) -> float | None:
+    series = run.series
+    if series.workload is None or series.lun_id is None:
+        return None
+    kind = (series.workload.pk, series.lun_id, series.configuration.filesystem)
+    found = seen.of(kind, series.preparation, series.machine)
+    if found is not None:
+        return found.duration_s
+    return asked_s(run)
+
+
+def asked_s(run: Run) -> float | None:
+    """Seconds that the parameters of its workload ask for, at least; None where the disk decides.
+
+    The run comes with ``series__workload``.
+    """
+    series = run.series
+    if series.workload is None:
+        return None
+    try:
+        return workload_of(series.workload.tool, series.workload.parameters).estimated_s()
+    except ParameterError:  # of a workload that is not installed any more
+        return None

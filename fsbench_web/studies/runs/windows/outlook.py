@@ -1,0 +1,46 @@
+"""What the times of a job leave of its runs, before they are submitted and while they wait."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from fsbench_web.studies.runs.windows import words
+
+
+@dataclass(frozen=True)
+class Window:
+    """What of some runs is begun between two times, by what is known of their durations.
+
+    ``left_out`` are the places of the others; ``unknown`` counts the runs of whose
+    duration nothing is known.
+    ``labels`` are of those: (block, configuration).
+    """
+
+    begins_at: datetime
+    stop_before: datetime | None
+    runs: int
+    left_out: tuple[int, ...]
+    unknown: int
+    labels: tuple[tuple[int | None, str], ...]
+
+    @property
+    def words(self) -> str:
+        """What the end leaves out, in a sentence or two; "" for a job without an end."""
+        if self.stop_before is None:
+            return ""
+        begun = self.runs - len(self.left_out)
+        said = f"By {words.at(self.stop_before)} "
+        if self.left_out:
+            said += f"about {begun} of {self.runs} runs; left out then: {self.left_out_words}."
+        else:
+            said += "the only run." if self.runs == 1 else f"all {self.runs} runs."
+        if self.unknown:
+            which = "of them" if self.unknown == self.runs else f"of {self.unknown} of them"
+            said += (
+                f" How long a run takes is not known {which}: such a run begins while there is "
+                "time, and may end later."
+            )
+        return said
+
+    @property
+    def left_out_words(self) -> str:
+        return words.left_out(self.labels)

@@ -1,0 +1,63 @@
+"""What is said of the times of a job and of what they leave out: on pages, in the API, in runs."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+
+from django.utils import timezone
+
+MOST_NAMED = 6
+_NUMBER = re.compile(r"block ([0-9]+)$")
+OF_REFERENCE = "the reference"
+
+
+def at(moment: datetime) -> str:
+    """A time in the site's zone, which is said: "2026-11-23 06:00 UTC"."""
+    return f"{timezone.localtime(moment):%Y-%m-%d %H:%M %Z}"
+
+
+def block_number(block: str) -> int | None:
+    """That of ``new_runs.block_of``; None for a run in no block."""
+    found = _NUMBER.search(block)
+    return int(found[1]) if found else None
+
+
+def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
+    """Runs that are left out, each as (its block, its configuration), by blocks in a few words:
+    "blocks 3 to 5 of ext4, xfs".
+    """
+    by_block: dict[int | None, dict[str, int]] = {}
+    for block, label in rows:
+        labels = by_block.setdefault(block, {})
+        labels[label] = labels.get(label, 0) + 1
+    rows_of_blocks = sorted(
+        (block, tuple(sorted(labels))) for block, labels in by_block.items() if block is not None
+    )
+    said = [
+        _blocks([block for block, _ in alike], names)
+        for names, alike in groupby(rows_of_blocks, key=itemgetter(1))
+    ]
+    said += [
+        f"{count} run{'' if count == 1 else 's'} of {label}"
+        for label, count in by_block.get(None, {}).items()
+    ]
+    return _some(said, "; ")
+
+
+def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
+    which = f"block {numbers[0]}"
+    if len(numbers) > 1:
+        is_row = numbers[-1] - numbers[0] == len(numbers) - 1
+        listed = (
+            f"{numbers[0]} to {numbers[-1]}" if is_row else _some(list(map(str, numbers)), ", ")
+        )
+        which = f"blocks {listed}"
+    return f"{which} of {_some(labels, ', ')}"
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    shown = between.join(names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

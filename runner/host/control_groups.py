@@ -1,0 +1,215 @@
+"""A control group of its own for a run that has no container: its limits, and counts of it alone.
+
+Version 2 has all in one hierarchy, version 1 a hierarchy for each controller; a host may have both
+(version 1 with controllers, version 2 with pressure alone). What is made here is removed behind the
+run, or by ``remove_left`` where the worker was killed. Kernel's
+Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/*.rst.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from runner.host import blockdev
+
+logger = logging.getLogger("fsbench.worker")
+
+PREFIX = "fsbench-run-"
+NOT_IN_FOLDERS = (
+    "A run in a folder has no control group of its own: leave its limits of rates and memory out, "
+    "or choose a LUN on which file systems are made."
+)
+_REMOVE_WAIT_S = 5.0
+_VERSION_1_RATES = {
+    "read_bps": "blkio.throttle.read_bps_device",
+    "write_bps": "blkio.throttle.write_bps_device",
+    "read_iops": "blkio.throttle.read_iops_device",
+    "write_iops": "blkio.throttle.write_iops_device",
+}
+_VERSION_2_RATES = {
+    "read_bps": "rbps",
+    "write_bps": "wbps",
+    "read_iops": "riops",
+    "write_iops": "wiops",
+}
+
+
+class GroupProblem(Exception):
+    """The limits cannot be set on this host; the text says why, and what to do."""
+
+
+class Hierarchies:
+    """Where control groups are mounted: ``unified`` (version 2), and folders by controller."""
+
+    def __init__(self, mounts: str | None = None) -> None:
+        self.unified: Path | None = None
+        self.folders: dict[str, Path] = {}
+        text = Path("/proc/self/mounts").read_text() if mounts is None else mounts
+        for line in text.splitlines():
+            _, point, kind, options = line.split()[:4]
+            if kind == "cgroup2" and self.unified is None:
+                self.unified = Path(point)
+            elif kind == "cgroup":
+                for name in options.split(","):
+                    self.folders.setdefault(name, Path(point))
+
+    def has(self, controller: str) -> bool:
+        """Whether version 2 has it."""
+        if self.unified is None:
+            return False
+        with contextlib.suppress(OSError):
+            return controller in (self.unified / "cgroup.controllers").read_text().split()
+        return False
+
+
+def problem(rates: Mapping[str, int], memory_bytes: int | None) -> str:
+    """Why this host cannot limit a run so without a container, or nothing."""
+    found = Hierarchies()
+    wanted = {"io": bool(rates), "memory": bool(memory_bytes)}
+    for controller, is_wanted in wanted.items():
+        old = "blkio" if controller == "io" else controller
+        if is_wanted and not found.has(controller) and old not in found.folders:
+            return (
+                f"This host has no control groups for {controller}, so that a run without a "
+                "container cannot be limited: leave the limit out, or use Docker."
+            )
+    if any(wanted.values()) and os.geteuid() != 0:
+        return (
+            "The worker does not run as root and can limit no run: leave the limits out, start it "
+            "as root, or use Docker."
+        )
+    return ""
+
+
+def limited_number(device: str) -> str:
+    """major:minor of what is limited: a partition's is that of its disk, which alone can be."""
+    number = blockdev.device_number(device)
+    if number is None:
+        raise GroupProblem(f"{device} is no block device: its rate cannot be limited.")
+    return blockdev.as_text(blockdev.whole_disk(number))
+
+
+@contextlib.contextmanager
+def of_run(
+    worker: str,
+    run_id: int,
+    devices: Sequence[str],
+    rates: Mapping[str, int],
+    memory_bytes: int | None,
+) -> Iterator[list[str]]:
+    """The folders of a new group, for the run's first process to join; none where it is not to be.
+
+    Without limits it is for counts alone, and a host that lets none be made has none. Raises
+    GroupProblem where a limit cannot be set.
+    """
+    must = bool(rates or memory_bytes)
+    made: list[Path] = []
+    try:
+        try:
+            found = Hierarchies()
+            folder = f"{PREFIX}{_plain(worker)}-{run_id}"
+            if found.unified is not None:
+                with contextlib.suppress(OSError):
+                    made.append(_made(found.unified / folder))
+            if rates:
+                _limit_rates(found, folder, made, [limited_number(one) for one in devices], rates)
+            if memory_bytes:
+                _limit_memory(found, folder, made, memory_bytes)
+        except OSError as error:
+            if must:
+                raise GroupProblem(
+                    f"The limits cannot be set on this host ({error.filename}: {error.strerror}): "
+                    "leave them out, or use Docker."
+                ) from None
+        yield [str(one) for one in made]
+    finally:
+        for one in made:
+            _removed(one)
+
+
+def _plain(name: str) -> str:
+    """As the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _limit_rates(
+    found: Hierarchies,
+    name: str,
+    made: list[Path],
+    numbers: Sequence[str],
+    rates: Mapping[str, int],
+) -> None:
+    if found.unified is not None and found.has("io"):
+        _enable(found.unified, "io")
+        for number in numbers:
+            said = " ".join(f"{_VERSION_2_RATES[one]}={value}" for one, value in rates.items())
+            (found.unified / name / "io.max").write_text(f"{number} {said}")
+        return
+    made.append(_made(found.folders["blkio"] / name))
+    for number in numbers:
+        for one, value in rates.items():
+            (made[-1] / _VERSION_1_RATES[one]).write_text(f"{number} {value}")
+
+
+def _limit_memory(found: Hierarchies, name: str, made: list[Path], memory_bytes: int) -> None:
+    if found.unified is not None and found.has("memory"):
+        _enable(found.unified, "memory")
+        (found.unified / name / "memory.max").write_text(str(memory_bytes))
+        with contextlib.suppress(OSError):  # a kernel without swap accounting has none to limit
+            (found.unified / name / "memory.swap.max").write_text("0")
+        return
+    made.append(_made(found.folders["memory"] / name))
+    (made[-1] / "memory.limit_in_bytes").write_text(str(memory_bytes))
+    with contextlib.suppress(OSError):
+        (made[-1] / "memory.memsw.limit_in_bytes").write_text(str(memory_bytes))
+
+
+def _enable(unified: Path, controller: str) -> None:
+    """For the groups below the root: usually systemd has done so already."""
+    control = unified / "cgroup.subtree_control"
+    if controller not in control.read_text().split():
+        control.write_text(f"+{controller}")
+
+
+def _removed(folder: Path) -> bool:
+    """Its processes have ended; the kernel may need a moment."""
+    deadline = time.monotonic() + _REMOVE_WAIT_S
+    while True:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if time.monotonic() > deadline:
+                logger.warning("control group %s stays: %s", folder, error.strerror)
+                return False
+            time.sleep(0.05)
+        else:
+            return True
+
+
+def remove_left(worker: str) -> list[str]:
+    """Remove the groups of this worker's runs that a killed one left; returns what was removed."""
+    found = Hierarchies()
+    tops = {*found.folders.values(), *([found.unified] if found.unified else [])}
+    removed = []
+    for top in sorted(tops):
+        for folder in sorted(top.glob(f"{PREFIX}{_plain(worker)}-*")):
+            if not _processes_in(folder) and _removed(folder):
+                removed.append(f"control group {folder.name}")
+    return list(dict.fromkeys(removed))
+
+
+def _processes_in(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return bool((folder / "cgroup.procs").read_text().split())
+    return False

@@ -1,0 +1,97 @@
+"""Runs without a container in control groups of their own, really limited."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.catalog.configurations.limits import MIB, Limits
+from runner.executors import containers
+from runner.executors.base import Message, Target
+from runner.executors.local import LocalExecutor
+from runner.host import control_groups
+from runner.plan import RunPlan, plan_run
+
+pytestmark = pytest.mark.root
+
+READ = "[r]\nrw=read\nbs=64k\nsize=4m\ndirect=1\n"
+
+
+def left() -> list[Path]:
+    found = control_groups.Hierarchies()
+    tops = {*found.folders.values(), *([found.unified] if found.unified else [])}
+    return [one for top in tops for one in top.glob(f"{control_groups.PREFIX}test_groups-*")]
+
+
+def planned(device: str, limits: Limits) -> RunPlan:
+    parameters = {"name": "limited", "version": 1, "space_mb": 20, "text": READ}
+    return plan_run(
+        "ext2", {}, "own-fio", parameters, device=device, size_bytes=64 * MIB, limits=limits
+    )
+
+
+def test_reads_are_as_slow_as_the_limit_and_the_group_is_gone(other_loop: str) -> None:
+    """The most that a limit lets through does not depend on how busy the machine is."""
+    plan = planned(other_loop, Limits(read_mib_s=2, memory_mib=256))
+    messages: list[Message] = []
+    outcome = LocalExecutor().run(
+        plan, Target(7, "test groups", "other", other_loop), messages.append, lambda: False
+    )
+    assert outcome.exit_code == 0, [one for one in messages if one["type"] == "error"]
+    printed = "".join(one["text"] for one in messages if one["type"] == "output")
+    (job,) = json.loads(printed[printed.index("{") :])["jobs"]
+    assert 0 < job["read"]["bw_bytes"] < 2.5 * MIB
+    (sampling,) = [one for one in messages if one["type"] == "sampling"]
+    # The run's own waiting, and not that of the machine.
+    assert "group.pressure_io_some_us" in sampling["fields"]
+    assert left() == []
+
+
+def test_what_a_killed_worker_left_is_removed() -> None:
+    with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
+        assert folders
+        assert control_groups.remove_left("test groups") == [
+            "control group fsbench-run-test_groups-8"
+        ]
+        assert left() == []
+    assert control_groups.remove_left("test groups") == []
+
+
+def test_a_limit_that_cannot_be_set_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    limited = control_groups.of_run("test groups", 9, [str(tmp_path)], {"read_bps": 1}, None)
+    with pytest.raises(control_groups.GroupProblem, match="no block device"), limited:
+        pass
+    assert left() == []
+
+
+def test_a_folder_is_refused_where_something_is_limited(tmp_path: Path) -> None:
+    plan = plan_run(
+        "ext4",
+        {},
+        "own-fio",
+        {"name": "limited", "version": 1, "space_mb": 20, "text": READ},
+        device=str(tmp_path),
+        is_directory=True,
+        limits=Limits(memory_mib=256),
+    )
+    outcome = LocalExecutor().run(
+        plan, Target(10, "test groups", "folder", str(tmp_path)), lambda _: None, lambda: False
+    )
+    assert outcome.exit_code == 1
+    assert "no control group of its own" in outcome.reason
+
+
+def test_docker_is_told_the_limits_of_each_device(other_loop: str) -> None:
+    rates = Limits(read_mib_s=2, write_iops=100).rates
+    assert containers.rates_in([other_loop], rates) == {
+        "device_read_bps": [{"Path": other_loop, "Rate": 2 * MIB}],
+        "device_write_iops": [{"Path": other_loop, "Rate": 100}],
+    }
+    assert containers.rates_in([other_loop], {}) == {}
+
+
+def test_hierarchies_of_version_2_alone(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
+    found = control_groups.Hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n")
+    assert (found.unified, found.folders) == (tmp_path, {})
+    assert (found.has("io"), found.has("blkio")) == (True, False)
