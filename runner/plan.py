@@ -161,6 +161,7 @@ def plan_run(
         layers=layers,
         probe_s=probe_s,
     )
+    needs_fio = bool(probe_s or preparation.sprandom_percent)
     spec = filesystem_named(filesystem)
     sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
     return RunPlan(
@@ -190,7 +191,7 @@ def plan_run(
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([] if is_directory else [spec.mkfs[0], "mount"]),
             *programs_of(layers),
-            *(["fio"] if probe_s and "fio" not in workload.needs else []),
+            *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],
         tool=tool,
         parameters=dict(workload.values),
@@ -221,6 +222,7 @@ def _bytes_written(command: PlannedCommand, sizes: Mapping[str, int | None]) -> 
     """How much a precondition writes: to the device that it names."""
     if command.phase != "precondition":
         return None
-    device = next(word.removeprefix("of=") for word in command.argv if word.startswith("of="))
+    named = (word.partition("=") for word in command.argv)
+    device = next(value for key, _, value in named if key in ("of", "--filename"))
     size_bytes = sizes[device]
     return None if size_bytes is None else size_bytes - PRECONDITION_FROM_BYTES

@@ -227,6 +227,7 @@ POSTS = {
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
     "workers/<slug:name>/guest-kernel/": "workers/{worker}/guest-kernel/",
     "hardware/<slug:slug>/device-rate/": "hardware/unisys-2005-es7000/device-rate/",
+    "hardware/<slug:slug>/price/": "hardware/unisys-2005-es7000/price/",
     "workloads/<int:workload_id>/withdraw/": "workloads/{own_workload}/withdraw/",
     "imports/<int:import_id>/check/": "imports/{upload}/check/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
@@ -322,6 +323,10 @@ API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
         "api/v1/hardware/unisys-2005-es7000/device-rate",
         Role.ADMINISTRATOR,
     ),
+    ("put", "api/v1/hardware/<slug:slug>/price"): (
+        "api/v1/hardware/unisys-2005-es7000/price",
+        Role.ADMINISTRATOR,
+    ),
     ("post", "api/v1/own-workloads"): ("api/v1/own-workloads", Role.OPERATOR),
     ("post", "api/v1/own-workloads/<int:workload_id>/withdraw"): (
         "api/v1/own-workloads/{own_workload}/withdraw",
@@ -386,6 +391,7 @@ NEEDS: dict[str, Role] = {
     "audit/": Role.ADMINISTRATOR,
     "operations/": Role.ADMINISTRATOR,
     "hardware/<slug:slug>/device-rate/": Role.ADMINISTRATOR,
+    "hardware/<slug:slug>/price/": Role.ADMINISTRATOR,
     "workloads/new/": Role.OPERATOR,
     "workloads/<int:workload_id>/withdraw/": Role.ADMINISTRATOR,
     **{address: Role.VIEWER for address in [*POSTS, *SIGNED_IN] if "watches/" in address},

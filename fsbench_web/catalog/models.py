@@ -20,6 +20,14 @@ class HardwareProfile(models.Model):
         null=True, help_text="What its storage can deliver at most, as somebody stated it; KB/s"
     )
 
+    price = models.FloatField(
+        null=True, help_text="What it cost, as somebody stated it, in ``price_currency``"
+    )
+    price_currency = models.CharField(max_length=3, blank=True, default="", db_default="")
+    price_years = models.FloatField(
+        null=True, help_text="Years of use that the price is spread over, as somebody stated them"
+    )
+
     class Meta:
         ordering = ["name"]
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
+from fsbench_web.core.activity import price
 from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.core.scoring import confidence, paired
@@ -103,6 +104,8 @@ def explained(one: Sequence[RunCosts], other: Sequence[RunCosts]) -> Explanation
     verdicts: list[RatioVerdict] = []
     missing = []
     for cost in (*COSTS.values(), *WAITS.values()):
+        if cost.test in price.TESTS:
+            continue  # it is the time and the operations themselves, and explains neither
         mine, its = _known(one, cost), _known(other, cost)
         if not mine or not its:
             if any(cost.test in run.values for run in (*one, *other)):

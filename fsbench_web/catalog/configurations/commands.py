@@ -105,7 +105,7 @@ def run_commands(
     top, *further = layered.devices
     mkfs = mkfs_command(
         *(filesystem, options, top, journal),
-        keeps_blocks=preparation.precondition,
+        keeps_blocks=preparation.passes > 0,
         further=further,
     )
     mount = PlannedCommand(
@@ -204,7 +204,26 @@ def _device_commands(
                 ),
             )
         ] * preparation.passes
+    if preparation.sprandom_percent:
+        if size_bytes is None:
+            raise PreparationError("The LUN's size is not known: sprandom cannot write it.")
+        found.append(_sprandom_command(preparation, device, size_bytes))
     return found
+
+
+def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) -> PlannedCommand:
+    """fio writes so much more than the capacity that regions have as many invalid blocks as in the
+    steady state of random writes (fio's HOWTO, "sprandom"; P. Desnoyers, ACM TOS 8(2), 2012).
+    """
+    options = (
+        *("--name=sprandom", f"--filename={device}", "--allow_file_create=0"),
+        *(f"--offset={PRECONDITION_FROM_BYTES}", f"--size={size_bytes - PRECONDITION_FROM_BYTES}"),
+        *("--rw=randwrite", "--bs=4k", "--ioengine=libaio", "--direct=1", "--iodepth=64"),
+        *("--norandommap=1", "--random_generator=lfsr", "--refill_buffers=1"),
+        *("--sprandom=1", f"--spr_op={preparation.sprandom_percent / 100:g}"),
+        *("--end_fsync=1", "--minimal"),
+    )
+    return PlannedCommand("precondition", ("fio", *options))
 
 
 def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[PlannedCommand]:
@@ -213,7 +232,7 @@ def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list
     """
     if not probe_s:
         return []
-    whole = ("--whole",) if preparation.precondition else ()
+    whole = ("--whole",) if preparation.passes else ()
     argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *whole, device)
     return [
         PlannedCommand(

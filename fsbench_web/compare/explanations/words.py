@@ -24,6 +24,7 @@ _PHRASES = {
     "operations_per_cpu_second": "did {} the operations for each CPU second",
     "space_amplification": "took {} the space for its files",
     "energy_per_gib": "took {} the energy for each GiB",
+    "device_energy_per_gib": "took {} the energy of the device for each GiB",
     "io_pressure": "had {} the I/O pressure",
     "cpu_pressure": "had {} the CPU pressure",
     "memory_pressure": "had {} the memory pressure",

@@ -32,7 +32,7 @@ from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
+from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
 from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
@@ -187,6 +187,7 @@ def _form_page(
         **_executor(form, lun, is_new),
         **_studies(request.user, form, lun, is_new),
         **_choices(form, lun, cards, is_new),
+        "no_sprandom": no_sprandom(lun) if lun else "",
         **_refusal(refused),
         **_watch(cards),
     }

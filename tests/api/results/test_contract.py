@@ -104,6 +104,7 @@ CALLS = {
     ("get", "/api/v1/hardware"),
     ("get", "/api/v1/hardware/{slug}"),
     ("put", "/api/v1/hardware/{slug}/device-rate"),
+    ("put", "/api/v1/hardware/{slug}/price"),
     ("get", "/api/v1/filesystems"),
     ("get", "/api/v1/configurations"),
     ("get", "/api/v1/people"),

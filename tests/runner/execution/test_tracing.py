@@ -16,10 +16,10 @@ from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.activity import traces
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState, RunTrace
 from fsbench_web.studies.scores import ingest
-from runner import leftovers
+from runner import leftovers, orphans
 from runner.execution import tracing
 from runner.executors.local import LocalExecutor
-from runner.host import block_events
+from runner.host import block_events, locks
 from runner.worker import Host
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_traced_is_named_and_the_run_is_done(
 
 _BEGIN = """
 import sys, time
-from runner.host import block_events
+from runner.host import block_events, locks
 with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
     trace.begin()
     print("begun", flush=True)
@@ -121,20 +121,37 @@ with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
 """
 
 
-def test_a_killed_worker_leaves_no_trace_behind(host: Host, other_loop: str) -> None:
-    owned = block_events.owner("test", host.name)
+def killed(other_loop: str, instance: Path) -> None:
+    """Begin a trace in a process of its own, and kill that without a warning."""
     number = str(Path(other_loop).stat().st_rdev)
-    argv = [sys.executable, "-c", _BEGIN, number, f"{owned}7"]
+    argv = [sys.executable, "-c", _BEGIN, number, instance.name]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGKILL)
-    left = block_events.TRACEFS / "instances" / f"{owned}7"
-    assert left.is_dir()
+    assert instance.is_dir()
+
+
+def test_a_killed_worker_leaves_no_trace_behind(
+    host: Host, other_loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
+    left = block_events.TRACEFS / "instances" / f"{block_events.owner('test', host.name)}7"
+    killed(other_loop, left)
     with host.carrying_out(7):
         leftovers.remove_traces(host)
         assert left.is_dir()  # of a run that goes on here
     leftovers.remove_traces(host)
+    assert not left.exists()
+
+    # Where no worker comes back: orphans tells of it, unless one lives, and takes it away.
+    killed(other_loop, left)
+    with locks.worker_lock(orphans.lock_of(host.config.name, host.config.site)):
+        assert [one for one in orphans.find(host.config) if one.kind == "trace"] == []
+    (found,) = [one for one in orphans.find(host.config) if one.kind == "trace"]
+    assert found.what == str(left)
+    assert found.remove is not None
+    found.remove()
     assert not left.exists()
 
 

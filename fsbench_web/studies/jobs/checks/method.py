@@ -2,7 +2,12 @@
 
 from collections.abc import Sequence
 
-from fsbench_web.catalog.configurations.preparation import NOT_FOR_DIRECTORIES, PLAIN, Preparation
+from fsbench_web.catalog.configurations.preparation import (
+    NOT_FOR_DIRECTORIES,
+    PLAIN,
+    Preparation,
+    has_sprandom,
+)
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.core.numbers import size
@@ -33,6 +38,8 @@ def check_preparation(
             "preparation",
             f"{lun.name} takes no discard (TRIM): leave it out, or choose another LUN.",
         )
+    if preparation.sprandom_percent and (said := no_sprandom(lun)):
+        problems.add("preparation", said)
     if lun.size_bytes is None:
         problems.add(
             "preparation",
@@ -49,6 +56,20 @@ def check_preparation(
             f"{size(lun.size_bytes - filled)} left, and the workload needs {size(needed)}: fill "
             "it less, or make the largest file smaller.",
         )
+
+
+def no_sprandom(lun: Lun) -> str:
+    """Why the worker of this LUN cannot write it by sprandom, as a sentence; "" where it can."""
+    if said := availability.missing_tool(lun.worker, "fio"):
+        return f"sprandom is fio's. {said}"
+    version = str(lun.worker.capabilities.get("tools", {}).get("fio", {}).get("version") or "")
+    if has_sprandom(version):
+        return ""
+    told = f"fio {version}" if version else "a fio that does not tell its version"
+    return (
+        f"The worker {lun.worker.name} has {told}, and sprandom came with 3.41: install that or a "
+        "later one there, or write the LUN once or twice instead."
+    )
 
 
 def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:

@@ -18,6 +18,7 @@ from fsbench_web.catalog.configurations.limits import MOST
 from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_AGE_ROUNDS,
     MAXIMUM_FILL_PERCENT,
+    MAXIMUM_SPRANDOM_PERCENT,
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
@@ -51,6 +52,7 @@ _PLACES = {
     "discard": "preparation.discard",
     "precondition": "preparation.precondition",
     "precondition_twice": "preparation.precondition_twice",
+    "sprandom_percent": "preparation.sprandom_percent",
     "fill_percent": "preparation.fill_percent",
     "age_rounds": "preparation.age_rounds",
     "age_extents": "preparation.age_extents",
@@ -76,6 +78,7 @@ _ASKED = {
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
     "precondition_twice": "say whether the LUN is written twice",
+    "sprandom_percent": f"say 0 to {MAXIMUM_SPRANDOM_PERCENT} percent of over-provisioning",
     "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
     "age_rounds": f"say 0 to {MAXIMUM_AGE_ROUNDS} rounds of ageing",
     "age_extents": "say how many hundredths of an extent a file has, or leave it empty",
@@ -165,6 +168,7 @@ class OptionsForm:
     discard: str = ""
     precondition: str = ""
     precondition_twice: str = ""
+    sprandom_percent: str = ""
     fill_percent: str = ""
     age_rounds: str = ""
     age_extents: str = ""
@@ -302,6 +306,7 @@ _NOTHING = {
         "discard": ("no",),
         "precondition": ("no",),
         "precondition_twice": ("no",),
+        "sprandom_percent": ("0",),
         "fill_percent": ("0",),
         "probe_s": ("0",),
     },
