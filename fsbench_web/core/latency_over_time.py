@@ -15,15 +15,17 @@ MAGIC = b"fsbt"
 PERCENTS = ("50", "99", "99.9")
 """Those that are kept, beside the largest."""
 MOST_INTERVALS = 300
-"""Of one test: the workload makes them as long as that takes."""
+"""Of one test of a workload, which makes them as long as that takes."""
+MOST_KEPT = 320
+"""Of any log: completions of neighbours are counted together until there are no more."""
 
 
 @dataclass(frozen=True)
 class LatencySeries:
-    """``ends_ms`` rise: when each interval ended, from the first that was measured; ``counts`` are
+    """``ends_ms`` rise: when each interval ended, from the first that was measured.
 
-    above 0. ``percentiles`` are by PERCENTS, a value an interval, in ``unit``, and ``most`` the
-    largest of each: all the middles of the bins that hold them.
+    ``counts`` are above 0. ``percentiles`` are by PERCENTS, a value an interval, in ``unit``, and
+    ``most`` the largest of each: all the middles of the bins that hold them.
     """
 
     test: str

@@ -68,6 +68,8 @@ _OF_FIO = re.compile(
 )
 _COST_OF_FIO = re.compile(r".+_disk_util|(?:.+_)?(?:usr|sys)_cpu")
 """What fio prints of processors and disk beside its rates."""
+HISTOGRAM = "_hist"
+"""Behind the name of a latency that is of a histogram log of fio's."""
 MAIN_PERCENTILES = ("50", "95", "99")
 """Those of a latency that are shown at once; all others come behind them."""
 _ENDINGS = {
@@ -185,8 +187,9 @@ def percentile_of(test: str) -> float | None:
 
 def label_of_latency(latency: str) -> str:
     """What people read of ``latency_of``: "Randread, completion latency"."""
-    name, _, kind = latency.rpartition("_")
-    return f"{_named(name)}, {_LATENCIES[kind]}"
+    name, _, kind = latency.removesuffix(HISTOGRAM).rpartition("_")
+    of_log = " by its histogram log" if latency.endswith(HISTOGRAM) else ""
+    return f"{_named(name)}, {_LATENCIES[kind]}{of_log}"
 
 
 def _named(name: str) -> str:

@@ -1,6 +1,6 @@
 """Runs to be -> runs with measurements, digests and scores: the way in of all imports."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from fsbench_web.imports.storing.existing_runs import Known
 from fsbench_web.imports.storing.numbering import Numbered, Numbering, PlacedRun, Say
 from fsbench_web.imports.targets import artefact_of, hardware_for
 from fsbench_web.platform import clock
+from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, Run, Series, StateChange, Study
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
@@ -247,12 +248,24 @@ def _score_and_store(
         ),
         lambda stored: say("Storing", stored / total),
     )
+    _store_latencies(runs, artefacts)
     for series in later:
         try:
             ingest.rescore_locked(series, there[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
     return problems
+
+
+def _store_latencies(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
+    """Those of files that are of one run: which of several they belong to, no file says."""
+    counts = Counter(id(one.placed.source) for one, _ in runs)
+    for one, run in runs:
+        key = id(one.placed.source)
+        if one.placed.planned is None or counts[key] > 1:
+            continue
+        latencies.store(run, artefacts[key], one.placed.planned.parsed.distributions)
+        latencies.store_series(run, artefacts[key], one.placed.planned.parsed.over_time)
 
 
 def _mixed(series: Series, error: ingest.MixedMeasurements) -> ImportProblem:

@@ -47,6 +47,34 @@ def series_of_run(run_id: int) -> list[LatencySeries]:
     return [one for block in blocks for one in latency_over_time.decode(bytes(block))]
 
 
+def newest_over_time(
+    series_ids: Collection[int], test: str, load: str
+) -> dict[int, tuple[LatencySeries, int]]:
+    """A latency over time of the newest done run of each series that kept it, and that run.
+
+    Two queries. Raises UnreadableBlock.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    rows = LatencySeriesBlock.objects.filter(
+        run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED
+    ).order_by("-run_id", "-pk")
+    listed = rows.values_list("pk", "run__series", "run_id", "tests")
+    for pk, series_id, run_id, tests in listed[: MOST_RUNS * len(series_ids)]:
+        if any((one[0], one[1]) == (test, load) for one in tests):
+            found.setdefault(series_id, (pk, run_id))
+    contents = dict(
+        LatencySeriesBlock.objects.filter(pk__in=[pk for pk, _ in found.values()]).values_list(
+            "pk", "content"
+        )
+    )
+    return {
+        series_id: (one, run_id)
+        for series_id, (pk, run_id) in found.items()
+        for one in latency_over_time.decode(bytes(contents[pk]))
+        if (one.test, one.load) == (test, load)
+    }
+
+
 def of_run(run_id: int) -> list[Distribution]:
     """Those of a run, merged by test and load. Raises UnreadableBlock."""
     blocks = LatencyBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
@@ -80,4 +108,12 @@ def of_series(
     return {key: (latency.merged(some), runs) for key, (some, runs) in found.items() if some}
 
 
-__all__ = ["UnreadableBlock", "of_run", "of_series", "series_of_run", "store", "store_series"]
+__all__ = [
+    "UnreadableBlock",
+    "newest_over_time",
+    "of_run",
+    "of_series",
+    "series_of_run",
+    "store",
+    "store_series",
+]

@@ -38,7 +38,8 @@ class Tails(OfSeveral):
     @staticmethod
     def label_of(test: str) -> str:
         name, load = testnames.parts(test)
-        label = testnames.label_of_latency(testnames.latency_of(name))
+        known = testnames.latency_of(name) or name.removesuffix("_p50")
+        label = testnames.label_of_latency(known)
         return f"{label} at {loads.words(load)}" if load else label
 
     def draw_known(self) -> Picture:
