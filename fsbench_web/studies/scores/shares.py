@@ -42,9 +42,13 @@ class SeriesCeilings:
 
     def in_unit(self, unit: str, test: str, record_kb: int | None = None) -> float | None:
         """What the LUN did of one test, or of one record size of it, in the unit of its numbers."""
-        found = self._of(test, record_kb)
-        share = found and share_of(1.0, unit, test, found, len(self.probes))
+        share = self.share_of_one(unit, test, record_kb)
         return share.ceiling if share else None
+
+    def share_of_one(self, unit: str, test: str, record_kb: int | None = None) -> Share | None:
+        """The same as the share of 1 ``unit``, whose ceiling it is, with what that rests on."""
+        found = self._of(test, record_kb)
+        return share_of(1.0, unit, test, found, len(self.probes)) if found else None
 
     def ceiling(self, test: str, category: str) -> Ceiling | None:
         """That of a score of this test and category."""
