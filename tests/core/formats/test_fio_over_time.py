@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from fsbench_web.core import latency_over_time
-from fsbench_web.core.formats.fio.over_time import series
+from fsbench_web.core.formats import parse
+from fsbench_web.core.formats.fio.over_time import of_intervals, series
 from fsbench_web.core.formats.result import UnreadableFile
-from fsbench_web.core.latency_over_time import UnreadableBlock
+from fsbench_web.core.latency_over_time import MOST_KEPT, UnreadableBlock
 from tests.core.formats.conftest import SAMPLES
 
 LOG = (SAMPLES / "depth-8_clat_hist.1.log").read_text()
@@ -60,3 +61,46 @@ def test_a_block_is_read_as_it_was_written_or_not_at_all() -> None:
     for wrong in (block[:-1], b"", b"x" + block[1:], latency_over_time.pack([], [], b"fsbt")):
         with pytest.raises(UnreadableBlock):
             latency_over_time.decode(wrong)
+
+
+def bins(**counts: int) -> list[int]:
+    """fio's bins with so many completions in these places: ``_100=3``."""
+    found = [0] * 1856
+    for place, count in counts.items():
+        found[int(place[1:])] = count
+    return found
+
+
+def test_of_a_longer_log_neighbours_are_counted_together_and_none_is_lost() -> None:
+    intervals = [(1000 * place, bins(_100=place)) for place in range(1, MOST_KEPT + 2)]
+    found = of_intervals(intervals, "a", "", "ns")
+    assert found is not None
+    assert len(found.counts) == MOST_KEPT // 2 + 1
+    assert found.total == sum(range(1, MOST_KEPT + 2))
+    assert (found.ends_ms[:2], found.counts[:2]) == ((2000, 4000), (3, 7))
+    assert found.ends_ms[-1] == 1000 * (MOST_KEPT + 1)
+    assert set(found.most) == {100.0}
+
+
+def test_where_times_do_not_rise_nothing_is_told_over_time() -> None:
+    for ends in ((1000, 1000), (2000, 1000)):  # as two processes in one log
+        assert of_intervals([(end, bins(_100=1)) for end in ends], "a", "", "ns") is None
+    assert of_intervals([(1000, bins())], "a", "", "ns") is None
+    # An interval without completions has no percentile, and is no 0.
+    found = of_intervals([(1000, bins(_5=1)), (2000, bins()), (3000, bins(_9=2))], "a", "", "ns")
+    assert found is not None
+    assert (found.ends_ms, found.most) == ((1000, 3000), (5.0, 9.0))
+
+
+def test_a_log_by_itself_gives_the_same_and_a_distribution() -> None:
+    name = "depth-8_clat_hist.1.log"
+    found = parse(name, (SAMPLES / name).read_bytes())
+    (logged,) = found.over_time
+    known = series(LOG, "read", 1000, test=logged.test)
+    assert logged == known
+    assert logged.test == "depth-8_read_clat_hist"
+    (whole,) = found.distributions
+    assert (whole.test, whole.unit, whole.total) == (logged.test, "ns", logged.total)
+    (p99,) = [value.value for value in found.values if value.test.endswith("_p99")]
+    assert whole.percentile("99") == p99
+    assert whole.values[-1] == max(logged.most)
