@@ -16,6 +16,9 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.pictures.distributions.over_time import OverTime
+from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
+from fsbench_web.compare.pictures.distributions.tails import Tails
 from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.selection import folds, profiles
 from fsbench_web.compare.selection.properties import PROPERTIES
@@ -46,6 +49,7 @@ from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 from fsbench_web.studies.views.study_progress import progress_of
 
 IMPORTS_SHOWN = 50
+LATENCY_CHARTS = (OverTime, Tails, Percentiles)
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if tab == study_tabs.LATENCY:
         kept = [group for group in groups if study_tabs.is_latency(group.test)]
         placed = folds.placed(kept, lambda group: group.test)
+        context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
     in_sight, further = study_tabs.in_sight(placed)
     context |= {"placed": placed, "in_sight": in_sight, "further": further}
     if not found.is_published:

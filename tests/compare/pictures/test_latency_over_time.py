@@ -82,6 +82,13 @@ def test_the_newest_run_of_each_contender_is_drawn_and_exported(
     assert client.get("/api/v1/exports/pictures.csv", wrong).status_code == 422
 
 
+def test_the_latencies_of_a_study_lead_to_it(both: list[Series], client: Client) -> None:
+    study = both[0].study.slug
+    page = client.get(f"/studies/{study}/", {"tab": "latency"}).content.decode()
+    assert f"?study={study}&amp;picture=latency-time" in page
+    assert "latency-time" not in client.get(f"/studies/{study}/?tab=tests").content.decode()
+
+
 def test_without_any_it_says_what_keeps_them(both: list[Series], client: Client) -> None:
     text = client.get("/compare/pictures/", asked(both[0])).content.decode()
     assert "Nothing is kept over time of these runs" in text

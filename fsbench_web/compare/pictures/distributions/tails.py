@@ -53,7 +53,8 @@ class Tails(OfSeveral):
             return Picture(
                 None,
                 notes=[
-                    "No distribution is kept of these runs: they are of before it was, or imported."
+                    "No distribution is kept of these runs: they are of before it was, or "
+                    "imported of files without bins."
                 ],
             )
         unit = known[0][1].unit
