@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.filesystems import RAW, OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
@@ -39,6 +39,7 @@ from runner.execution.finish import (
     verdict,
     why_not,
 )
+from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
@@ -185,7 +186,7 @@ def _erase_and_measure(
     problem = host.capabilities.refusal(
         configuration.filesystem,
         # What a guest's kernel mounts is asked of the guest, below.
-        not entries[0][1].is_directory and not machine.is_guest,
+        not entries[0][1].is_directory and not machine.is_guest and configuration.filesystem != RAW,
         (
             *workload_of(series.workload.tool, series.workload.parameters).needs,
             # Those of the image, which a worker without containers does not look into.
@@ -197,14 +198,15 @@ def _erase_and_measure(
         raise RunRefused(problem)
     with places.in_use(host, executor, entries) as luns:
         data = luns[0]
-        plan = _planned(run, series.workload, executor, luns)
+        plan = places.in_own_folder(_planned(run, series.workload, executor, luns), host, data)
         recorder.progress = plan.workload.progress()
         recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
         with places.locked(luns):
             places.verify(host, luns, recorder, run.confirmed)
             if data.entry.is_directory:
                 places.check_directory(
-                    data.entry, configuration.filesystem, configuration.scheduler
+                    *(data.entry, configuration.filesystem, configuration.options),
+                    configuration.scheduler,
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
@@ -241,8 +243,9 @@ def _erase_and_measure(
                 with (
                     tracing(run, data.number, owned) as recorder.tracing,
                     _watched_device(data.number, recorder),
+                    MountWatch(data.entry, plan.own_mark) as watch,
                 ):
-                    outcome = _run_plan(plan, target, executor, recorder, spool)
+                    outcome = _run_plan(plan, target, executor, recorder, spool, watch)
             places.wait_until_free(luns, recorder)
             if plan.layers:
                 places.wipe_layers(luns, recorder, is_over=True)
@@ -340,7 +343,12 @@ def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
 
 
 def _run_plan(
-    plan: RunPlan, target: Target, executor: Executor, recorder: Recorder, spool: Spool
+    plan: RunPlan,
+    target: Target,
+    executor: Executor,
+    recorder: Recorder,
+    spool: Spool,
+    watch: MountWatch,
 ) -> Outcome:
     stop = threading.Event()
     spool.begin(plan)
@@ -353,10 +361,12 @@ def _run_plan(
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
-        return stop.is_set() or recorder.is_overdue()
+        return stop.is_set() or recorder.is_overdue() or bool(watch.problem)
 
     outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
+    if watch.problem and outcome.exit_code != 0:
+        return replace(outcome, reason=watch.problem, cause=Cause.BENCHMARK)
     return outcome
 
 

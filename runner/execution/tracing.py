@@ -56,7 +56,7 @@ def tracing(run: Run, number: int | None, owner: str) -> Iterator[Tracing]:
         yield found
         return
     if number is None:
-        found.problem = "Its LUN is a directory, and requests are traced of a device."
+        found.problem = "Its LUN is a folder, and requests are traced of a device."
         yield found
         return
     found.device_bytes = blockdev.size_bytes(number)

@@ -16,7 +16,7 @@ from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem
+from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
@@ -228,7 +228,7 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that jobs choose from."""
-    return {"filesystems": [_filesystem(spec) for spec in FILESYSTEMS.values()]}
+    return {"filesystems": [_filesystem(spec) for spec in ON_LUNS.values()]}
 
 
 @router.get(

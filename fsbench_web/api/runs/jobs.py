@@ -150,7 +150,11 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "confirm": confirmation_text(wanted) or "",
         "left_out": _left_out(plan.left_out),
         "notes": list(wanted.notes),
-        "warnings": [*cautions.of_memory(runs), *cautions.of_data(runs)],
+        "warnings": [
+            *cautions.of_memory(runs),
+            *cautions.of_data(runs),
+            *cautions.of_probe(wanted, runs),
+        ],
         "document": wanted.document,
     }
 

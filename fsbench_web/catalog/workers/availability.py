@@ -10,8 +10,11 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.filesystems import (
+    ALL,
     FILESYSTEMS,
+    Filesystem,
     OptionError,
     external_journal,
 )
@@ -108,9 +111,9 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
     except OptionError as error:
         yield str(error)
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         yield (
-            f"{lun.name} is a directory on a file system that has its journal already: choose a "
+            f"{lun.name} is a {lun.kind} on a file system that has its journal already: choose a "
             "LUN that is a device or a sparse file, or leave the journal out."
         )
     if journal.role != Lun.Role.JOURNAL:
@@ -128,10 +131,10 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
 
 def member_luns(lun: Lun) -> list[Lun]:
     """The LUNs of this LUN's worker that a stack on it may have besides, by name."""
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         return []
-    others = lun.worker.luns.filter(is_listed=True).exclude(kind=Lun.Kind.DIRECTORY)
-    return [one for one in others.order_by("name") if one.pk != lun.pk]
+    others = lun.worker.luns.filter(is_listed=True).order_by("name")
+    return [one for one in others if one.pk != lun.pk and not one.is_folder]
 
 
 def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
@@ -139,10 +142,10 @@ def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
     if member.pk == lun.pk:
         yield f"{lun.name} is measured itself: name other LUNs in its stack."
         return
-    if Lun.Kind.DIRECTORY in (lun.kind, member.kind):
+    if lun.is_folder or member.is_folder:
         yield (
-            "A stack is made of disks, and one of its LUNs is a directory: choose LUNs that are "
-            "devices or sparse files."
+            "A stack is made of disks, and one of its LUNs is a directory or mount: choose LUNs "
+            "that are devices or sparse files."
         )
         return
     yield from _listing_problems(member)
@@ -193,9 +196,9 @@ def guest_problems(lun: Lun) -> Iterator[str]:
             f"No kernel of the worker {worker.name} can be booted as a guest: put one into its "
             f"folder of kernels ({_GUESTS}), or choose its own executor."
         )
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         yield (
-            f"{lun.name} is a directory, and a guest is given a disk: choose a LUN that is a "
+            f"{lun.name} is a {lun.kind}, and a guest is given a disk: choose a LUN that is a "
             "device or a sparse file, or the worker's own executor."
         )
 
@@ -215,8 +218,23 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
 
     ``kernel`` is the guest's that is to mount it; None: the worker's own executor.
     """
-    spec, worker = FILESYSTEMS[slug], lun.worker
-    if lun.kind == Lun.Kind.DIRECTORY:
+    spec, worker = ALL[slug], lun.worker
+    if lun.kind == Lun.Kind.MOUNT:
+        yield from _mount_problems(lun, spec)
+        return
+    if spec.is_as_mounted:
+        yield (
+            f"{spec.name} is measured where a host has mounted it, and {lun.name} is no mount: "
+            'choose a LUN of the kind mount, or list one with kind = "mount".'
+        )
+        return
+    if lun.is_folder and spec.is_raw:
+        yield (
+            f"{lun.name} is a {lun.kind}, and the raw device is a disk: choose a LUN that is a "
+            "device or a sparse file."
+        )
+        return
+    if lun.is_folder:
         found = directory_filesystem(lun)
         if found != spec.kernel_name:
             yield (
@@ -224,7 +242,9 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
                 f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
             )
         return
-    if kernel is not None:
+    if spec.is_raw:
+        pass  # nothing is made or mounted
+    elif kernel is not None:
         if not kernel.mounts(slug):
             yield _not_mounted(spec.name, kernel, slug)
     elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:
@@ -241,6 +261,28 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
         yield (
             f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} has "
             f"{size(lun.size_bytes)}: choose a larger LUN or leave {spec.name} out."
+        )
+
+
+def mounted(lun: Lun) -> as_mounted.Contender | None:
+    """What is mounted at a LUN of the kind mount, as its worker announced it; None: no such."""
+    if lun.kind != Lun.Kind.MOUNT:
+        return None
+    said = {str(label): str(value) for label, value in lun.identity}
+    try:
+        return as_mounted.contender(said.get("File system", ""), said.get("Mount options", ""))
+    except OptionError:
+        return None
+
+
+def _mount_problems(lun: Lun, spec: Filesystem) -> Iterator[str]:
+    found = mounted(lun)
+    if found is None:
+        yield f"What is mounted at {lun.name} is not known now: its LUN's page says why."
+    elif found.filesystem != spec.slug:
+        yield (
+            f"{lun.name} is a mount of {ALL[found.filesystem].name}, and {spec.name} is not made "
+            f"there: choose {found.filesystem}, or a LUN that is a device or a sparse file."
         )
 
 
@@ -343,9 +385,10 @@ def missing_tool(worker: Worker, tool: str) -> str:
 
 def tracer_problem(lun: Lun, slug: str) -> str:
     """Why runs on this LUN cannot be traced so (core.traces.tracers), or ""."""
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
+        what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
         return (
-            f"{lun.name} is a directory, and requests are traced of a device: choose a LUN on "
+            f"{lun.name} is {what}, and requests are traced of a device: choose a LUN on "
             "which file systems are made, or leave tracing out."
         )
     ability = lun.worker.capabilities.get("tracing", {}).get(slug)

@@ -133,6 +133,13 @@ def place(test: str) -> tuple[int, str, int, str]:
     return (where, _NUMBER.sub(_padded, text), time, test)
 
 
+def cpu_time_beside(test: str) -> str:
+    """The test that is the CPU time of the same work at the same load; "" of no elapsed time."""
+    name, load = parts(test)
+    work = name.removesuffix("_real")
+    return at_load(f"{work}_cpu", load) if work and work != name else ""
+
+
 def is_cost(test: str) -> bool:
     """Whether a test, at whatever load, says what work cost, and not how fast it was."""
     name = parts(test)[0]

@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
 from fsbench_web.catalog.workers import capacity
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
+from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.runs.probes import OF_SEVERAL
+
+MOST_NAMED = 5
 
 
 def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
@@ -16,6 +20,15 @@ def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+
+def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
+    """Which configurations have no ceiling, though their LUN is to be measured by itself."""
+    without = list(dict.fromkeys(run.configuration for run in runs if run.members))
+    if not spec.probe_s or not without:
+        return []
+    more = f" and {len(without) - MOST_NAMED} more" if len(without) > MOST_NAMED else ""
+    return [f"{', '.join(without[:MOST_NAMED])}{more}: {OF_SEVERAL}"]
 
 
 def of_data(runs: Sequence[PlannedRun]) -> list[str]:

@@ -162,7 +162,7 @@ def planned_run(
     """
     assert wanted is not None  # a slot of a reference is there only with a reference
     journal = neighbours[wanted.journal] if wanted.journal else None
-    makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
+    makes_filesystem = not lun.is_folder
     options = {key: str(value) for key, value in wanted.options.items()}
     device, journal_device = lun.device, journal.device if journal else ""
     ability = availability.guest(lun.worker)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
@@ -258,6 +259,12 @@ def _studies(
     return {"studies": offered, "study_problem": why}
 
 
+def _mounted_label(lun: Lun | None) -> str:
+    """What a LUN that is a mount is compared as: ``nfs4.2_nconnect4``; "" of every other one."""
+    found = availability.mounted(lun) if lun else None
+    return configuration_label(found.filesystem, found.options) if found else ""
+
+
 def _choices(
     form: job_form.JobForm, lun: Lun | None, cards: list[possible_runs.LunCard], is_new: bool
 ) -> dict[str, object]:
@@ -272,6 +279,7 @@ def _choices(
     offered_layers = stack_fields.offered() if form.is_guest else []
     return {
         "filesystems": form.filesystem_groups(problems),
+        "mounted": _mounted_label(lun),
         "journals": journals,
         "cache_luns": journals,
         "offered_layers": offered_layers,

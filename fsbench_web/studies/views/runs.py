@@ -28,6 +28,7 @@ from fsbench_web.studies.runs import (
     leases,
     listing,
     logs,
+    probes,
     quality,
     queue,
     repeats,
@@ -142,6 +143,7 @@ def _measured(shown: Run) -> dict[str, Any]:
         count = too_many or len(numbers or ())
         found["scores"] = scores.score_table(shown)
         found["probe"] = _probe(shown)
+        found["no_probe"] = probes.why_none(shown)
         found["quality"] = quality.run_quality(shown, count, numbers)
     return found
 

@@ -177,6 +177,10 @@ def test_sprandom_is_one_pass_instead_of_writing_once() -> None:
     assert asked.stored() == {"sprandom_percent": 7}
     with pytest.raises(PreparationError, match="leave precondition out"):
         Preparation(precondition=True, sprandom_percent=7)
+    # fio keeps in memory what grows with a region: of large disks there are more, not larger ones.
+    for size_bytes, regions in ((3 * MIB, 100), (16 * 1024**4, 2048)):
+        large = commands(asked, size_bytes)["precondition"]
+        assert f"--spr_num_regions={regions}" in large
     made = commands(Preparation(discard=True, sprandom_percent=7))
     assert list(made)[:3] == ["discard", "precondition", "mkfs"]
     assert any("nodiscard" in word for word in made["mkfs"])

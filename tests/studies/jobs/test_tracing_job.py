@@ -78,10 +78,11 @@ def test_why_it_cannot_be_is_said_in_the_form_and_at_the_job(
     }
     disk.worker.save()
     assert why in client.get(address).content.decode()
-    Lun.objects.update(kind=Lun.Kind.DIRECTORY)
-    with pytest.raises(JobRefused) as refused:
-        planned(spec(tracing=("requests",)))
-    assert "directory" in refused.value.by_part["tracing"][0]
+    for kind, what in ((Lun.Kind.DIRECTORY, "a directory"), (Lun.Kind.MOUNT, "a mount")):
+        Lun.objects.update(kind=kind)
+        with pytest.raises(JobRefused) as refused:
+            planned(spec(tracing=("requests",)))
+        assert f"{disk.name} is {what}" in refused.value.by_part["tracing"][0]
 
 
 def test_a_race_has_none(tracing_lun: Lun, spec: Callable[..., JobSpec]) -> None:

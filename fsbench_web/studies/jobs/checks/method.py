@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,
+    NOT_FOR_RAW,
     PLAIN,
     Preparation,
     has_sprandom,
@@ -30,7 +32,7 @@ def check_preparation(
     """Whether this LUN can be prepared so, as far as its worker announced it."""
     if preparation == PLAIN or lun is None:
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         problems.add("preparation", NOT_FOR_DIRECTORIES)
         return
     if preparation.discard and not lun.can_discard:
@@ -56,6 +58,12 @@ def check_preparation(
             f"{size(lun.size_bytes - filled)} left, and the workload needs {size(needed)}: fill "
             "it less, or make the largest file smaller.",
         )
+
+
+def check_raw(spec: JobSpec, problems: Problems) -> None:
+    """Whether the raw device, where it is among the configurations, can be prepared so."""
+    if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
+        problems.add("preparation", NOT_FOR_RAW)
 
 
 def no_sprandom(lun: Lun) -> str:
@@ -84,10 +92,10 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
         )
     if lun is None:
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         problems.add(
             "probe_s",
-            f"{lun.name} is a directory, and has no device of its own that could be measured: "
+            f"{lun.name} is a {lun.kind}, and has no device of its own that could be measured: "
             "leave the probe out, or choose a LUN on which file systems are made.",
         )
     elif spec.guest is None and (said := availability.missing_tool(lun.worker, "fio")):
