@@ -25,7 +25,7 @@ def test_an_imported_histogram_log_is_drawn_over_time(signed_in: Client) -> None
     (whole,) = told["latencies"]
     assert whole["total"] == sum(one["counts"])
     page = signed_in.get(f"/runs/{run_id}/").content.decode()
-    assert "by its histogram log: over time" in page
+    assert "by its log: over time" in page
     of = {"study": "lab", "picture": "latency-time", "of": "depth-8_read_clat_hist_p50"}
     table = signed_in.get("/compare/pictures.csv", of).content.decode()
     drawn = list(csv.DictReader(io.StringIO(table)))

@@ -248,7 +248,7 @@ def _score_and_store(
         ),
         lambda stored: say("Storing", stored / total),
     )
-    _store_latencies(runs, artefacts)
+    _store_over_time(runs, artefacts)
     for series in later:
         try:
             ingest.rescore_locked(series, there[series.pk].finished)
@@ -257,14 +257,13 @@ def _score_and_store(
     return problems
 
 
-def _store_latencies(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
-    """Those of files that are of one run: which of several they belong to, no file says."""
+def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
+    """Of files that are of one run: which of several they belong to, no file says."""
     counts = Counter(id(one.placed.source) for one, _ in runs)
     for one, run in runs:
         key = id(one.placed.source)
         if one.placed.planned is None or counts[key] > 1:
             continue
-        latencies.store(run, artefacts[key], one.placed.planned.parsed.distributions)
         latencies.store_series(run, artefacts[key], one.placed.planned.parsed.over_time)
 
 
@@ -284,6 +283,8 @@ def _notes(
     existing_runs.forget([run.pk for one, run in runs if one.joins is not None])
     for one, run in runs:
         of_source[id(one.placed.source)].append((one.placed, run))
+        if measured := one.placed.distributions:
+            yield latencies.new_block(run.pk, artefacts[id(one.placed.source)], measured)
         if one.joins is None:
             parts[run.pk].append(one)
     for run_id, some_parts in parts.items():

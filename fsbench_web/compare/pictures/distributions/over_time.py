@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from fsbench_web.compare.pictures.base import Picture, Select
 from fsbench_web.compare.pictures.distributions.tails import Tails
-from fsbench_web.compare.pictures.offer import Need, ScoredTests, is_measured
 from fsbench_web.compare.pictures.parts import run_links
 from fsbench_web.compare.pictures.spec import LARGEST, PERCENTS
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
@@ -17,32 +16,12 @@ from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 
 Known = list[tuple[str, LatencySeries, int]]
-_OF_LOG = f"{testnames.HISTOGRAM}_p50"
-
-
-def _with_latencies(scored: ScoredTests) -> list[str]:
-    """What stands for each latency at each load: its mean, or the median of a histogram log."""
-    return [
-        test
-        for test, kinds in scored.items()
-        if is_measured(kinds) and testnames.parts(test)[0].endswith(("lat_mean", _OF_LOG))
-    ]
 
 
 class OverTime(Tails):
     slug = "latency-time"
     label = "Latency over time"
     words = "A percentile of each interval of a test: where it rises, the contender stalls."
-    needs = Need(
-        _with_latencies,
-        "No finished run of this comparison measured a latency. Run a workload of fio, which does.",
-    )
-
-    @staticmethod
-    def latency_of(name: str) -> str:
-        if name.endswith(_OF_LOG):
-            return name.removesuffix("_p50")
-        return testnames.latency_of(name)
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -51,7 +30,7 @@ class OverTime(Tails):
     def draw_known(self) -> Picture:
         name, load = testnames.parts(self.test)
         try:
-            found = latencies.newest_over_time(self.keys, self.latency_of(name), load)
+            found = latencies.newest_over_time(self.keys, testnames.latency_of(name), load)
         except UnreadableBlock as error:
             return Picture(None, notes=[str(error)])
         known = [(one.name, *found[one.key]) for one in self.lines or () if one.key in found]

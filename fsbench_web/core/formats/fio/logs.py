@@ -14,11 +14,11 @@ from decimal import Decimal
 from itertools import pairwise
 from statistics import median
 
-from fsbench_web.core import latency
 from fsbench_web.core.formats.fio import over_time
 from fsbench_web.core.formats.fio.bins import middle, percentile
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.latency import distribution
 
 FORMAT = "fio-log"
 _NAME = re.compile(
@@ -202,21 +202,21 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
                 one.line,
                 samples=[percentile(bins, percent, coarse) for bins in measured],
             )
-        _keep(found.result, one, merged, test_name(job, direction, "clat_hist"))
+        found.add_distribution(
+            distribution(
+                test_name(job, direction, "clat_hist"),
+                "",
+                unit,
+                ((int(middle(place, coarse)), count) for place, count in enumerate(merged)),
+            )
+        )
+        intervals = list(zip(one.times_ms, one.bins, strict=True))
+        test = test_name(job, direction, "clat_hist")
+        if (logged := over_time.of_intervals(intervals, test, "", unit, coarse)) is not None:
+            found.result.over_time.append(logged)
         found.warn(
             one.line,
             f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
             "percentiles are the middles of the bins that hold them, as fio's own are.",
             is_note=True,
         )
-
-
-def _keep(result: ParsedResult, one: _Series, merged: Sequence[int], test: str) -> None:
-    """All completions as one distribution, and those of each interval over time."""
-    unit, coarse = _UNITS[len(merged)]
-    pairs = [(int(middle(place, coarse)), count) for place, count in enumerate(merged) if count]
-    if (whole := latency.distribution(test, "", unit, pairs)) is not None:
-        result.distributions.append(whole)
-    intervals = list(zip(one.times_ms, one.bins, strict=True))
-    if (series := over_time.of_intervals(intervals, test, "", unit, coarse)) is not None:
-        result.over_time.append(series)
