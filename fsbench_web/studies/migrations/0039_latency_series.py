@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0037_traces"),
+        ("studies", "0038_probe_targets"),
     ]
 
     operations = [
