@@ -22,8 +22,8 @@ from itertools import accumulate
 from math import ceil, isfinite
 
 import numpy as np
-from scipy.special import bdtr, bdtrik
 
+from fsbench_web.core.distributions import bdtr, bdtrik
 from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
 
 MAGIC = b"fsbl"

@@ -229,7 +229,7 @@
 
   // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
   function fitSizes(layout, width, data) {
-    const map = data.find((trace) => trace.type === "heatmap");
+    const map = data.find((trace) => trace.type === "heatmap" && trace.x);
     if (!map || !width || !layout.xaxis || (width - 150) / (map.x.length - 1) >= 52) return;
     layout.xaxis.tickfont = { size: 10 };
   }

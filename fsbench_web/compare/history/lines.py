@@ -26,7 +26,7 @@ from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
-from fsbench_web.studies.models import MeasurementBlock, Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 
 DEFAULT_CATEGORY = "total_average"
@@ -175,6 +175,7 @@ def _latest(line: Series | Watch, studies: Collection[int]) -> tuple[int, list[R
         Run.objects.filter(
             series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
             state=RunState.DONE,
+            tracing=UNTRACED,
         )
         .annotate(
             kernel=F("series__kernel"),

@@ -11,7 +11,7 @@ from fsbench_web.compare.history import work
 from fsbench_web.compare.history.same_line import LINE, MACHINE, same_line
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
 MOST_LINES = 100
 """Offered of one study."""
@@ -67,7 +67,7 @@ def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
         .annotate(
             first=Min("pk"),
             kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
-            done=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            done=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
             latest=Max("runs__pk"),
         )
         .filter(done__gt=0)

@@ -32,7 +32,7 @@ from fsbench_web.compare.watches.rights import is_there
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import Change
 from fsbench_web.core.units import is_known
-from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 
 logger = logging.getLogger("fsbench.watches")
 
@@ -182,7 +182,9 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
         if locked is None:
             return []
         locked.series = (
-            Series.objects.filter(same_line(locked), runs__state=RunState.DONE)
+            Series.objects.filter(
+                same_line(locked), runs__state=RunState.DONE, runs__tracing=UNTRACED
+            )
             .order_by("-id")
             .first()
         )
@@ -270,7 +272,9 @@ def _look(one: Watch) -> tuple[str, History]:
 
 def _seen(one: Watch) -> str:
     found = Run.objects.filter(
-        Q(series__in=Series.objects.filter(same_line(one)).values("pk")), state=RunState.DONE
+        Q(series__in=Series.objects.filter(same_line(one)).values("pk")),
+        state=RunState.DONE,
+        tracing=UNTRACED,
     ).aggregate(count=Count("pk"), latest=Max("pk"), ended=Max("ended_at"))
     ended = found["ended"].isoformat() if found["ended"] else "-"
     return f"{found['count']} {found['latest'] or '-'} {ended}"

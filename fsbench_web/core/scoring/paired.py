@@ -28,8 +28,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, fsum, isfinite, log, sqrt
 
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
-
+from fsbench_web.core.distributions import ndtr, ndtri, stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, Interval
 from fsbench_web.core.scoring.significance import FALSE_ALARM, holm, weighted_holm
 

@@ -23,8 +23,7 @@ from functools import lru_cache
 from math import sqrt
 from typing import Any
 
-from scipy.special import stdtr, stdtrit
-
+from fsbench_web.core.distributions import stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, Interval
 
 MARGIN_PERCENT = 10.0

@@ -108,6 +108,12 @@ def is_large(artefact: Artefact) -> bool:
 
 def difference(artefact: Artefact) -> Difference:
     """Compare what is stored with what today's parsers read. Raises ImportRefused."""
+    if artefact.run.is_extra:
+        message = (
+            f"Run {artefact.run_id} is an extra one with tracing, and its numbers never count: "
+            "there is nothing to be read again."
+        )
+        raise ImportRefused([ImportProblem(message, artefact.name)])
     if is_large(artefact):
         message = (
             f"The file holds more than {MAX_VALUES:,} values, too many to be replaced one by one. "

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from fsbench_web.core import latency
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.studies.models import Artefact, LatencyBlock, Run, RunState
+from fsbench_web.studies.models import UNTRACED, Artefact, LatencyBlock, Run, RunState
 
 MOST_RUNS = 100
 """Of a series, the latest: their distributions are merged into one."""
@@ -38,7 +38,7 @@ def of_series(
     """
     found: dict[int, tuple[list[Distribution], list[int]]] = {}
     rows = LatencyBlock.objects.filter(
-        run__series__in=series_ids, run__state=RunState.DONE
+        run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED
     ).order_by("-run_id")
     for pk, series_id, run_id, tests in rows.values_list("pk", "run__series", "run_id", "tests"):
         if not any((one[0], one[1]) == (test, load) for one in tests):
