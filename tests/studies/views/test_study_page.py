@@ -373,7 +373,9 @@ def test_the_categories_of_a_paper_are_a_switch(client: Client, published: None)
 
 
 @pytest.mark.parametrize(("width", "screens"), [(1440, 4), (390, 7)])
-def test_pages_of_studies_and_comparisons_have_few_screens(page: Page, width: int, screens: int) -> None:
+def test_pages_of_studies_and_comparisons_have_few_screens(
+    page: Page, width: int, screens: int
+) -> None:
     """A screen is 900 px; the published study had 29 of them at 1440 px, one of real data 48, and
     Compare without a choice 80.
     """
