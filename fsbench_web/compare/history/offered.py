@@ -18,12 +18,12 @@ MOST_LINES = 100
 
 
 def choices(
-    series: Series, asked: str = "", studies: Collection[int] = ()
+    series: Series, asked: str = "", studies: Collection[int] = (), category: str = ""
 ) -> list[tuple[str, list[str]]]:
     """What can be shown of the line: its tests in order, each with its categories. One query.
 
     Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
-    another query then.
+    another query then. ``category`` is asked for too: of a work profile it may be an older version.
     """
     of_line = Series.objects.filter(same_line(series, studies)).values("pk")
     every = (
@@ -41,10 +41,10 @@ def choices(
         if asked not in kept:
             pairs += every.filter(test=asked)
     found: dict[str, list[str]] = defaultdict(list)
-    for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
-        found[test].append(category)
+    for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
+        found[test].append(kind)
     shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = work.offered(found) if found else []
+    of_work = work.offered(found, category) if found else []
     return [*shown, (testnames.WORK, of_work)] if of_work else shown
 
 

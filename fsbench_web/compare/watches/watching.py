@@ -188,7 +188,7 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
             .order_by("-id")
             .first()
         )
-        fresh = _slower(locked, shown, _reported(locked))
+        fresh = _slower(locked, shown, _reported(locked, shown))
         made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
         for message in made:
             deliveries.enqueue(message, now)
@@ -212,7 +212,7 @@ def resume(one: Watch) -> None:
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
         if locked.is_active:
             return
-        for change in _slower(locked, shown, _reported(locked)):
+        for change in _slower(locked, shown, _reported(locked, shown)):
             _write(locked, shown, change, WatchMessage.Kind.KNOWN)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
         locked.problem = _problem(shown)
@@ -289,12 +289,16 @@ def _problem(shown: History) -> str:
     return shown.problem
 
 
-def _reported(one: Watch) -> dict[str, float]:
-    """Where told and known changes began, and the levels they led to."""
-    return {
-        message.point: message.payload["change"]["after"]
-        for message in one.messages.exclude(kind=WatchMessage.Kind.TEST)
-    }
+def _reported(one: Watch, shown: History) -> dict[str, float]:
+    """Where told and known changes began, and the levels they led to, as multiples of what is 1.00
+    of the line now: its first point may be another one than it was then.
+    """
+    found = {}
+    for message in one.messages.exclude(kind=WatchMessage.Kind.TEST):
+        change = message.payload["change"]
+        then, now = change.get("reference"), shown.reference
+        found[message.point] = change["after"] * (then / now if then and now else 1)
+    return found
 
 
 def _slower(one: Watch, shown: History, reported: Mapping[str, float]) -> list[Change]:
@@ -359,6 +363,7 @@ def _payload(
             "p_value": change.p_value,
             "margin_percent": one.margin_percent,
             "runs": list(shown.points[change.place].runs),
+            "reference": shown.reference,
             "runs_of_line": sorted(run for each in shown.points for run in each.runs),
         }
     return payload
