@@ -113,6 +113,15 @@ _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
 _TEXTS = ("order", "kernels", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
+_PREPARED = (
+    *("discard", "precondition", "precondition_twice", "fill_percent", "age_rounds"),
+    *("age_extents", "probe_s"),
+)
+STEERED = (
+    *("order", "seed", "reference", "reference_every", "priority", "time_limit_s", "run_again"),
+    *_TIMES,
+)
+"""The fields of order, times and limits."""
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _LIMIT_WORDS: tuple[dict[str, str], ...] = (
@@ -212,6 +221,20 @@ class OptionsForm:
     def is_race_of_runs(self) -> bool:
         """Whether runs are said, and hours by nobody: they are at their default."""
         return bool(self.race_runs) and self.race_hours in ("", _USUAL["race_hours"])
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether anything is to be done to the LUN before a run."""
+        return self._is_changed(*_PREPARED)
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether order, times or limits are others than the usual."""
+        return self._is_changed(*STEERED)
+
+    def _is_changed(self, *names: str) -> bool:
+        usual = {name: (_USUAL[name], *_NOTHING.get(name, ())) for name in names}
+        return any(getattr(self, name) not in usual[name] for name in names)
 
     def chosen_kernels(self, ability: GuestAbility | None) -> list[GuestKernel]:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""
