@@ -18,7 +18,7 @@ from fsbench_web.imports.problems import (
 )
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform.names import is_called, slug_of
-from fsbench_web.studies.jobs.checking import new_study_columns
+from fsbench_web.studies.jobs.new_study import new_study_columns
 from fsbench_web.studies.models import Artefact, Study
 
 ONCE = (

@@ -12,13 +12,19 @@ goes to standard error. File sizes and folders follow from the seed alone, so th
 processes of their own, with the file system mounted anew between them.
 """
 
-import ctypes
 import json
 import os
 import random
 import sys
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+if TYPE_CHECKING:
+    from runner.agent.timed import sync
+else:
+    from timed import sync
 
 PHASES = ("create", "copy", "append", "modify", "overwrite", "read", "stats", "rename", "delete")
 FILES_IN_A_FOLDER = 100
@@ -160,18 +166,6 @@ def delete(tops: list[str]) -> int:
             os.rmdir(f"{top}/{folder}")  # noqa: PTH106
         os.rmdir(top)  # noqa: PTH106
     return count
-
-
-def sync(folder: str) -> None:
-    """Have the file system of a folder write everything (syncfs(2)). Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        if libc.syncfs(descriptor) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
-    finally:
-        os.close(descriptor)
 
 
 def run(phase: str, folder: str, base_bytes: int, total_bytes: int, seed: int) -> int:

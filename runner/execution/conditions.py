@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.host import blockdev
+from runner.host.hardware import text_of
 
 # The fields of /sys/block/*/stat that every kernel has; later ones are named as far as they came.
 # Sectors are 512 bytes whatever the device's own are; times are milliseconds.
@@ -42,7 +43,7 @@ def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
         found["load"] = list(os.getloadavg())
     if processors := os.cpu_count():
         found["processors"] = processors
-    memory = _read("/proc/meminfo")
+    memory = text_of("/proc/meminfo")
     for key, name in (
         ("memory_total_bytes", "MemTotal"),
         ("memory_free_bytes", "MemFree"),
@@ -60,7 +61,7 @@ def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
 def governors_in_use(root: Path = Path("/sys/devices/system/cpu")) -> list[str]:
     """The frequency governors of all processors, each once; empty where there is no such thing."""
     return sorted(
-        {_read(path).strip() for path in root.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}
+        {text_of(path).strip() for path in root.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}
     )
 
 
@@ -73,8 +74,8 @@ def turbo(root: Path = CPU_FOLDER) -> str:
     Sources: the kernel's admin-guide/pm/intel_pstate.rst (no_turbo) and cpufreq.rst (boost).
     """
     off, boost = (
-        _read(root / "intel_pstate/no_turbo").strip(),
-        _read(root / "cpufreq/boost").strip(),
+        text_of(root / "intel_pstate/no_turbo").strip(),
+        text_of(root / "cpufreq/boost").strip(),
     )
     if off in ("0", "1"):
         return "off" if off == "1" else "on"
@@ -87,12 +88,12 @@ def idle_states(root: Path = CPU_FOLDER) -> str:
     """The idle states that the first processor may enter, and the driver; admin-guide/pm/cpuidle"""
     states = []
     for folder in sorted(root.glob("cpu0/cpuidle/state[0-9]*")):
-        name = _read(folder / "name").strip()
-        is_off = _read(folder / "disable").strip() not in ("", "0")
+        name = text_of(folder / "name").strip()
+        is_off = text_of(folder / "disable").strip() not in ("", "0")
         states.append(f"{name or folder.name}{' (off)' if is_off else ''}")
     if not states:
         return "not known: the kernel offers none"
-    driver = _read(root / "cpuidle/current_driver").strip()
+    driver = text_of(root / "cpuidle/current_driver").strip()
     return ", ".join(states) + (f" ({driver})" if driver and driver != "none" else "")
 
 
@@ -100,7 +101,7 @@ def device_statistics(number: int | None) -> dict[str, int]:
     """What the device has done since it is there, by name; empty where that is not told."""
     if number is None:
         return {}
-    return parse_statistics(_read(blockdev.sys_folder(number) / "stat"))
+    return parse_statistics(text_of(blockdev.sys_folder(number) / "stat"))
 
 
 def parse_statistics(text: str) -> dict[str, int]:
@@ -114,7 +115,7 @@ def parse_statistics(text: str) -> dict[str, int]:
 def system_facts() -> dict[str, list[list[str]]]:
     """What stays the same from run to run, for the environment: {section: [[label, value], ...]}"""
     facts: dict[str, list[list[str]]] = {}
-    line = _read("/proc/cmdline").strip()
+    line = text_of("/proc/cmdline").strip()
     if line:
         facts["Kernel command line"] = [["Command line", line]]
     governors = governors_in_use()
@@ -127,15 +128,8 @@ def system_facts() -> dict[str, list[list[str]]]:
     mitigations = [
         [path.name, said]
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
-        if (said := _read(path).strip())
+        if (said := text_of(path).strip())
     ]
     if mitigations:
         facts["Processor vulnerabilities and mitigations"] = mitigations
     return facts
-
-
-def _read(path: str | Path) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -9,8 +9,11 @@ from pathlib import Path
 
 def host_facts() -> list[list[str]]:
     """Machine, processor and memory; what the host does not tell is left out."""
-    cpuinfo, meminfo = _read("/proc/cpuinfo"), _read("/proc/meminfo")
-    vendor, product = _read("/sys/class/dmi/id/sys_vendor"), _read("/sys/class/dmi/id/product_name")
+    cpuinfo, meminfo = text_of("/proc/cpuinfo"), text_of("/proc/meminfo")
+    vendor, product = (
+        text_of("/sys/class/dmi/id/sys_vendor"),
+        text_of("/sys/class/dmi/id/product_name"),
+    )
     models = re.findall(r"^model name\s*:\s*(.+)$", cpuinfo, re.M)
     sockets = set(re.findall(r"^physical id\s*:\s*(\d+)$", cpuinfo, re.M))
     memory = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.M)
@@ -29,11 +32,12 @@ def host_mark() -> str:
 
     A digest, because machine-id(5) asks not to hand its value on.
     """
-    told = _read("/etc/machine-id").strip() or platform.node()
+    told = text_of("/etc/machine-id").strip() or platform.node()
     return hashlib.sha256(f"fsbench {told}".encode()).hexdigest()[:16]
 
 
-def _read(path: str) -> str:
+def text_of(path: str | Path) -> str:
+    """What a file says; "" where it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:

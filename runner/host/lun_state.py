@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.host import blockdev
+from runner.host.hardware import text_of
 
 # _IOWR('N', 0x41, struct nvme_admin_cmd) of linux/nvme_ioctl.h: 72 bytes.
 _NVME_ADMIN = 0xC0484E41
@@ -78,7 +79,4 @@ def _power_state(disk: Path) -> int | None:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+    return text_of(path).strip()

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.host.fingerprint import boot_id
+from runner.host.hardware import text_of
 
 CPUS = Path("/sys/devices/system/cpu")
 LATENCY = Path("/dev/cpu_dma_latency")
@@ -178,7 +179,4 @@ def _note(folder: Path) -> Path:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+    return text_of(path).strip()

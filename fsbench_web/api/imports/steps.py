@@ -39,7 +39,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.views import mappings as mapping_views
-from fsbench_web.imports.views.uploads import gone
+from fsbench_web.imports.views.uploads import gone, uploaded
 from fsbench_web.platform import plain_text
 
 # One address answers all of its methods from one router.
@@ -119,7 +119,7 @@ def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
 def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> dict[str, Any]:
     """Say what files are of, leave files out, name the study anew. The answer is the preview."""
     user = user_of(request)
-    row = _previewed(request, import_id)
+    row = uploaded(request, import_id)
     rows = {file.pk: file for file in row.files.defer("content_gzip")}
     form: dict[str, str] = {
         name: text for name, text in given(correction).items() if isinstance(text, str)
@@ -142,7 +142,7 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
         uploads.correct(row.pk, target, corrections, user)
     except Import.DoesNotExist:
         raise Http404(gone(import_id)) from None
-    return detail(request, _previewed(request, import_id))
+    return detail(request, uploaded(request, import_id))
 
 
 @router.put(
@@ -159,7 +159,7 @@ def set_columns(
     """For tables that do not say it themselves. A large one is then checked again. What is kept
     by a name is yours, and your team's where you name one; nobody else sees it.
     """
-    row = _previewed(request, import_id)
+    row = uploaded(request, import_id)
     file = row.files.filter(pk=file_id).first()
     if file is None:
         raise Http404(f"Import {import_id} has no file {file_id}.")
@@ -241,15 +241,6 @@ def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
         raise Http404(gone(import_id))
     row.delete()
     return Status(204, None)
-
-
-def _previewed(request: HttpRequest, import_id: int) -> Import:
-    row = Import.objects.filter(
-        pk=import_id, state=ImportState.PREVIEWED, created_by=user_of(request)
-    ).first()
-    if row is None:
-        raise Http404(gone(import_id))
-    return row
 
 
 def _form_of(file: ImportFile, said: FileCorrection) -> dict[str, str]:

@@ -209,7 +209,7 @@ class Layer:
             if key != "layer":
                 kind.option(key)
         given = {
-            one.key: one.choice(_text(said[one.key])).value
+            one.key: one.choice(as_text(said[one.key])).value
             for one in kind.options
             if said.get(one.key) not in (None, "", "default")
         }
@@ -265,7 +265,8 @@ def _lower(name: str) -> str:
     return name[:1].lower() + name[1:]
 
 
-def _text(value: object) -> object:
+def as_text(value: object) -> object:
+    """Numbers as the text they are on lists of options; ``512`` and ``"512"`` are the same."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

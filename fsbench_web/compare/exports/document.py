@@ -11,7 +11,7 @@ from decimal import Decimal
 from string import ascii_lowercase
 from typing import Literal
 
-from fsbench_web.compare.drawings.charts import axis_words, table_title
+from fsbench_web.compare.drawings.charts import axis_words
 from fsbench_web.compare.selection.wording import flag_label, flag_meaning
 from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -210,16 +210,6 @@ def unit_line(table: DeltaTable) -> str:
 def stored_unit_line(table: DeltaTable) -> str:
     """The same with the unit of what the columns' ``of`` gives."""
     return axis_words(table, is_stored=True)
-
-
-def title_line(table: DeltaTable) -> str:
-    """``Random read: total average``."""
-    return table_title(table)
-
-
-def least_decimals(table: DeltaTable) -> int:
-    """How many decimals the scores of the table have at least."""
-    return numbers.least_decimals(row.score for row in table.rows)
 
 
 def one_line(text: str, most: int = 2000) -> str:

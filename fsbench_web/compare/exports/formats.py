@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports import latex, markdown, workbook
-from fsbench_web.compare.exports.document import Document, footnotes, title_line
+from fsbench_web.compare.exports.document import Document, footnotes
 from fsbench_web.compare.tables import csv
 
 
@@ -39,7 +40,7 @@ def _json(document: Document) -> bytes:
         "as_of": document.as_of.isoformat(),
         "snapshot_sha256": document.sha256 or None,
         "flags": {flag: note.sentence for flag, note in notes.items()},
-        "tables": [{"title": title_line(table)} | table.as_dict() for table in document.tables],
+        "tables": [{"title": table_title(table)} | table.as_dict() for table in document.tables],
     }
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode()
 

@@ -7,16 +7,15 @@ old engines lack are written as commands where there is one.
 import re
 from urllib.parse import quote
 
+from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Column,
     Document,
     columns,
     footnotes,
-    least_decimals,
     marks,
     one_line,
     remarks,
-    title_line,
     unit_line,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -90,8 +89,8 @@ def escaped(text: str) -> str:
 
 
 def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
-    shown, notes, least = columns(table), footnotes(table), least_decimals(table)
-    caption = f"{escaped(title_line(table))} ({escaped(unit_line(table))})"
+    shown, notes, least = columns(table), footnotes(table), table.least_decimals
+    caption = f"{escaped(table_title(table))} ({escaped(unit_line(table))})"
     label = f"tab:fsbench-{number}"
     rows = []
     for row in table.rows:

@@ -2,15 +2,14 @@
 
 import re
 
+from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Document,
     columns,
     footnotes,
-    least_decimals,
     marks,
     one_line,
     remarks,
-    title_line,
     unit_line,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -35,9 +34,9 @@ def escaped(text: str) -> str:
 
 
 def _table(table: DeltaTable) -> list[str]:
-    shown, notes, least = columns(table), footnotes(table), least_decimals(table)
+    shown, notes, least = columns(table), footnotes(table), table.least_decimals
     lines = [
-        f"## {escaped(title_line(table))}",
+        f"## {escaped(table_title(table))}",
         "",
         escaped(" ".join([f"{unit_line(table)}.", *remarks(table)])),
         "",

@@ -12,6 +12,7 @@ from typing import Any
 
 import xlsxwriter
 
+from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     Document,
     Value,
@@ -21,7 +22,6 @@ from fsbench_web.compare.exports.document import (
     one_line,
     remarks,
     stored_unit_line,
-    title_line,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 
@@ -152,7 +152,7 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
 
 def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None:
     shown, notes = columns(table), footnotes(table)
-    _put(sheet, 0, 0, f"{title_line(table)}, {stored_unit_line(table)}", bold)
+    _put(sheet, 0, 0, f"{table_title(table)}, {stored_unit_line(table)}", bold)
     _put(sheet, 1, 0, f"{document.address}, as of {document.as_of:%Y-%m-%d}")
     for column, heading in enumerate([*(one.heading for one in shown), "Best", "Notes"]):
         _put(sheet, 3, column, heading, bold)
@@ -187,7 +187,7 @@ def _names(tables: Iterable[DeltaTable]) -> list[str]:
     names: list[str] = []
     taken = {"about", "all rows", "history"}
     for table in list(tables)[:MOST_SHEETS]:
-        plain = re.sub(r"[\[\]:*?/\\]", " ", one_line(title_line(table).replace(": ", " ")))
+        plain = re.sub(r"[\[\]:*?/\\]", " ", one_line(table_title(table).replace(": ", " ")))
         base = plain.strip("' ")[:_LONGEST_NAME].rstrip("' ") or "Table"
         name, number = base, 2
         while name.lower() in taken:

@@ -18,6 +18,7 @@ from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.views.study import study_or_404
 
 
 class _Both(NamedTuple):
@@ -91,21 +92,12 @@ HARDWARE_DIFFERS = (
 
 
 def _both(slug: str, paper: str) -> _Both:
-    own, published = _study(slug), _study(paper)
+    own, published = study_or_404(slug), study_or_404(paper)
     if not published.is_published or own == published:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
     theirs, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
     ours, emulated = tables_and_notice(ComparisonSpec(studies=(own.slug,)))
     return _Both(own, published, theirs, ours, comparison.paper_tables(theirs, ours), emulated)
-
-
-def _study(slug: str) -> Study:
-    found = Study.objects.filter(slug=slug).first()
-    if found is None:
-        raise Http404(
-            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
-        )
-    return found
 
 
 def _named(tables: Iterable[DeltaTable], what: str) -> list[str]:

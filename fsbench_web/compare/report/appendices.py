@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from fsbench_web.compare.drawings.charts import table_title
 from fsbench_web.compare.exports.document import (
     columns,
     footnotes,
-    least_decimals,
     marks,
     remarks,
-    title_line,
     unit_line,
 )
 from fsbench_web.compare.report.blocks import (
@@ -50,7 +49,7 @@ def tables_of(
         table = each.entry
         if each.opens:
             yield FoldBegins(each.opens.title, each.opens.of)
-        shown, notes, least = columns(table), footnotes(table), least_decimals(table)
+        shown, notes, least = columns(table), footnotes(table), table.least_decimals
         yield Grid(
             columns=tuple((column.heading, column.kind == "number") for column in shown),
             rows=tuple(
@@ -62,7 +61,7 @@ def tables_of(
                 )
                 for row in table.rows
             ),
-            title=f"{title_line(table)} ({unit_line(table)})",
+            title=f"{table_title(table)} ({unit_line(table)})",
             anchor=places[id(table)],
             strong=frozenset(place for place, row in enumerate(table.rows) if row.mark == "best"),
             notes=(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,6 +21,7 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.views.study import study_or_404
 
 
 @require_safe
@@ -29,7 +30,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
     """The report as a page that prints as it is. ``?by=`` says what its tables rank, ``units=`` in
     what.
     """
-    study = _study(slug)
+    study = study_or_404(slug)
     return render(
         request,
         "compare/report.html",
@@ -41,7 +42,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
 @requires(Action.READ)
 def pdf_file(request: HttpRequest, slug: str) -> HttpResponse:
     """The same as PDF."""
-    report = _report(request, _study(slug))
+    report = _report(request, study_or_404(slug))
     facts = tuple(fact for fact in report.facts if fact[0] != MADE)
     return answers.answer(
         request,
@@ -113,12 +114,3 @@ def _left_out(request: HttpRequest, limited: bounds.Bounded) -> str:
         "part by part: "
         f"{request.build_absolute_uri(page)}"
     )
-
-
-def _study(slug: str) -> Study:
-    found = Study.objects.filter(slug=slug).first()
-    if found is None:
-        raise Http404(
-            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
-        )
-    return found

@@ -237,9 +237,3 @@ def _space(activity: Activity) -> float | None:
     if before is None or after is None or not size or size < LEAST_BYTES or after < before:
         return None
     return float(after - before) / float(size)
-
-
-def definition_of(test: str) -> str:
-    """What a cost is, in a sentence; "" for any other test."""
-    cost = COSTS.get(test)
-    return cost.definition if cost else ""

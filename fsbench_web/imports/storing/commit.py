@@ -91,7 +91,8 @@ def import_sources(
 
     Nobody looked at a preview: what is stored already by its bytes is said in the warnings.
     """
-    told = known_files.told(sources)
+    # Who wants only what is new is told by run what is known.
+    told = [] if only_new else known_files.told(sources)
     if large.is_large(sources):
         return large.import_large(
             *(sources[0], target, user),

@@ -237,14 +237,15 @@ def _large_preview(
 @requires(Action.IMPORT)
 def check(request: HttpRequest, import_id: int) -> HttpResponse:
     """Keep what was corrected, and show the preview again."""
-    row = _uploaded(request, import_id)
+    row = uploaded(request, import_id)
     problems = _correct(request, row)
     if problems:
         return _preview(request, row, problems, status=422)
     return redirect("imports:show", import_id=import_id)
 
 
-def _uploaded(request: HttpRequest, import_id: int) -> Import:
+def uploaded(request: HttpRequest, import_id: int) -> Import:
+    """An upload of whoever asks that was not imported yet. Raises Http404."""
     row = Import.objects.filter(
         pk=import_id, state=ImportState.PREVIEWED, created_by=user_of(request)
     ).first()
@@ -277,7 +278,7 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
             return _preview(request, row, problems, status=422)
     try:
         if row.state == ImportState.PREVIEWED and row.report.get("large"):
-            queue.accept(_uploaded(request, import_id), user_of(request))
+            queue.accept(uploaded(request, import_id), user_of(request))
             return redirect("imports:show", import_id=import_id)
         uploads.commit_stashed(import_id, user_of(request))
     except Import.DoesNotExist:

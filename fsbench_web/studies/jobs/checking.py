@@ -7,8 +7,6 @@ worker announced; before it erases anything the worker checks again on its own (
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from django.conf import settings
-
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
@@ -20,10 +18,10 @@ from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.platform import clock, plain_text
+from fsbench_web.platform import clock
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
-from fsbench_web.studies.jobs import time_window
+from fsbench_web.studies.jobs import new_study, time_window
 from fsbench_web.studies.jobs.checks import (
     guest as guest_checks,
 )
@@ -62,7 +60,6 @@ from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, seq
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = MOST_RUNS
 LEAST_TIME_LIMIT_S, MOST_TIME_LIMIT_S = 60, 60 * 24 * 3600
-TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
 
 
 def checked(spec: JobSpec, problems: Problems) -> Plan | None:
@@ -390,29 +387,11 @@ def _checked_study(spec: JobSpec, problems: Problems) -> Study | None:
                 "of a new one; the two can be compared.",
             )
         return study
-    slug = slug_of(title)
     if not title:
         if not problems.is_reported("study"):
             problems.add("study", "Choose the study that the runs belong to, or name a new one.")
-    elif said := plain_text.problem(title):
-        problems.add("study", f"The study's title cannot be so. {said}")
-    elif len(title) > TITLE_LENGTH:
-        problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
-    elif not slug:
-        problems.add("study", "The study's title needs a letter or a digit for its address.")
-    elif Study._base_manager.filter(slug=slug).exists():  # also one that is not theirs to see
-        problems.add("study", study_exists(slug))
+    elif said := new_study.title_problem(title):
+        problems.add("study", said)
+    elif Study._base_manager.filter(slug=slug_of(title)).exists():  # also one they may not see
+        problems.add("study", new_study.study_exists(slug_of(title)))
     return None
-
-
-def new_study_columns() -> dict[str, str]:
-    """Who sees a new study, as the site has it."""
-    return {"visibility": settings.NEW_STUDY_VISIBILITY}
-
-
-def study_exists(slug: str) -> str:
-    """What to say where this address is taken."""
-    return (
-        f'A study with the address "{slug}" exists already: choose it from the list, or give '
-        "another title."
-    )

@@ -1,12 +1,14 @@
 """Making a study, by itself or with its first job."""
 
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import audit
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
-from fsbench_web.studies.jobs.checking import TITLE_LENGTH, new_study_columns, study_exists
 from fsbench_web.studies.models import Study
+
+TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
 
 
 class StudyExists(ValueError):
@@ -17,16 +19,39 @@ class BadTitle(ValueError):
     """A title that no study can have; the text says why."""
 
 
+def title_problem(title: str, typed: str = "") -> str:
+    """Why no study can have this title, as a sentence; "" where one can.
+
+    ``typed``: with the tabs and line ends that have become spaces in it, which are told too.
+    """
+    if said := plain_text.problem(typed or title):
+        return f"The study's title cannot be so. {said}"
+    if len(title) > TITLE_LENGTH:
+        return f"The study's title is longer than {TITLE_LENGTH} characters."
+    if not slug_of(title):
+        return "The study's title needs a letter or a digit for its address."
+    return ""
+
+
 def checked_title(text: str) -> str:
     """The title in one line. Raises BadTitle."""
-    if said := plain_text.problem(text.strip()):
-        raise BadTitle(f"The study's title cannot be so. {said}")
     title = " ".join(text.split())
-    if not slug_of(title):
-        raise BadTitle("The study's title needs a letter or a digit for its address.")
-    if len(title) > TITLE_LENGTH:
-        raise BadTitle(f"The study's title is longer than {TITLE_LENGTH} characters.")
+    if said := title_problem(title, text.strip()):
+        raise BadTitle(said)
     return title
+
+
+def new_study_columns() -> dict[str, str]:
+    """Who sees a new study, as the site has it."""
+    return {"visibility": settings.NEW_STUDY_VISIBILITY}
+
+
+def study_exists(slug: str) -> str:
+    """What to say where this address is taken."""
+    return (
+        f'A study with the address "{slug}" exists already: choose it from the list, or give '
+        "another title."
+    )
 
 
 def create(title: str, user: User | None, *, summary: str = "") -> Study:

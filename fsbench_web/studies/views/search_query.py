@@ -56,7 +56,10 @@ class Found(Sequence[Any]):
 
 
 def find(query: Query, kind: str) -> Found:
-    """What matches. ``kind`` is one of KINDS. One query, and one for each part that is read."""
+    """What matches. ``kind`` is one of KINDS.
+
+    One query, for runs two, and one for each part that is read.
+    """
     if kind == "studies":
         return Found(_studies(query), Study.objects.all())
     if kind == "configurations":
@@ -95,7 +98,18 @@ def _runs(query: Query) -> QuerySet[Run]:
             found = found.filter(own | Q(series__in=Series.objects.filter(_of_series(word))))
     if not query.words:
         return found.none()
-    return found.filter(series__in=of_series) if is_narrowed else found
+    return found.filter(_of_any(of_series)) if is_narrowed else found
+
+
+def _of_any(series: QuerySet[Series]) -> Q:
+    """Runs of these series, asked for so that the newest MOST cost the same among however many.
+
+    Of few series by their keys, through the index. Of many, each run is looked at from the newest
+    on until there are enough: as an alternative to nothing, PostgreSQL asks that of each run and
+    does not join all runs with all series first.
+    """
+    keys = list(series.values_list("pk", flat=True)[: MOST + 1])
+    return Q(series__in=keys) if len(keys) <= MOST else Q(series__in=series) | Q(pk__lt=0)
 
 
 def _of_series(word: str) -> Q:

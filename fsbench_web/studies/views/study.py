@@ -40,6 +40,16 @@ MAX_CELLS = 40_000
 MAPS_SHOWN = 12
 
 
+def study_or_404(slug: str) -> Study:
+    """The study, or a 404 that says where all of them are."""
+    found = Study.objects.filter(slug=slug).first()
+    if found is None:
+        raise Http404(
+            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
+        )
+    return found
+
+
 @require_safe
 @requires(Action.READ)
 def matrix(request: HttpRequest, slug: str) -> HttpResponse:
@@ -48,11 +58,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     MAPS_SHOWN series a page (``?page=``). The maps of all pages have one colour scale, so that a
     colour means the same speed in each.
     """
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise Http404(
-            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
-        )
+    study = study_or_404(slug)
     tests = _tests_with_a_matrix(study)
     test = request.GET.get("test") or (tests[0] if tests else "")
     page = Paginator(_series_with(study, test), MAPS_SHOWN).get_page(request.GET.get("page"))

@@ -194,7 +194,9 @@ def written(tables: list[DeltaTable]) -> set[str]:
     for shown in tables:
         least = numbers.least_decimals(each.score for each in shown.rows)
         for each in shown.rows:
+            half = each.interval.half_width if each.interval else None
             found |= {numbers.amount(each.score, shown.unit, least)}
+            found |= {shown.scale.amount(each.score, half)}
             found |= {str(each.runs), *map(str, each.run_ids)}
             if len(each.run_ids) > 3:
                 found.add(str(len(each.run_ids) - 3))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import explanations
+from benchmarks import seeded_causes
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.explanation import explained
 from fsbench_web.studies.activity import records
@@ -167,10 +167,10 @@ def test_a_real_run_knows_what_its_work_cost(
 def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
     """fsync after every fourth write, and no other difference: benchmarks.explanations has more."""
     job = "[w]\nrw=randwrite\nbs=16k\nsize=2m\nrandrepeat=0\n"
-    with explanations.loop_device(tmp_path) as device:
+    with seeded_causes.loop_device(tmp_path) as device:
         sides = [
             [
-                explanations.carried_out(explanations.Side(text), device, str(block))
+                seeded_causes.carried_out(seeded_causes.Side(text), device).costs(str(block))
                 for block in range(3)
             ]
             for text in (f"{job}fsync=4\n", job)

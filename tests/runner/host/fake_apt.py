@@ -16,6 +16,7 @@ argv = sys.argv[1:]
 with (here / "calls.jsonl").open("a") as calls:
     calls.write(json.dumps([pathlib.Path(sys.argv[0]).name, *argv]) + "\\n")
 words = [one for before, one in zip(["", *argv], argv) if "-o" not in (before, one)]
+words = [one for one in words if one != "--no-release-info"]
 what = words[0]
 if what in said.get("fails", dict()):
     print("W: some warning\\nE: " + said["fails"][what], file=sys.stderr)

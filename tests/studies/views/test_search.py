@@ -69,10 +69,10 @@ def test_one_kind_comes_a_page_at_a_time(client, runs):
 
 
 def test_it_takes_the_same_queries_for_much_and_for_little(client, runs, django_assert_num_queries):
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         client.get("/search/?q=o")
     call_command("load_published", verbosity=0)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         client.get("/search/?q=o")
 
 

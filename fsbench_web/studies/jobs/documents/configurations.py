@@ -18,7 +18,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     external_journal,
     filesystem,
 )
-from fsbench_web.catalog.configurations.layers import LAYERS, Layer
+from fsbench_web.catalog.configurations.layers import LAYERS, Layer, as_text
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.stacks import (
     MOST_LAYERS,
@@ -228,7 +228,7 @@ class ConfigurationReader:
         found: dict[str, list[tuple[Any, str]]] = {}
         for key, value in options.items():
             found[key] = [
-                (_text(one), at) for one, at in values(value, f"{place}.{key}", self.problems)
+                (as_text(one), at) for one, at in values(value, f"{place}.{key}", self.problems)
             ]
             for one, where in found[key]:
                 # A default of an unknown option is a misspelt option all the same.
@@ -238,11 +238,6 @@ class ConfigurationReader:
                     knowing = [slug for slug in slugs if not _refusal(slug, key, None)]
                     self.problems.add(where, reasons[(knowing or slugs)[0]])
         return found
-
-
-def _text(value: object) -> object:
-    """Numbers as the text they are on the lists of options; ``512`` and ``"512"`` are the same."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _products(options: Mapping[str, list[tuple[Any, str]]]) -> list[dict[str, tuple[Any, str]]]:
