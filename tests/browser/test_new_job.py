@@ -87,6 +87,7 @@ def test_back_from_the_review_ticks_what_was_ticked(watcher: Page):
     choose_ext4_and_xfs(page)
     page.get_by_role("button", name="Add another ext4 configuration").click()
     expect(page.locator("input[name=fs][value='ext4.2']")).to_be_checked()
+    page.locator("#tuning-ext4\\.2 > summary").click()
     page.locator("#id-ext4\\.2\\.atime").select_option("noatime")
     page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="15 runs on disk1")).to_be_visible()

@@ -1,6 +1,7 @@
 """What the job form ticks by itself, and what it says where nothing can be run."""
 
 import re
+from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -50,6 +51,38 @@ def suggested(response: Any) -> str:
     found = re.search(r'name="suggested" value="([^"]*)"', response.content.decode())
     assert found is not None
     return found[1]
+
+
+class Sent(HTMLParser):
+    """What a browser would send of the form of a page: (name, value) in its order."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__()
+        self.pairs: list[tuple[str, str]] = []
+        self._select, self._options = "", list[tuple[str, bool]]()
+        self.feed(response.content.decode().partition('id="job-form"')[2])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        name, value = said.get("name") or "", said.get("value") or ""
+        if tag == "select":
+            self._select, self._options = name, []
+        elif tag == "option":
+            self._options.append((value, "selected" in said))
+        elif tag == "input" and name and "disabled" not in said:
+            if said.get("type") not in ("checkbox", "radio") or "checked" in said:
+                self.pairs.append((name, value))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select" and self._options:
+            chosen = [value for value, is_selected in self._options if is_selected]
+            self.pairs.append((self._select, (chosen or [self._options[0][0]])[0]))
+
+
+def shown_again(client: Client, page: Any) -> Any:
+    """The form as a script asks for it anew, with all that it holds."""
+    headers = {"HX-Request": "true"}
+    return client.get("/runs/new/?" + urlencode(Sent(page).pairs), headers=headers)
 
 
 def text(response: Any) -> str:
@@ -186,6 +219,25 @@ def test_what_was_asked_for_stays_and_is_marked(signed_in, what):
     assert ticked(page, "workload") == ["iozone-small"]
     assert "not possible here" in text(page)
     assert "This worker cannot run every chosen workload yet." in text(page)
+
+
+def test_a_form_that_nobody_touched_follows_its_worker_to_the_end_of_its_setting_up(signed_in):
+    """As a worker tells it: what it brought is known before it says that it has ended."""
+    said = worker_announcement().capabilities
+    little = {"filesystems": {"ext3": USABLE, "ext4": USABLE}, "tools": {"iozone": NO_TOOL}}
+    lun = announced(**little, setup=SETUP)
+    page = signed_in.get(f"/runs/new/?lun={lun.pk}")
+    assert ticked(page, "fs") == ["ext3.1", "ext4.1"]
+    announced(**little, setup=SETUP | {"share": 1.0, "remaining_s": 0})
+    page = shown_again(signed_in, page)
+    assert ticked(page, "fs") == ["ext3.1", "ext4.1"]
+    announced(setup=SETUP | {"share": 1.0, "remaining_s": 0})
+    page = shown_again(signed_in, page)
+    assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
+    announce(worker_announcement(capabilities=said))
+    page = shown_again(signed_in, page)
+    assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
+    assert suggested(page) == "ext4.1 xfs.1 iozone-small"
 
 
 def test_where_nothing_can_run_nothing_is_ticked_and_a_sentence_says_why(signed_in):
