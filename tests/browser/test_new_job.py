@@ -200,8 +200,13 @@ def test_the_form_has_few_screens(watcher: Page, width: int, most: int) -> None:
 def test_what_was_said_in_a_fold_stands_open(watcher: Page, complaints: list[str]) -> None:
     page = watcher
     choose_ext4_and_xfs(page)
+    tuned = page.locator("#tuning-ext4\\.1 > summary")
+    tuned.click()
+    expect(tuned).to_have_text("Options now Journal mode mount: writeback")
     page.locator("#form-steered > summary").click()
     page.get_by_label("Stop before").fill("2026-01-01T06:00")
+    page.get_by_label("Stop before").press("Tab")
+    expect(page.locator("#form-steered > summary")).to_contain_text("now Stop before UTC: 2026-01")
     with complaint_about(page, complaints, "422"):
         page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_text("is in the past").last).to_be_visible()

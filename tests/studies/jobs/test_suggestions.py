@@ -163,6 +163,25 @@ def test_what_can_run_is_ticked_at_first(signed_in, disk):
     assert "data-nothing" not in text(page)
 
 
+def test_what_is_not_as_usual_is_said_in_the_summary_of_its_fold(signed_in, disk):
+    usual = text(signed_in.get(f"/runs/new/?lun={disk.pk}"))
+    for words in ("all at their defaults", "as the preset has them", "Discard, write", "at random"):
+        assert f"data-said>{words}" in usual
+    said = {
+        **{"lun": disk.pk, "repeats": 2, "fs": "ext4.1", "ext4.1.atime": "noatime"},
+        **{"workload": "iozone-small", "iozone-small.maximum_file_kb": 2048},
+        **{"discard": "yes", "fill_percent": 50, "priority": 3, "limit_read_mib_s": "0, 100"},
+    }
+    page = text(signed_in.get("/runs/new/?" + urlencode(said)))
+    for words in (
+        *("Access times noatime", "discard, fill level 50 percent", "priority 3"),
+        "reads 0, 100 MiB/s",
+    ):
+        assert f"data-said>{words}<" in page
+    assert re.search(r"data-said>[^<]*2048", page)
+    assert ("age_extents", "") in Sent(signed_in.get("/runs/new/?" + urlencode(said))).pairs
+
+
 def test_nothing_is_ticked_before_a_lun_is_chosen(signed_in, worker):
     page = signed_in.get("/runs/new/")
     assert ticked(page, "fs") == ticked(page, "workload") == []

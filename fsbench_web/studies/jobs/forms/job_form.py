@@ -89,7 +89,9 @@ class Variant:
         """What is not left at its default, in words; "" where all is."""
         named = [f"{one.option.name} {one.value}" for one in self.fields if one.value]
         named += [f"journal on {self.journal}"] if self.journal else []
-        named += ["other LUNs or layers"] if self.stack else []
+        named += [f"over {', '.join(self.stack.luns)} too"] if self.stack.luns else []
+        named += [f"layers {self.stack.layers}"] if self.stack.layers else []
+        named += [f"cache on {self.stack.cache}"] if self.stack.cache else []
         return ", ".join(named)
 
 

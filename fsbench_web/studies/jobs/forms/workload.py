@@ -67,10 +67,12 @@ class PresetFields:
     """Whether its files have room on the chosen LUN with what is ticked: else nobody ticks it."""
 
     @property
-    def is_changed(self) -> bool:
-        """Whether a parameter is another than that of the preset."""
-        return any(
-            field.value != _preset_text(self.preset, field.parameter) for field in self.fields
+    def changed(self) -> str:
+        """The parameters that are others than those of the preset, in words; "" for none."""
+        return ", ".join(
+            f"{field.parameter.label} {field.value or 'empty'} {field.parameter.unit}".rstrip()
+            for field in self.fields
+            if field.value != _preset_text(self.preset, field.parameter)
         )
 
 
