@@ -45,15 +45,22 @@ $(INSTALLED_DEV):
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 4 --dist loadgroup --after-database
-# Every process of the tests would compile them anew where the environment says to keep nothing.
+# Every process of the tests would compile them anew where the environment says to keep nothing, and
+# all of them at once where nobody did it before: on a new checkout one does, beside style and types.
+COMPILED := .venv/.compiled
 test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
 test: test-prepared
 	@echo "== on SQLite, with real disks, daemons and browsers"
 	@said=$$(mktemp); failed=0; setsid nice -n 5 $(MAKE) test-beside >"$$said" 2>&1 & beside=$$!; \
-		setsid $(PY) -m tests.rerun_failed -q $(IN_LANES) --durations=10 & there=$$!; \
+		setsid sh -c '$(MAKE) $(COMPILED) && \
+			exec $(PY) -m tests.rerun_failed -q $(IN_LANES) --durations=10' & there=$$!; \
 		trap 'kill -INT -$$there || true; kill -- -$$beside || true; wait; rm -f "$$said"; exit 1' INT TERM; \
 		wait $$there || failed=$$?; wait $$beside || failed=$$?; \
 		cat "$$said"; rm -f "$$said"; exit $$failed
+
+$(COMPILED): $(INSTALLED_DEV)
+	@said=$$($(PY) -m pytest -q --collect-only 2>&1) || { echo "$$said" | tail -n 100; exit 1; }
+	@touch $@
 
 test-beside: $(INSTALLED_DEV)
 	@failed=0; echo "== style and types"; $(MAKE) lint || failed=$$?; echo "== on PostgreSQL"; \

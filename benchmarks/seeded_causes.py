@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from fsbench_web.core.activity.series import Activity, decode, encode
 from fsbench_web.core.activity.waits import waits_of
 from fsbench_web.core.activity.window import Work
 from fsbench_web.core.explanation import RunCosts
+from fsbench_web.core.setup_effects import SetupDifference
 
 SIZE_MIB = 400
 
@@ -44,14 +45,34 @@ class Seed:
     faster: Side
     expected: frozenset[str]
 
+    @property
+    def setups(self) -> list[SetupDifference]:
+        """What fsbench has recorded of the two: what their jobs of fio do is not among it."""
+        keys = [*self.slower.options, *self.faster.options]
+        pairs = {
+            f"option.{key}": [side.options.get(key, "default") for side in self.sides]
+            for key in keys
+        }
+        pairs["scheduler"] = [side.scheduler for side in self.sides]
+        for one in fields(Limits):
+            pairs[f"limits.{one.name}"] = [
+                str(getattr(side.limits, one.name)) for side in self.sides
+            ]
+        return [
+            SetupDifference(name, name, *both) for name, both in pairs.items() if both[0] != both[1]
+        ]
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.slower, self.faster
+
 
 _WRITES = "[w]\nrw=randwrite\nbs=16k\nsize=24m\nnumjobs=2\nrandrepeat=0\n"
 _TIMED = "time_based\nruntime=2\n"
 _ZEROS = "[w]\nrw=write\nbs=128k\nsize=96m\nzero_buffers\nfallocate=none\nend_fsync=1\n"
-_QUEUED = (
-    f"[r]\nrw=read\nbs=4k\nsize=24m\ndirect=1\nioengine=libaio\niodepth=32\nnumjobs=2\n{_TIMED}"
-)
-"""Many small requests: what a scheduler does for each of them is in the processors' time."""
+_QUEUED = f"[r]\nrw=read\nbs=4k\nsize=64m\ndirect=1\nioengine=libaio\niodepth=512\n{_TIMED}"
+"""More requests than the device takes at a time: what waits, a scheduler can merge."""
+_READS = "[r]\nrw=read\nbs=64k\nsize=32m\ndirect=1\n"
 _PROCESSORS = (
     "cpu_seconds_per_gib",
     "process_cpu_seconds_per_gib",
@@ -89,8 +110,8 @@ SEEDS = {
         frozenset({"merged_share", "mean_read_request", *_PROCESSORS}),
     ),
     "throttled reads": Seed(
-        Side("[r]\nrw=read\nbs=64k\nsize=48m\ndirect=1\n", limits=Limits(read_mib_s=16)),
-        Side("[r]\nrw=read\nbs=64k\nsize=48m\ndirect=1\n"),
+        Side(_READS, limits=Limits(read_mib_s=8)),
+        Side(_READS),
         frozenset({"wait_outside_device"}),
     ),
 }

@@ -11,14 +11,18 @@ from django.views.generic import RedirectView
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.main import urls as api_urls
 from fsbench_web.compare.report import views as report_views
-from fsbench_web.compare.views import study_page
+from fsbench_web.compare.views import study_page, study_tests
 from fsbench_web.pages.glossary import glossary
 from fsbench_web.pages.guide import guide, picture
 from fsbench_web.pages.home import home
 from fsbench_web.studies.urls import urlpatterns as study_urls
 
 # A study's page shows delta tables, and studies must not import compare: they meet here.
-study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="study")]
+study_urls = [
+    *study_urls,
+    path("studies/<slug:slug>/", study_page.study, name="study"),
+    path("studies/<slug:slug>/tests/", study_tests.tests, name="study_test"),
+]
 
 
 class _Moved(RedirectView):

@@ -48,6 +48,11 @@ class WorkerConfig:
         return self.data_folder / "processors"
 
     @property
+    def mount_notes(self) -> Path:
+        """Where it is kept which folders on mounts this host made (runner.host.mounts)."""
+        return self.data_folder / "mounts"
+
+    @property
     def scheduler_notes(self) -> Path:
         """Where it is kept what runs have to put back (runner.host.scheduler_notes)."""
         return self.data_folder / "schedulers"

@@ -67,19 +67,21 @@ class Step:
 class RunPlan:
     """Everything the agent needs, and nothing else: it is sent as JSON.
 
-    ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
-    the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
-    journal is kept on ``device`` itself; ``member_devices`` are those of the other LUNs of its
-    stack, which are erased with it. ``layers`` are the kernel's modules that its layers need, and
-    ``teardown`` the commands that take these down, whatever happened. ``leave_nothing`` is what the
-    start of a name in that folder shows to be the benchmark's own, to be removed in the end.
-    ``memory_bytes`` and ``cpus`` limit what the benchmark may use. ``guest`` says in which guest it
-    is run (kernel, memory_bytes, cpus, and the scheduler that is set in it), None for the worker's
-    own executor. ``tool`` and ``parameters`` are the workload, which reads ``outputs``.
-    ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
-    ``near_cpus`` are the processors beside the device, which are taken first where ``cpus`` are
-    fewer than all. ``rates`` limit each of its devices (``Limits.rates``); ``control_groups`` are
-    folders of the host that the agent joins first, where it has no container.
+    ``mount_point`` is the folder the benchmark writes into, empty where it writes to ``device``
+    itself; ``unmount`` is the command that undoes the mount, empty when nothing is mounted.
+    ``journal_device`` is empty where the journal is kept on ``device`` itself; ``member_devices``
+    are those of the other LUNs of its stack, which are erased with it. ``layers`` are the kernel's
+    modules that its layers need, and ``teardown`` the commands that take these down, whatever
+    happened. ``leave_nothing`` is what the start of a name in that folder shows to be the
+    benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus`` limit what the
+    benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes, cpus, and the
+    scheduler that is set in it), None for the worker's own executor. ``tool`` and ``parameters``
+    are the workload, which reads ``outputs``. ``sample_every_s`` is how often the kernel's counts
+    are read (agent/sampler.py); 0: never. ``near_cpus`` are the processors beside the device, which
+    are taken first where ``cpus`` are fewer than all. ``rates`` limit each of its devices
+    (``Limits.rates``); ``control_groups`` are folders of the host that the agent joins first, where
+    it has no container. ``own_mark`` is the id of fsbench's own folder on a mount (host/mounts.py),
+    without which nothing in it is touched; empty where it is none.
     """
 
     steps: list[Step]
@@ -104,6 +106,7 @@ class RunPlan:
     near_cpus: list[int] = field(default_factory=list)
     rates: dict[str, int] = field(default_factory=dict)
     control_groups: list[str] = field(default_factory=list)
+    own_mark: str = ""
 
     @property
     def workload(self) -> Workload:
@@ -111,8 +114,9 @@ class RunPlan:
         return workload_of(self.tool, self.parameters)
 
     @property
-    def makes_filesystem(self) -> bool:
-        return bool(self.unmount)
+    def is_on_device(self) -> bool:
+        """Not in a folder of the host: with a file system of its own, or on the device itself."""
+        return bool(self.unmount) or not self.mount_point
 
     def to_json(self) -> str:
         """One line."""
@@ -140,13 +144,15 @@ def plan_run(
 
     Raises OptionError, ParameterError, PreparationError or PlanError with what is wrong.
     """
-    if is_directory and options:
+    if is_directory and options and filesystem_named(filesystem).is_made:
         raise PlanError(
             "A directory LUN has the file system it has: no mkfs or mount option can be set there."
         )
     options = validated_options(filesystem, options)
     workload = workload_of(tool, parameters)
-    mount_point = device.rstrip("/") if is_directory else MOUNT_POINT
+    spec = filesystem_named(filesystem)
+    mount_point = device.rstrip("/") if is_directory else "" if spec.is_raw else MOUNT_POINT
+    is_mounted = not is_directory and not spec.is_raw
     commands = run_commands(
         filesystem,
         options,
@@ -161,7 +167,7 @@ def plan_run(
         layers=layers,
         probe_s=probe_s,
     )
-    spec = filesystem_named(filesystem)
+    needs_fio = bool(probe_s or preparation.sprandom_percent)
     sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
     return RunPlan(
         steps=[
@@ -183,14 +189,14 @@ def plan_run(
         layers=[name for layer in layers for name in layer.modules],
         teardown=[list(one.argv) for one in commands if one.phase == "teardown"],
         mount_point=mount_point,
-        unmount=[] if is_directory else ["umount", mount_point],
+        unmount=["umount", mount_point] if is_mounted else [],
         leave_nothing=WORK_NAME,
         space_needed_bytes=workload.space_needed_bytes(),
         tools=[
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
-            *([] if is_directory else [spec.mkfs[0], "mount"]),
+            *([spec.mkfs[0], "mount"] if is_mounted else []),
             *programs_of(layers),
-            *(["fio"] if probe_s and "fio" not in workload.needs else []),
+            *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],
         tool=tool,
         parameters=dict(workload.values),
@@ -221,6 +227,7 @@ def _bytes_written(command: PlannedCommand, sizes: Mapping[str, int | None]) -> 
     """How much a precondition writes: to the device that it names."""
     if command.phase != "precondition":
         return None
-    device = next(word.removeprefix("of=") for word in command.argv if word.startswith("of="))
+    named = (word.partition("=") for word in command.argv)
+    device = next(value for key, _, value in named if key in ("of", "--filename"))
     size_bytes = sizes[device]
     return None if size_bytes is None else size_bytes - PRECONDITION_FROM_BYTES

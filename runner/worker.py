@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
+from fsbench_web.core.traces.tracers import REQUESTS
 from fsbench_web.platform.version import VERSION
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, checks, locks, sparse
+from runner.host import block_events, blockdev, checks, locks, mounts, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.hardware import host_facts, host_mark
@@ -153,16 +154,20 @@ class Host:
         if not problem:
             try:
                 device = self.device(entry)
-                problem = checks.problem(checks.verify(entry, self.config.lun_file, device))
+                problem = checks.problem(
+                    checks.verify(
+                        *(entry, self.config.lun_file, device), own_mark=self.own_mark(entry)
+                    )
+                )
             except LunUnusable as error:
                 problem = str(error)
         found: dict[str, Any] = {}
         if device:
             try:
-                found = fingerprint(entry, device)
-            except (OSError, ToolError) as error:
+                found = fingerprint(entry, device, self.own_mark(entry))
+            except (OSError, ToolError, mounts.MountError) as error:
                 problem = problem or f"What {entry.name} is cannot be told: {error}"
-        number = blockdev.device_number(device) if device else None
+        number = _number(entry, device) if device else None
         scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:
             if entry.name in self._busy or self._uses[entry.name] != uses:
@@ -175,7 +180,7 @@ class Host:
             role=entry.role,
             kind=entry.kind,
             device=self.named_device(entry, device) if device else str(entry.path),
-            size_bytes=_size_bytes(entry, number),
+            size_bytes=self._size_bytes(entry, number),
             identity=_identity(entry, number),
             controller=entry.controller,
             schedulers=schedulers,
@@ -187,10 +192,10 @@ class Host:
 
     def lun_facts(self, entry: LunEntry) -> list[list[str]]:
         """How a person recognises the LUN of a run: what the list says, what the device says."""
-        number = blockdev.device_number(self.device(entry))
-        size = _size_bytes(entry, number)
+        number = None if entry.is_directory else blockdev.device_number(self.device(entry))
+        size = None if entry.is_directory else self._size_bytes(entry, number)
         facts = [["Name", entry.name], ["Kind", entry.kind], *_identity(entry, number)]
-        if size is not None and not entry.is_directory:
+        if size is not None:
             facts.append(["Size", f"{size} bytes"])
         return facts
 
@@ -211,7 +216,15 @@ class Host:
         )
 
     def device(self, entry: LunEntry) -> str:
-        """The real path of the block device (or folder) of a LUN. Raises LunUnusable."""
+        """The real path of the block device (or folder) of a LUN. Raises LunUnusable.
+
+        A sparse file is attached, and fsbench's own folder on a mount is made, where that is to do.
+        """
+        if entry.is_mount:
+            try:
+                return mounts.made(entry, self.config.mount_notes)
+            except mounts.MountError as error:
+                raise LunUnusable(str(error)) from None
         if entry.kind != "sparse-file":
             return os.path.realpath(entry.path)
         try:
@@ -227,6 +240,15 @@ class Host:
             # Its file was removed or replaced: nothing else knows the former device any more.
             _detach(*known)
         return loop.device
+
+    def own_mark(self, entry: LunEntry) -> str:
+        """What this host noted of its folder on a mount; "" of every other LUN."""
+        return mounts.own_mark(entry, self.config.mount_notes) if entry.is_mount else ""
+
+    def _size_bytes(self, entry: LunEntry, number: int | None) -> int | None:
+        if entry.is_mount:
+            return mounts.free_bytes(entry, self.own_mark(entry))
+        return _size_bytes(entry, number)
 
     def named_device(
         self, entry: LunEntry, device: str, executor: Executor | None = None, place: int = 0
@@ -284,6 +306,7 @@ class Host:
 
     def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
         can = self.capabilities
+        cannot_trace = block_events.why_not()
         with self._lock:
             luns = list(self._announced.values())
         return WorkerAnnouncement(
@@ -306,6 +329,7 @@ class Host:
                 "reason": can.reason,
                 **({"guest": self.guests.announcement()} if self.guests else {}),
                 **({"setup": self.setup} if self.setup else {}),
+                "tracing": {REQUESTS: {"usable": not cannot_trace, "reason": cannot_trace}},
             },
             luns=luns,
             hardware=host_facts(),
@@ -340,6 +364,11 @@ def _detach(loop: sparse.Loop, path: Path) -> None:
         logger.warning("%s Remove it later with: manage.py orphans --remove", problem)
 
 
+def _number(entry: LunEntry, device: str) -> int | None:
+    """That of its block device; a mount is not asked, because its server may be gone."""
+    return None if entry.is_directory else blockdev.device_number(device)
+
+
 def _size_bytes(entry: LunEntry, number: int | None) -> int | None:
     if number is not None:
         return blockdev.size_bytes(number)
@@ -353,7 +382,9 @@ def _size_bytes(entry: LunEntry, number: int | None) -> int | None:
 def _identity(entry: LunEntry, number: int | None) -> list[list[str]]:
     """How a person recognises the LUN: what the list says, then what the device says."""
     facts = [["Path on the host", str(entry.path)]]
-    if entry.is_directory:
+    if entry.is_mount:
+        facts += mounts.identity(entry)
+    elif entry.is_directory:
         with contextlib.suppress(OSError):
             facts.append(["File system", checks.directory_filesystem(entry.path)])
     if entry.controller:

@@ -16,7 +16,10 @@ READS_S = (5.0, 10.0)
 # A server closes a connection after 5 s without a request, and a browser then opens another.
 KEEPS_CONNECTION_S = 4.0
 COMPARE, CHART, OTHER, UPLOAD = "compare page", "charts of a test", "other page", "upload"
-CHARTS = re.compile(rb'hx-get="(/compare/charts/[^"]+)"')
+CHARTS = re.compile(
+    rb'(?:hx-get="|data-fetch="tables"><a href=")(/compare/(?:charts|tests)/[^"]+)"'
+)
+"""What comes when somebody opens the row of a test."""
 CELLS = [(record, size) for size in (64, 128, 256, 512) for record in (4, 8, 16, 32, 64)]
 OTHER_PAGES = (
     *("/", "/studies/", "/studies/{studies}/", "/studies/{own}/matrix/?test=write", "/runs/"),

@@ -173,7 +173,7 @@ def say_what_is_lost(wanted: str, *, erases: bool, stream: Any = None) -> None:
     if erases:
         text = terminal.coloured(f"ALL DATA WILL BE LOST on: {names}", "red", stream)
     else:
-        text = f"Nothing is erased: {names} is a directory, and other files in it stay."
+        text = f"Nothing is erased: {names} is a directory or mount, and other files in it stay."
     print(text, file=stream)
 
 

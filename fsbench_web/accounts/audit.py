@@ -20,6 +20,7 @@ WORDS = (
     *("worker drained", "worker resumed", "guest kernel asked for"),
     *("LUN erased", "leftover removed"),
     *("workload uploaded", "workload withdrawn", "device rate stated"),
+    "hardware price stated",
 )
 FORMER_WORDS = (
     "runs ordered",

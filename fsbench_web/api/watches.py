@@ -13,7 +13,7 @@ from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
-from fsbench_web.compare.history import lines
+from fsbench_web.compare.history import offered as offered_lines
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import deliveries, rights, watching
 from fsbench_web.compare.watches.form import MOST_MARGIN, WatchForm
@@ -122,8 +122,8 @@ def list_watches(request: HttpRequest) -> dict[str, Any]:
 def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
     """From now on; what is slower already is noted and not told. 409 where you watch it already."""
     user = user_of(request)
-    series = lines.series_of(str(watch.series))
-    offered = dict(lines.choices(series, watch.test))
+    series = offered_lines.series_of(str(watch.series))
+    offered = dict(offered_lines.choices(series, watch.test, category=watch.category))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
     said = cleaned(WatchForm(watch.model_dump(), user=user))

@@ -20,6 +20,14 @@ class HardwareProfile(models.Model):
         null=True, help_text="What its storage can deliver at most, as somebody stated it; KB/s"
     )
 
+    price = models.FloatField(
+        null=True, help_text="What it cost, as somebody stated it, in ``price_currency``"
+    )
+    price_currency = models.CharField(max_length=3, blank=True, default="", db_default="")
+    price_years = models.FloatField(
+        null=True, help_text="Years of use that the price is spread over, as somebody stated them"
+    )
+
     class Meta:
         ordering = ["name"]
 
@@ -157,7 +165,8 @@ class Worker(models.Model):
 
 
 class Lun(models.Model):
-    """A block device, sparse file or directory that a worker's own file lists as free to erase.
+    """A block device, sparse file, directory or mount that a worker's own file lists as free to
+    erase (a directory or mount: as free to write files into).
 
     The rows mirror the host's allow-list. They let people choose, and are never the permission:
     before anything is erased the worker reads its own file again.
@@ -171,6 +180,7 @@ class Lun(models.Model):
         DEVICE = "device"
         SPARSE_FILE = "sparse-file"
         DIRECTORY = "directory"
+        MOUNT = "mount"
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="luns")
     name = models.SlugField(max_length=60)
@@ -205,6 +215,11 @@ class Lun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} on {self.worker}"
+
+    @property
+    def is_folder(self) -> bool:
+        """Files are written where a file system is already: none is made, nothing is erased."""
+        return self.kind in (self.Kind.DIRECTORY, self.Kind.MOUNT)
 
     @property
     def recognised_by(self) -> list[list[str]]:

@@ -23,6 +23,7 @@ from fsbench_web.catalog.workers.states import (
     worker_state,
     worker_states,
 )
+from fsbench_web.core.activity.price import CURRENCIES, USUAL_YEARS
 
 
 @never_cache
@@ -156,6 +157,8 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
         "profile": profile,
         "may_provide": rights.may(request.user, rights.Action.PROVIDE),
         "studies": use.studies_on(profile),
+        "currencies": CURRENCIES,
+        "usual_years": USUAL_YEARS,
         "workers": [
             (worker, availability.is_alive(worker))
             for worker in profile.worker_set.order_by("name")

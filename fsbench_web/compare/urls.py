@@ -11,17 +11,18 @@ from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.profiles import order, traces
 from fsbench_web.compare.profiles import views as profile_views
 from fsbench_web.compare.slides import views as slide_views
-from fsbench_web.compare.views import compare, history
+from fsbench_web.compare.views import compare, compare_tests, history
 from fsbench_web.compare.watches import views as watch_views
 
 app_name = "compare"
 urlpatterns = [
     path("compare/", compare.page, name="page"),
+    path("compare/tests/", compare_tests.tests, name="tests"),
     path("compare/deltas.csv", compare.csv_file, name="csv"),
     path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
     path("compare/export/", export_views.comparison_page, name="export"),
-    path("compare/cells/<str:test>/", compare.cells, name="cells"),
-    path("compare/charts/<str:test>/", compare.charts, name="charts"),
+    path("compare/cells/<path:test>/", compare.cells, name="cells"),
+    path("compare/charts/<path:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/why/", explanation_views.page, name="why"),
@@ -53,7 +54,7 @@ urlpatterns = [
     path("p/<slug:key>/", permalink_views.show, name="permalink"),
     path("p/<slug:key>/deltas.<str:suffix>", export_views.permalink_file, name="permalink_file"),
     path("p/<slug:key>/export/", export_views.permalink_page, name="permalink_export"),
-    path("p/<slug:key>/charts/<str:test>/", permalink_views.charts, name="permalink_charts"),
+    path("p/<slug:key>/charts/<path:test>/", permalink_views.charts, name="permalink_charts"),
     path("p/<slug:key>/snapshot.json", permalink_views.snapshot, name="permalink_snapshot"),
     path("p/<slug:key>/picture.png", permalink_views.picture_png, name="permalink_picture"),
     path("p/<slug:key>/slide/", slide_views.permalink_page, name="permalink_slide"),

@@ -2,25 +2,34 @@
 
 Each cost is compared by the ratio of the two contenders, as speeds are (``scoring.paired``): over
 the blocks that they share where these are enough, else over their runs. To each value the cost's
-floor is added, so that next to nothing against nothing is no large ratio. Over all costs of a pair
-Holm's correction holds (S. Holm, Scand. J. Stat. 6, 1979): that any of them is said to differ where
-none does has a chance of 5% at most. They are ranked by the end of their 95% interval that is
-nearest to no difference, on the scale of logarithms: what is surely large comes before what may be
-larger. Amounts (bytes, flushes, processor time, space) come before shapes (how large a request is):
-compression makes requests smaller because it makes bytes fewer. What lies within ``ALIKE_PERCENT``
-by two one-sided tests (D. J. Schuirmann, 1987) is alike. Multiplicity of the ends themselves is not
-corrected. ``benchmarks/explanations.py`` shows by simulation how often nothing is called different,
-and by seeded runs how often the cause is first.
+floor is added, so that next to nothing against nothing is no large ratio. Over all costs and waits
+of a pair Holm's correction holds (S. Holm, Scand. J. Stat. 6, 1979): that any of them is said to
+differ where none does has a chance of 5% at most. Where the two were set up differently in
+something of which is known what it changes (``setup_effects``), half of that chance is spent on
+what it changes (Holm's weighted form): that was named before anything was measured.
+
+Ranked is by what a cost is of: first the run's own work and what fits such a difference of the set-
+up, then the shape of requests, then what the whole machine did or how long something took; within
+these by the end of the 95% interval that is nearest to no difference, on the scale of logarithms:
+what is surely large comes before what may be larger. Compression makes requests smaller because it
+makes bytes fewer, and what the whole machine does grows with the time that a run takes, whatever
+made it long. A difference of the set-up lifts nothing above what was measured to differ more. What
+lies within ``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike. Multiplicity
+of the ends themselves is not corrected. ``benchmarks/explanations.py`` shows by simulation how
+often nothing is called different, and by seeded runs how often the cause is first.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
+from fsbench_web.core import setup_effects
+from fsbench_web.core.activity import price
 from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.core.scoring import confidence, paired
 from fsbench_web.core.scoring.paired import EQUIVALENT, INCONCLUSIVE, RatioVerdict
+from fsbench_web.core.setup_effects import SetupDifference
 
 ALIKE_PERCENT = 10.0
 DIFFERS, UNSURE, ALIKE = "differs", "unsure", "alike"
@@ -29,6 +38,14 @@ _CONSEQUENCES = frozenset({"io_pressure", "cpu_pressure", "memory_pressure"})
 """They say that something waited, and stand with the waits."""
 
 
+_OWN = frozenset(
+    {
+        *("write_amplification", "read_amplification", "flushes_per_1000_operations"),
+        *("process_cpu_seconds_per_gib", "space_amplification"),
+        *("wait_outside_device", "merged_share"),
+    }
+)
+"""Of the run's own work alone: what others do meanwhile is in none of them."""
 _SHAPES = frozenset({"mean_write_request", "mean_read_request"})
 
 
@@ -45,7 +62,8 @@ class Difference:
     """How one contender stands to the other in one cost: ``ratio`` is of it over the other, with
 
     its 95% interval, each value with the cost's floor added. Without repeats there is no interval,
-    and it is UNSURE. ``value`` and ``other`` are means, in the cost's unit.
+    and it is UNSURE. ``value`` and ``other`` are means, in the cost's unit. ``fits`` are the labels
+    of differences of the set-up that are known to change it.
     """
 
     cost: Cost
@@ -59,6 +77,7 @@ class Difference:
     p_value: float | None = None
     runs: int = 0
     blocks: int = 0
+    fits: tuple[str, ...] = ()
 
     @property
     def is_more(self) -> bool:
@@ -90,29 +109,45 @@ class Explanation:
     tested: int = 0
     blocks: int = 0
     runs: tuple[int, int] = field(default=(0, 0))
+    setups: Sequence[SetupDifference] = ()
+
+    @property
+    def differing(self) -> list[Difference]:
+        """What differs for certain, of work and waits, in the order of all."""
+        found = [one for one in (*self.work, *self.waits) if one.status == DIFFERS]
+        return sorted(found, key=_place)
 
     @property
     def first(self) -> Difference | None:
-        """What differs most for certain of the work that was done."""
-        return next((one for one in self.work if one.status == DIFFERS), None)
+        """What differs most for certain."""
+        return next(iter(self.differing), None)
 
 
-def explained(one: Sequence[RunCosts], other: Sequence[RunCosts]) -> Explanation:
-    """How the runs of ``one`` differ from those of ``other``."""
+def explained(
+    one: Sequence[RunCosts],
+    other: Sequence[RunCosts],
+    setups: Sequence[SetupDifference] = (),
+) -> Explanation:
+    """How the runs of ``one`` differ from those of ``other``; ``setups`` is what was set up so."""
     found: list[Difference] = []
     verdicts: list[RatioVerdict] = []
     missing = []
+    fits = setup_effects.fitting(setups)
     for cost in (*COSTS.values(), *WAITS.values()):
+        if cost.test in price.TESTS:
+            continue  # it is the time and the operations themselves, and explains neither
         mine, its = _known(one, cost), _known(other, cost)
         if not mine or not its:
             if any(cost.test in run.values for run in (*one, *other)):
                 missing.append(cost)
             continue
         verdict = _verdict(mine, its)
-        found.append(_difference(cost, mine, its, verdict))
+        found.append(_difference(cost, mine, its, verdict, setups))
         if verdict is not None:
             verdicts.append(verdict)
-    judged = iter(paired.family(verdicts))
+    tested = [each.cost.test for each in found if each.low is not None]
+    shares = setup_effects.weights(tested, fits) if fits and tested else None
+    judged = iter(paired.family(verdicts, shares))
     listed = [_judged(each, next(judged)) if each.low is not None else each for each in found]
     ranked = sorted(listed, key=_place)
     return Explanation(
@@ -122,6 +157,7 @@ def explained(one: Sequence[RunCosts], other: Sequence[RunCosts]) -> Explanation
         len(verdicts),
         max((each.blocks for each in ranked), default=0),
         (len(one), len(other)),
+        setups,
     )
 
 
@@ -157,6 +193,7 @@ def _difference(
     mine: Sequence[tuple[str, float]],
     its: Sequence[tuple[str, float]],
     verdict: RatioVerdict | None,
+    setups: Sequence[SetupDifference],
 ) -> Difference:
     means = [sum(value for _, value in some) / len(some) for some in (mine, its)]
     return Difference(
@@ -171,6 +208,7 @@ def _difference(
         verdict.p_value if verdict else None,
         min(len(mine), len(its)),
         verdict.blocks if verdict else 0,
+        tuple(setup.label for setup in setups if cost.test in setup.fits),
     )
 
 
@@ -179,11 +217,12 @@ def _judged(difference: Difference, verdict: RatioVerdict) -> Difference:
     return Difference(**{**vars(difference), "status": status, "p_value": verdict.p_holm})
 
 
-def _place(difference: Difference) -> tuple[int, bool, float, float]:
+def _place(difference: Difference) -> tuple[int, int, float, float]:
     order = {DIFFERS: 0, UNSURE: 1, ALIKE: 2}
+    test = difference.cost.test
     return (
         order[difference.status],
-        difference.cost.test in _SHAPES,
+        0 if difference.fits or test in _OWN else 1 if test in _SHAPES else 2,
         -difference.surely,
         -abs(log(difference.ratio)),
     )

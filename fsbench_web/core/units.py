@@ -12,7 +12,8 @@ _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min"
 _SPACE = {"bytes", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
 # Of what a run's work cost (core.activity.costs); "KiB/request" is neither better nor worse.
-_COSTS = {"B/B", "flushes/1000 ops", "CPU s/GiB", "% of time", "J/GiB", "EUR/million ops"}
+_PRICES = [f"{currency}/million ops" for currency in ("EUR", "USD", "GBP", "CHF")]
+_COSTS = {"B/B", "flushes/1000 ops", "CPU s/GiB", "% of time", "J/GiB", *_PRICES}
 _GAINS = {"ops/CPU s"}
 _RATE = re.compile(
     r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps",

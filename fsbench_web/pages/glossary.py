@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULER_LABELS
+from fsbench_web.catalog.configurations.filesystems import ALL, SCHEDULER_LABELS
 from fsbench_web.catalog.configurations.labels import EXTERNAL_JOURNAL_LABEL
 from fsbench_web.compare.selection.wording import FLAGS
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN_CATEGORY
@@ -55,7 +55,7 @@ def label_parts() -> Iterator[tuple[str, str, str]]:
     An option that several file systems have is said once.
     """
     explained = set()
-    for filesystem in FILESYSTEMS.values():
+    for filesystem in ALL.values():
         for option in filesystem.options:
             parts = [
                 (choice.label, choice.value + (choice.help and f": {choice.help}"))

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
 if TYPE_CHECKING:
-    from runner.agent import commands, filling, machine, messages, mounted, sampler
+    from runner.agent import commands, filling, machine, messages, mounted, own_folder, sampler
 else:
     import commands
     import filling
     import machine
     import messages
     import mounted
+    import own_folder
     import sampler
 
 
@@ -40,7 +41,10 @@ SAMPLER: "sampler.Sampler | None" = None
 
 
 def run_step(
-    planned: dict[str, Any], is_cleanup: bool = False, watched_folder: str = ""
+    planned: dict[str, Any],
+    is_cleanup: bool = False,
+    watched_folder: str = "",
+    watch_every_s: float = commands.WATCH_ROOM_S,
 ) -> commands.Step:
     """Run one planned step. Raises StepFailed or Cancelled."""
     if not is_cleanup:
@@ -53,6 +57,7 @@ def run_step(
         total_bytes=planned.get("total_bytes"),
         stdin=planned.get("stdin", ""),
         watched_folder=watched_folder,
+        watch_every_s=watch_every_s,
         is_data=planned.get("save_output_as", "").endswith(".json"),
         tick=SAMPLER.tick if SAMPLER is not None else lambda: None,
     )
@@ -94,7 +99,7 @@ def run_step(
 
 def clean_up(plan: dict[str, Any]) -> str:
     """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
-    mounted.remove_own(plan)
+    own_folder.remove_left(plan)
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
@@ -208,18 +213,23 @@ def run(plan: dict[str, Any]) -> int:
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:
+            own_folder.check(plan)
             # What a run that was killed has left in a folder of the host.
-            mounted.remove_own(plan)
+            own_folder.remove_left(plan)
         SAMPLER = sampler.start(messages.say, plan)
         is_checked, used_before = False, None
         last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]
         for planned in plan["steps"]:
-            if planned["phase"] == "benchmark" and not is_checked:
+            if planned["phase"] == "benchmark" and not is_checked and plan["mount_point"]:
                 is_checked, used_before = True, sampler.used_bytes(plan["mount_point"])
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 mounted.check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
             is_benchmark = planned["phase"] == "benchmark"
-            run_step(planned, watched_folder=plan["mount_point"] if is_benchmark else "")
+            run_step(
+                planned,
+                watched_folder=plan["mount_point"] if is_benchmark else "",
+                watch_every_s=commands.watch_every_s(plan),
+            )
             if planned["phase"] == "mount":
                 mounted.check_mounted(plan)
             if planned is last:

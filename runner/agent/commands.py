@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
@@ -41,6 +41,8 @@ PIPE_BYTES = 64 * 1024
 # Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
 FULL_BYTES = 64 * 1024
 WATCH_ROOM_S = 0.1
+# On a mount of the host each look is a request to its server, which is measured with the others.
+WATCH_MOUNT_S = 5.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -50,6 +52,11 @@ class StepFailed(Exception):
 
 def _die_with_agent() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def watch_every_s(plan: dict[str, Any]) -> float:
+    """How often it is looked whether the file system of a plan runs full, in seconds."""
+    return WATCH_MOUNT_S if plan.get("own_mark") else WATCH_ROOM_S
 
 
 class Step:
@@ -63,6 +70,7 @@ class Step:
         total_bytes: "int | None" = None,
         stdin: str = "",
         watched_folder: str = "",
+        watch_every_s: float = WATCH_ROOM_S,
         is_data: bool = False,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
@@ -74,6 +82,7 @@ class Step:
         self.stdin = stdin
         # The file system that must not run full meanwhile.
         self.watched_folder = watched_folder
+        self._watch_every_s = watch_every_s
         self._next_look = 0.0
         self.full_since = 0.0
         self.is_own = argv[0].startswith(OWN_PREFIX)
@@ -173,7 +182,7 @@ class Step:
         elif not is_cleanup and messages.must_stop():
             self.stopped_by = "cancel"
         elif self.watched_folder and now >= self._next_look:
-            self._next_look = now + WATCH_ROOM_S
+            self._next_look = now + self._watch_every_s
             if is_full(self.watched_folder):
                 # A tool that says so itself is let do it.
                 self.full_since = self.full_since or now

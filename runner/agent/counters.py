@@ -5,6 +5,7 @@ admin-guide/cgroup-v2.rst, admin-guide/cgroup-v1/*.rst, power/powercap/powercap.
 """
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -133,6 +134,58 @@ class Energy:
             self._sum += now - before if now >= before else now + most - before
         self._last = levels
         return [self._sum]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class DeviceEnergy:
+    """That of the run's devices, where each has a reading of its own (hwmon), summed from the first
+    sample on: a counter of energy, or power times the time since the sample before.
+
+    A power state (NVMe) is no reading: what it states is the most that it may take. Source: the
+    kernel's hwmon/sysfs-interface.rst (``energy1_input`` in microjoules, ``power1_average`` and
+    ``power1_input`` in microwatts).
+    """
+
+    _PLACES = ("hwmon/hwmon*", "hwmon*", "device/hwmon/hwmon*", "device/hwmon*")
+
+    def __init__(self, folders: "Sequence[str]") -> None:
+        """``folders``: that of each block device in sysfs. Raises OSError where one has none."""
+        self.names = ["energy.device_uj"]
+        self._readings = [self._reading(Path(folder)) for folder in folders]
+        if not self._readings:
+            raise FileNotFoundError("no device")
+        self._sum = 0.0
+        self._last_s, self._last = time.monotonic(), self._levels()
+
+    def _reading(self, folder: Path) -> "tuple[Path, bool]":
+        """The file of a device, and whether it counts energy. A partition has its disk's."""
+        for above in (folder / "device", folder / ".." / "device"):
+            for place in self._PLACES:
+                for found in sorted(above.glob(place)):
+                    for name in ("energy1_input", "power1_average", "power1_input"):
+                        if (found / name).is_file():
+                            return found / name, name.startswith("energy")
+        raise FileNotFoundError(str(folder))
+
+    def _levels(self) -> "list[int]":
+        return [int(path.read_text()) for path, _ in self._readings]
+
+    def read(self) -> Numbers:
+        now_s = time.monotonic()
+        try:
+            levels = self._levels()
+        except (OSError, ValueError):
+            return [None]
+        for (_, is_energy), now, before in zip(self._readings, levels, self._last, strict=True):
+            if is_energy:
+                self._sum += max(now - before, 0)
+            else:
+                # The mean of both ends: microwatts times seconds are microjoules.
+                self._sum += (now + before) / 2 * (now_s - self._last_s)
+        self._last_s, self._last = now_s, levels
+        return [round(self._sum)]
 
     def close(self) -> None:
         """Nothing is open."""

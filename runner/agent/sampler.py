@@ -47,7 +47,7 @@ class Sampler:
         is_shared: bool = False,
     ) -> None:
         self._say, self._every_s, self._root = say, every_s, root
-        self._sources: list[counters.Source | counters.Energy] = []
+        self._sources: list[counters.Source | counters.Energy | counters.DeviceEnergy] = []
         self.absent: list[list[str]] = []
         self._open(devices)
         self._began = self._next = time.monotonic()
@@ -116,6 +116,12 @@ class Sampler:
             self._sources.append(counters.Energy(self._path("sys/class/powercap")))
         except (OSError, ValueError):
             self.absent.append(["energy", "no RAPL counter can be read here"])
+        folders = [self._path(f"sys/dev/block/{number}") for number in numbers]
+        try:
+            self._sources.append(counters.DeviceEnergy(folders))
+        except (OSError, ValueError):
+            why = "it has no reading of power (hwmon); what a power state may take is none"
+            self.absent.append(["energy of the device", why])
 
     def _path(self, name: str) -> str:
         return os.path.join(self._root, name)  # noqa: PTH118 (a string is wanted)
@@ -335,7 +341,8 @@ def start(say: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
     for place, device in enumerate(plan.get("member_devices") or [], start=1):
         devices.append((f"member-{place}", device))
     try:
-        return Sampler(say, devices, every_s, is_shared=not plan.get("unmount"))
+        is_shared = bool(plan.get("mount_point")) and not plan.get("unmount")
+        return Sampler(say, devices, every_s, is_shared=is_shared)
     except Exception as error:
         say("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {error}.")
         return None

@@ -7,13 +7,14 @@ from dataclasses import replace
 from django.db import transaction
 
 from fsbench_web.core.activity.costs import costs_of
+from fsbench_web.core.activity.price import Price
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.activity.waits import waits_of
 from fsbench_web.core.activity.window import Work, work_of
 from fsbench_web.core.formats.fio.totals import uncounted
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.workloads.own import OwnCommand
-from fsbench_web.studies.activity import records
+from fsbench_web.studies.activity import pricing, records
 from fsbench_web.studies.models import Run
 from runner.execution.record import Recorder
 
@@ -29,7 +30,8 @@ def store(
         if activity is None:
             return
         workload = run.series.workload
-        costs = known_costs(workload.tool if workload else "", recorder, parsed, artefacts)
+        price = pricing.price_of(run.series.hardware)
+        costs = known_costs(workload.tool if workload else "", recorder, parsed, artefacts, price)
         with transaction.atomic():
             records.store(run, activity, costs)
     except Exception:
@@ -47,13 +49,16 @@ def known_costs(
     recorder: Recorder,
     parsed: Mapping[str, ParsedResult],
     artefacts: Mapping[str, bytes],
+    price: Price | None = None,
 ) -> dict[str, float]:
     """What the run is known for, by name; nothing of one that did not end well."""
     activity = activity_of(recorder)
     if activity is None or not parsed:
         return {}
     work = work_of_run(tool, recorder, parsed, artefacts)
-    return costs_of(activity, work) | waits_of(activity, work)
+    # Kept beside them, so that another price can be stated later.
+    done = {pricing.OPERATIONS: work.operations} if work is not None else {}
+    return costs_of(activity, work, price) | waits_of(activity, work) | done
 
 
 def work_of_run(

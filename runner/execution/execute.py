@@ -13,19 +13,19 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.filesystems import RAW, OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import DATA, Shape
-from fsbench_web.catalog.models import Lun, Worker, Workload
+from fsbench_web.catalog.models import Worker, Workload
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads import Workload as BenchmarkWorkload
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.models import END_STATES, Run, RunState, Series
+from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes, queue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from runner.execution import conditions, last_checks, lock_statistics, places
@@ -39,12 +39,14 @@ from runner.execution.finish import (
     verdict,
     why_not,
 )
-from runner.execution.places import Place, RunRefused, Stopped, Use
+from runner.execution.mount_watch import MountWatch
+from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
+from runner.execution.tracing import tracing
 from runner.executors.base import ONLY_IN_GUESTS, Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, disk_health, locks, lun_state, processors
+from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -178,12 +180,13 @@ def _erase_and_measure(
     if layers and not machine.is_guest:
         raise RunRefused(ONLY_IN_GUESTS)
     entries = [
-        (use, places.entry_of(host, executor, name, use)) for use, name in _uses(series.lun, series)
+        (use, places.entry_of(host, executor, name, use))
+        for use, name in places.uses_of(series.lun, series)
     ]
     problem = host.capabilities.refusal(
         configuration.filesystem,
         # What a guest's kernel mounts is asked of the guest, below.
-        not entries[0][1].is_directory and not machine.is_guest,
+        not entries[0][1].is_directory and not machine.is_guest and configuration.filesystem != RAW,
         (
             *workload_of(series.workload.tool, series.workload.parameters).needs,
             # Those of the image, which a worker without containers does not look into.
@@ -195,14 +198,15 @@ def _erase_and_measure(
         raise RunRefused(problem)
     with places.in_use(host, executor, entries) as luns:
         data = luns[0]
-        plan = _planned(run, series.workload, executor, luns)
+        plan = places.in_own_folder(_planned(run, series.workload, executor, luns), host, data)
         recorder.progress = plan.workload.progress()
         recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
         with places.locked(luns):
             places.verify(host, luns, recorder, run.confirmed)
             if data.entry.is_directory:
                 places.check_directory(
-                    data.entry, configuration.filesystem, configuration.scheduler
+                    *(data.entry, configuration.filesystem, configuration.options),
+                    configuration.scheduler,
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
@@ -223,7 +227,7 @@ def _erase_and_measure(
                 last_checks.note_erasures(run, host, luns, recorder)
                 last_checks.still_wanted(run, host, recorder)
                 last_checks.still_free(run, host, luns, recorder)
-                journals, members = _by_use(luns)
+                journals, members = places.by_use(luns)
                 target = Target(
                     run.pk,
                     host.name,
@@ -235,8 +239,13 @@ def _erase_and_measure(
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
-                with _watched_device(data.number, recorder):
-                    outcome = _run_plan(plan, target, executor, recorder, spool)
+                owned = block_events.owner(host.config.site, host.name)
+                with (
+                    tracing(run, data.number, owned) as recorder.tracing,
+                    _watched_device(data.number, recorder),
+                    MountWatch(data.entry, plan.own_mark) as watch,
+                ):
+                    outcome = _run_plan(plan, target, executor, recorder, spool, watch)
             places.wait_until_free(luns, recorder)
             if plan.layers:
                 places.wipe_layers(luns, recorder, is_over=True)
@@ -248,34 +257,10 @@ def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
     return float(workload.time_limit_s)
 
 
-def _uses(lun: Lun, series: Series) -> list[tuple[Use, str]]:
-    """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
-
-    Raises RunRefused where one is not known any more: half a stack is never made.
-    """
-    found = [(places.RUN_ON, lun.name)]
-    if series.journal_lun is not None:
-        found.append((places.JOURNAL, series.journal_lun.name))
-    for member in series.members:
-        if member.lun is None:
-            raise RunRefused("A LUN of its stack is not known any more: submit it again.")
-        found.append((places.in_stack(member.role, member.lun.name), member.lun.name))
-    said = Shape.of(series.configuration.stack)
-    if Shape.of_roles((member.role for member in series.members), said.layers) != said:
-        raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
-    return found
-
-
-def _by_use(luns: Sequence[Place]) -> tuple[list[Place], list[Place]]:
-    """(the journal's, those of the stack) behind the first."""
-    journals = [one for one in luns[1:] if one.use == places.JOURNAL]
-    return journals, [one for one in luns[1:] if one.use != places.JOURNAL]
-
-
 def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Place]) -> RunPlan:
     """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
     series, configuration = run.series, run.series.configuration
-    data, (journals, members) = luns[0], _by_use(luns)
+    data, (journals, members) = luns[0], places.by_use(luns)
     preparation = Preparation.of(series.preparation)
     for one in (data, *(member for member in members if member.use.role == DATA)):
         if preparation.discard and (one.number is None or not blockdev.can_discard(one.number)):
@@ -358,7 +343,12 @@ def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
 
 
 def _run_plan(
-    plan: RunPlan, target: Target, executor: Executor, recorder: Recorder, spool: Spool
+    plan: RunPlan,
+    target: Target,
+    executor: Executor,
+    recorder: Recorder,
+    spool: Spool,
+    watch: MountWatch,
 ) -> Outcome:
     stop = threading.Event()
     spool.begin(plan)
@@ -366,13 +356,17 @@ def _run_plan(
     def take(message: Message) -> None:
         spool.add(message)
         recorder.take(message)
+        if recorder.tracing is not None:
+            recorder.tracing.hear(message)
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
-        return stop.is_set() or recorder.is_overdue()
+        return stop.is_set() or recorder.is_overdue() or bool(watch.problem)
 
     outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
+    if watch.problem and outcome.exit_code != 0:
+        return replace(outcome, reason=watch.problem, cause=Cause.BENCHMARK)
     return outcome
 
 

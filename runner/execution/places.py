@@ -8,20 +8,24 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.journals import JournalLun
-from fsbench_web.catalog.configurations.stacks import DATA, Member
+from fsbench_web.catalog.configurations.labels import configuration_label
+from fsbench_web.catalog.configurations.stacks import DATA, Member, Shape
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, layer_marks, scheduler_notes
-from runner.host.locks import device_lock
+from runner.host import blockdev, checks, layer_marks, mounts, scheduler_notes
+from runner.host.locks import device_lock, mount_lock
 from runner.host.luns import LunEntry
 from runner.host.scheduler import read_schedulers, scheduler_set
+from runner.plan import RunPlan
 from runner.worker import Host
 
 # A file system that is being unmounted, or udev looking at a device, is over after this time.
@@ -76,7 +80,7 @@ class Place:
     @property
     def number(self) -> int | None:
         """The number of the block device; None for a folder."""
-        return blockdev.device_number(self.device)
+        return None if self.entry.is_directory else blockdev.device_number(self.device)
 
     @property
     def size_bytes(self) -> int | None:
@@ -140,12 +144,19 @@ def locked(places: Sequence[Place]) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         for place in places:
-            stack.enter_context(device_lock(Path(place.device), LOCK_WAIT_S))
+            stack.enter_context(_lock_of(place))
         for place in places:
             if not place.entry.is_directory:
                 descriptor = os.open(place.device, os.O_RDONLY | os.O_CLOEXEC)
                 stack.callback(os.close, descriptor)
         yield
+
+
+def _lock_of(place: Place) -> contextlib.AbstractContextManager[None]:
+    if not place.entry.is_mount:
+        return device_lock(Path(place.device), LOCK_WAIT_S)
+    mount = mounts.mounted_at(place.entry.path)
+    return mount_lock(mount.number if mount else 0, place.device, LOCK_WAIT_S)
 
 
 def verify(
@@ -165,7 +176,10 @@ def verify(
 def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str, Any]) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
-        made = checks.verify(place.entry, host.config.lun_file, place.device, confirmed)
+        made = checks.verify(
+            *(place.entry, host.config.lun_file, place.device, confirmed),
+            host.own_mark(place.entry),
+        )
         failed = [check for check in made if not check.ok]
         if not failed:
             return
@@ -173,23 +187,53 @@ def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str
         if recorder.should_stop():
             raise Stopped
         if not is_passing or time.monotonic() > deadline:
-            raise RunRefused(f"{place.name} was not erased. {checks.problem(failed)}")
+            done = "used" if place.entry.is_directory else "erased"
+            raise RunRefused(f"{place.name} was not {done}. {checks.problem(failed)}")
         time.sleep(0.5)
 
 
-def check_directory(entry: LunEntry, filesystem: str, scheduler: str) -> None:
+def check_directory(
+    entry: LunEntry, filesystem: str, options: Mapping[str, str], scheduler: str
+) -> None:
     """A folder is on the file system it is on: its numbers must not go to another one's account.
 
     Raises RunRefused.
     """
+    if entry.is_mount:
+        _check_mount(entry, filesystem, options)
+        return
     found = checks.directory_filesystem(entry.path)
-    if found != FILESYSTEMS[filesystem].kernel_name:
+    if found != ALL[filesystem].kernel_name:
         raise RunRefused(
             f"{entry.path} is on {found or 'an unknown file system'}, not on {filesystem}: choose "
             f"{found or 'another LUN'}, or a LUN on which {filesystem} can be made."
         )
     if scheduler:
         raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
+
+
+def in_own_folder(plan: RunPlan, host: Host, place: Place) -> RunPlan:
+    """The plan with what the agent has to find on a mount; any other as it is. Raises RunRefused"""
+    if not place.entry.is_mount:
+        return plan
+    mount, mark = mounts.mounted_at(place.entry.path), host.own_mark(place.entry)
+    if mount is None or not mark:
+        raise RunRefused(f"Nothing is mounted at {place.entry.path} any more.")
+    return replace(plan, own_mark=mark, filesystem=mount.filesystem)
+
+
+def _check_mount(entry: LunEntry, filesystem: str, options: Mapping[str, str]) -> None:
+    """What is mounted is what the configuration says, with its options. Raises RunRefused."""
+    try:
+        found = mounts.contender(entry)
+    except mounts.MountError as error:
+        raise RunRefused(str(error)) from None
+    wanted = (filesystem, dict(options))
+    if (found.filesystem, dict(found.options)) != wanted:
+        raise RunRefused(
+            f"{entry.path} is mounted as {configuration_label(found.filesystem, found.options)} "
+            f"now, and this run was submitted for {configuration_label(*wanted)}: submit it again."
+        )
 
 
 @contextlib.contextmanager
@@ -242,3 +286,27 @@ def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
             place.device, blockdev.FREE_AGAIN_S, recorder.should_stop
         ):
             recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
+
+
+def uses_of(lun: Lun, series: Series) -> list[tuple[Use, str]]:
+    """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
+
+    Raises RunRefused where one is not known any more: half a stack is never made.
+    """
+    found = [(RUN_ON, lun.name)]
+    if series.journal_lun is not None:
+        found.append((JOURNAL, series.journal_lun.name))
+    for member in series.members:
+        if member.lun is None:
+            raise RunRefused("A LUN of its stack is not known any more: submit it again.")
+        found.append((in_stack(member.role, member.lun.name), member.lun.name))
+    said = Shape.of(series.configuration.stack)
+    if Shape.of_roles((member.role for member in series.members), said.layers) != said:
+        raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
+    return found
+
+
+def by_use(luns: Sequence[Place]) -> tuple[list[Place], list[Place]]:
+    """(the journal's, those of the stack) behind the first."""
+    journals = [one for one in luns[1:] if one.use == JOURNAL]
+    return journals, [one for one in luns[1:] if one.use != JOURNAL]

@@ -17,7 +17,7 @@ from typing import Any
 import docker
 from docker.errors import NotFound
 from docker.models.containers import Container
-from docker.types import LogConfig
+from docker.types import LogConfig, Mount
 
 from fsbench_web.studies.causes import Cause
 from runner.executors import containers
@@ -239,9 +239,13 @@ class DockerExecutor:
                 "cap_add": ["SYS_ADMIN"],
                 "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
             }
+        if plan.own_mark:
+            # Nothing is mounted in it: no right but those of whoever owns the folder.
+            rights = {**rights, "cap_add": []} if not self.is_privileged else rights
         container = self.client.containers.create(
             self.image,
             command=["/fsbench/plan.json"],
+            mounts=_folders(plan, target),
             devices=containers.devices_in(_devices(plan, target)),
             network_mode="none",
             # What it prints goes to the run's log; nothing is to fill the daemon's disk.
@@ -394,8 +398,20 @@ def _cpus(plan: RunPlan) -> str | None:
     return ",".join(map(str, sorted(chosen)))
 
 
+def _folders(plan: RunPlan, target: Target) -> list[Mount]:
+    """fsbench's own folder on a mount of the host, and nothing above it.
+
+    Private: what is mounted in the container is not seen on the host, nor the other way round.
+    """
+    if not plan.own_mark:
+        return []
+    return [Mount(plan.mount_point, target.device, type="bind", propagation="rprivate")]
+
+
 def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:
     """The leased devices and no other: (on the host, in the container)."""
+    if plan.own_mark:
+        return []
     pairs = [(target.device, plan.device)]
     if target.journal_device:
         pairs.append((target.journal_device, plan.journal_device))

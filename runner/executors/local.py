@@ -43,6 +43,7 @@ _ISOLATED = (
     *("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"),
 )
 END_WAIT_S = 60
+UNENDING = "The benchmark cannot be ended: it waits in the kernel for a device or server."
 
 
 class LocalExecutor:
@@ -92,8 +93,8 @@ class LocalExecutor:
         return device
 
     def lun_problem(self, kind: str) -> str:
-        if kind != "directory" and not self.is_root:
-            return "The worker does not run as root, and can use directory LUNs only."
+        if kind not in ("directory", "mount") and not self.is_root:
+            return "The worker does not run as root, and can use directories and mounts only."
         return ""
 
     def limit_problems(self) -> dict[str, str]:
@@ -108,7 +109,7 @@ class LocalExecutor:
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
-        has_group = self.is_root and plan.makes_filesystem
+        has_group = self.is_root and plan.is_on_device
         problem = control_groups.problem(plan.rates, plan.memory_bytes)
         if (plan.rates or plan.memory_bytes) and not has_group:
             problem = problem or control_groups.NOT_IN_FOLDERS
@@ -133,7 +134,7 @@ class LocalExecutor:
             return Outcome(1, reason=str(error))
 
     def _run(self, plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
-        isolated = _ISOLATED if plan.makes_filesystem else ()
+        isolated = _ISOLATED if plan.is_on_device else ()
         process = subprocess.Popen(
             [*isolated, *_PYTHON],
             stdin=subprocess.PIPE,
@@ -161,11 +162,15 @@ class LocalExecutor:
                 exit_code = process.wait(END_WAIT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                exit_code = process.wait()
+                exit_code = process.wait(END_WAIT_S)
+        except subprocess.TimeoutExpired:
+            # In a call of the kernel that nothing ends: on a mount whose server is gone.
+            return Outcome(None, True, UNENDING, Cause.KILLED)
         finally:
             stop()
             process.kill()
-            process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(END_WAIT_S)
         reason = "" if exit_code in (0, 1, STOPPED) else _unexpected(exit_code)
         is_killed = exit_code < 0 or exit_code > 128 or (exit_code == STOPPED and not was_stopped)
         cause = Cause.KILLED if is_killed else Cause.BENCHMARK

@@ -13,6 +13,8 @@ from runner.executors.base import Message, OnMessage, ShouldStop
 # The agent ends its tool and unmounts within this time, or is killed: together with the time to
 # notice (one second) a cancelled run has stopped after 5 seconds.
 STOP_GRACE_S = 3.0
+# What was killed and holds its pipes for longer than this is not waited for.
+GONE_S = 60.0
 # Bounds the memory when the database is slow; then the agent's pipe fills, and it waits.
 QUEUE_LENGTH = 1000
 
@@ -66,6 +68,7 @@ def follow(
 
     threading.Thread(target=carried(read), daemon=True, name="agent-output").start()
     reader, kill_at, was_stopped = LineReader(), float("inf"), False
+    gone_at = float("inf")
     try:
         while True:
             try:
@@ -81,7 +84,9 @@ def follow(
                 stop()
             if time.monotonic() >= kill_at:
                 kill()
-                kill_at = float("inf")
+                kill_at, gone_at = float("inf"), time.monotonic() + GONE_S
+            if time.monotonic() >= gone_at:
+                break  # in a call of the kernel that nothing ends
         for message in reader.end():
             on_message(message)
     except BaseException:

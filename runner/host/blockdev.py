@@ -209,12 +209,17 @@ def holders(number: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Mount:
-    """A mount in some mount namespace; ``numbers`` are the block devices it stands on."""
+    """A mount in some mount namespace; ``numbers`` are the block devices it stands on.
+
+    ``number`` is the one that files on it have, ``options`` are those in effect, joined by commas.
+    """
 
     point: str
     source: str
     filesystem: str
     numbers: frozenset[int]
+    number: int = 0
+    options: str = ""
 
 
 def _unescape(text: str) -> str:
@@ -233,12 +238,18 @@ def parse_mountinfo(text: str) -> Iterator[Mount]:
         if len(fields) < 5 or len(rest) < 2:
             continue
         major, _, minor = fields[2].partition(":")
-        numbers = {os.makedev(int(major), int(minor))}
+        number = os.makedev(int(major), int(minor))
+        numbers = {number}
         source = _unescape(rest[1])
         named = device_number(source) if source.startswith("/") else None
         if named is not None:
             numbers.add(named)
-        yield Mount(_unescape(fields[4]), source, rest[0], frozenset(numbers))
+        words = dict.fromkeys([*fields[5:6], *rest[2:3]])
+        yield Mount(
+            *(_unescape(fields[4]), source, rest[0], frozenset(numbers)),
+            number,
+            _unescape(",".join(dict.fromkeys(",".join(words).split(",")))),
+        )
 
 
 def mounts_of(process: Path) -> list[Mount]:

@@ -14,7 +14,7 @@ from typing import Any
 from fsbench_web.catalog.configurations.marks import is_own
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.core.workloads.base import WORK_NAME
-from runner.host import blockdev, signatures, sparse
+from runner.host import blockdev, mounts, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.luns import LunEntry, LunFileError, read_luns
@@ -41,19 +41,26 @@ def problem(checks: list[Check]) -> str:
 
 
 def verify(
-    entry: LunEntry, lun_file: Path, device: str = "", confirmed: Mapping[str, Any] | None = None
+    entry: LunEntry,
+    lun_file: Path,
+    device: str = "",
+    confirmed: Mapping[str, Any] | None = None,
+    own_mark: str = "",
 ) -> list[Check]:
     """All checks of a LUN. ``device`` is the block device it is used as (a sparse file's loop).
 
     ``confirmed`` is what it was when somebody submitted the run that is to erase it (lun_identity;
-    empty: not kept); None where no run asks.
-    Nothing is changed. A check that cannot be made has failed.
+    empty: not kept); None where no run asks. ``own_mark`` is what this host noted of its folder on
+    a mount (mounts.own_mark). Nothing is changed. A check that cannot be made has failed.
     """
     checks = [_listed(entry, lun_file)]
     if entry.is_directory:
-        checks += _directory_checks(entry)
+        if entry.is_mount:
+            checks += [Check(*one) for one in mounts.problems(entry, own_mark)]
+        else:
+            checks += _directory_checks(entry)
         if confirmed is not None and all(check.ok for check in checks):
-            checks.append(_made("confirmed", lambda: _confirmed(entry, "", confirmed)))
+            checks.append(_made("confirmed", lambda: _confirmed(entry, "", confirmed, own_mark)))
         return checks
     path = device or str(entry.path)
     number = blockdev.device_number(path)
@@ -73,7 +80,7 @@ def verify(
 def _made(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
     try:
         return Check(name, *check())
-    except (OSError, ToolError, ValueError, KeyError) as error:
+    except (OSError, ToolError, mounts.MountError, ValueError, KeyError) as error:
         return Check(name, False, f"The check “{name}” cannot be made: {error}")
 
 
@@ -227,9 +234,11 @@ def _unsigned(entry: LunEntry, found: list[signatures.Signature]) -> tuple[bool,
     return True, "no file system, partition table or label on it"
 
 
-def _confirmed(entry: LunEntry, real: str, confirmed: Mapping[str, Any]) -> tuple[bool, str]:
+def _confirmed(
+    entry: LunEntry, real: str, confirmed: Mapping[str, Any], own_mark: str = ""
+) -> tuple[bool, str]:
     """A name may lead to another disk than the one that somebody agreed to have erased."""
-    why = lun_identity.difference(entry.name, confirmed, fingerprint(entry, real))
+    why = lun_identity.difference(entry.name, confirmed, fingerprint(entry, real, own_mark))
     return not why, why or f"what was confirmed: {lun_identity.in_words(confirmed)}"
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from runner.host import blockdev, sparse
+from runner.host import blockdev, mounts, sparse
 from runner.host.blockdev import ToolError, run_tool
 from runner.host.luns import LunEntry
 
@@ -19,8 +19,12 @@ _PASSING = re.compile(r"^(virtio\d+|host\d+|target[\d:]+|nvme\d+(c\d+)?(n\d+)?|b
 _SCSI = re.compile(r"^\d+:(\d+:\d+:\d+)$")
 
 
-def fingerprint(entry: LunEntry, device: str) -> dict[str, Any]:
-    """As lun_identity says. ``device`` is what the LUN is used as. Raises OSError, ToolError."""
+def fingerprint(entry: LunEntry, device: str, own_mark: str = "") -> dict[str, Any]:
+    """As lun_identity says. ``device`` is what the LUN is used as, ``own_mark`` that of its folder
+    on a mount. Raises OSError, ToolError, MountError.
+    """
+    if entry.is_mount:
+        return mounts.fingerprint(entry, own_mark)
     if entry.is_directory:
         return {"kind": entry.kind, "inode": str(entry.path.stat().st_ino)}
     number = blockdev.device_number(device)

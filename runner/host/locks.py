@@ -6,6 +6,7 @@ different databases, or two names for one disk, are configured on a host (flock(
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import stat
 import tempfile
@@ -108,6 +109,22 @@ def _key(path: Path) -> tuple[str, list[str]]:
         return f"file-{blockdev.as_text(status.st_dev)}-{status.st_ino}", []
     below = sorted(blockdev.as_text(one) for one in blockdev.ancestors(number))
     return f"block-{blockdev.as_text(number)}", [f"block-{one}" for one in below]
+
+
+@contextlib.contextmanager
+def mount_lock(number: int, folder: str, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold a folder on a mount for one run, without asking its server. ``number`` is the mount's.
+
+    Raises LockedElsewhere after ``wait_s``.
+    """
+    named = hashlib.sha256(folder.encode()).hexdigest()[:16]
+    advice = f"{folder} is in use by another worker on this host: submit the run again later."
+    kind = fcntl.LOCK_EX | fcntl.LOCK_NB
+    descriptor = _take(f"mount-{blockdev.as_text(number)}-{named}", kind, advice, wait_s)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KINDS = ("device", "sparse-file", "directory")
+KINDS = ("device", "sparse-file", "directory", "mount")
 ROLES = ("data", "journal")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(MiB|GiB|TiB)")
 _UNIT_BYTES = {"MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-_KEYS = ("name", "kind", "path", "size", "role", "serial", "wwn", "controller", "overwrite")
+_FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,7}")
+_KEYS = (
+    *("name", "kind", "path", "size", "role", "serial", "wwn", "controller", "overwrite"),
+    "folder",
+)
 _SECTOR = 512
 
 
@@ -27,7 +31,10 @@ class LunFileError(Exception):
 
 @dataclass(frozen=True)
 class LunEntry:
-    """One ``[[lun]]``. ``size_bytes``: made so large (sparse-file) or expected so (device)."""
+    """One ``[[lun]]``. ``size_bytes``: made so large (sparse-file) or expected so (device).
+
+    ``folder`` is fsbench's own on a mount, below its mount point; "": named by the host.
+    """
 
     name: str
     kind: str
@@ -38,10 +45,16 @@ class LunEntry:
     wwn: str = ""
     controller: str = ""
     overwrite: bool = False
+    folder: str = ""
 
     @property
     def is_directory(self) -> bool:
-        return self.kind == "directory"
+        """Files are written where a file system is already: nothing is made or erased."""
+        return self.kind in ("directory", "mount")
+
+    @property
+    def is_mount(self) -> bool:
+        return self.kind == "mount"
 
 
 def read_luns(path: Path, must_exist: bool = True) -> list[LunEntry]:
@@ -127,6 +140,7 @@ def _entry(file: Path, number: int, item: dict[str, Any]) -> LunEntry:
         wwn=texts["wwn"],
         controller=texts["controller"],
         overwrite=overwrite,
+        folder=texts["folder"],
     )
     _check_kind(entry, refuse)
     return entry
@@ -152,7 +166,14 @@ def _check_kind(entry: LunEntry, refuse: Any) -> None:
     if entry.kind != "device" and (entry.serial or entry.wwn):
         raise refuse("only a device has a serial or a wwn.")
     if entry.is_directory and (entry.size_bytes or entry.overwrite or entry.role == "journal"):
-        raise refuse("a directory has no size, no overwrite and cannot hold a journal.")
+        raise refuse(f"a {entry.kind} has no size, no overwrite and cannot hold a journal.")
+    if entry.folder and not entry.is_mount:
+        raise refuse("only a mount has a folder.")
+    if entry.folder and not _FOLDER.fullmatch(entry.folder):
+        raise refuse(
+            "folder is one below the mount point, without “..”: letters, digits, dots, hyphens, "
+            "parts with slashes between."
+        )
 
 
 def _check_unique(file: Path, entries: list[LunEntry]) -> None:
@@ -162,7 +183,8 @@ def _check_unique(file: Path, entries: list[LunEntry]) -> None:
         if entry.name in names:
             raise LunFileError(f'{file}: two LUNs are named "{entry.name}".')
         names.add(entry.name)
-        place = os.path.realpath(entry.path)
+        # Not asked of a mount: its server may be gone.
+        place = str(entry.path) if entry.is_mount else os.path.realpath(entry.path)
         if place in places:
             raise LunFileError(f'{file}: "{places[place]}" and "{entry.name}" are both {place}.')
         places[place] = entry.name

@@ -182,10 +182,19 @@
     return done ? Promise.resolve() : Promise.reject(new Error("not allowed"));
   }
 
-  function copies(button, what) {
+  // Tables that come when they are opened (rows.js) are fetched first.
+  function whole() {
+    const wanted = new CustomEvent("rows:wanted", { detail: {} });
+    document.dispatchEvent(wanted);
+    return wanted.detail.ready || Promise.resolve();
+  }
+
+  function copies(button, what, whole = () => Promise.resolve()) {
     const words = button.textContent;
     button.addEventListener("click", function () {
-      copy(what()).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "The browser refused"; })
+      whole()
+        .then(() => copy(what()).then(() => "Copied", () => "The browser refused"), () => "The tables could not be fetched")
+        .then((said) => { button.textContent = said; })
         .then(() => setTimeout(() => { button.textContent = words; }, 2000));
     });
   }
@@ -224,7 +233,9 @@
     const field = event.target;
     const box = field.closest && field.closest("[data-table-tools]");
     if (!box) return;
-    if (["important", "verdict", "least"].includes(field.name)) filter();
+    // Of tables that are not here the server counts the rows.
+    const isHere = !document.querySelector("[data-fetch=tables]");
+    if (isHere && ["important", "verdict", "least"].includes(field.name)) filter();
     else if (field.name === "sort") sortBy(field.value);
     else if (box.dataset.tableTools === "filters" && window.htmx) document.getElementById("filters").dispatchEvent(new Event("change"));
     else document.getElementById(box.dataset.tableTools).requestSubmit();
@@ -245,7 +256,7 @@
     box.querySelector("[data-table-apply]").hidden = true;
     const all = box.querySelector("[data-copy-tables]");
     all.hidden = false;
-    copies(all, () => Array.from(tables()).filter((table) => !table.closest("[hidden]")).map(asText).join("\n"));
+    copies(all, () => Array.from(tables()).filter((table) => !table.closest("[hidden]")).map(asText).join("\n"), whole);
   }
   ready();
   document.addEventListener("htmx:afterSettle", ready);

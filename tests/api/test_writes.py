@@ -278,6 +278,12 @@ def test_hardware_and_workloads_are_provided(alice: User, client: Client) -> Non
     done = admin.put(rate, {"rate": "200MB/s"}, JSON)
     assert (done.status_code, done.json()["deliverable_kb_s"]) == (200, 204800.0)
     assert admin.put(rate, {"rate": "fast"}, JSON).status_code == 422
+    price = "/api/v1/hardware/array/price"
+    done = admin.put(price, {"amount": 12000, "years": 4}, JSON)
+    assert done.json()["price"] == {"amount": 12000.0, "currency": "EUR", "years": 4.0}
+    for bad in ({"amount": 0}, {"amount": 1, "currency": "XAU"}, {"amount": 1, "years": 0}, {}):
+        assert admin.put(price, bad, JSON).status_code == 422, bad
+    assert admin.put(price, {"amount": None}, JSON).json()["price"] is None
     assert client.get("/api/v1/hardware/array").json()["facts"] == [["Disks", "12"]]
     body = {"title": "Small reads", "text": "[a]\nrw=randread\nbs=4k\nsize=8m\n", "space_mb": 64}
     made = admin.post("/api/v1/own-workloads", body, JSON)

@@ -64,6 +64,7 @@ def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: l
         page.goto(address)
         # The rows of a study open to their tables.
         page.locator("main details").evaluate_all("all => all.forEach(one => one.open = true)")
+        page.keyboard.press("Control+f")  # all tables are fetched, to be searched
         expect(page.get_by_role("cell", name="1,481,481,468").first).to_be_visible()
         at_rest(page)
         hidden = page.locator(".table-wrap:has(.deltas)").evaluate_all(

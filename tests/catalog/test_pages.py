@@ -163,6 +163,25 @@ def test_what_is_no_rate_is_refused_in_words(client, box, django_user_model, rat
     assert box.deliverable_kb_s is None
 
 
+def test_staff_state_what_hardware_cost(client, box, django_user_model):
+    client.force_login(django_user_model.objects.create_user("ada", is_staff=True))
+    stated = {"price": "12,000.50", "currency": "USD", "years": "4"}
+    page = client.post("/hardware/box/price/", stated, follow=True).content.decode()
+    assert "12,000.50 USD" in page
+    assert "over 4 years of use" in page
+    box.refresh_from_db()
+    assert (box.price, box.price_currency, box.price_years) == (12000.5, "USD", 4.0)
+    for bad in ({"price": "<b>1</b>"}, {"currency": "XAU"}, {"years": "0"}, {"price": "0"}):
+        page = client.post("/hardware/box/price/", {**stated, **bad}, follow=True).content.decode()
+        assert "is no price" in page or "currency is one of" in page or "no years of use" in page
+        assert "<b>1</b>" not in page
+    box.refresh_from_db()
+    assert box.price == 12000.5
+    client.post("/hardware/box/price/", {**stated, "price": ""})
+    box.refresh_from_db()
+    assert (box.price, box.price_currency, box.price_years) == (None, "", None)
+
+
 def test_others_read_the_rate_and_cannot_state_it(client, box):
     client.force_login(person(Role.OPERATOR))
     assert 'name="rate"' not in client.get("/hardware/box/").content.decode()

@@ -30,7 +30,7 @@ _IS_AT_REST = """() => {
     };
     const waits = [
         ...document.querySelectorAll("figure[data-figure]:not([data-drawn])"),
-        ...document.querySelectorAll("[data-chart-waits]"),
+        ...document.querySelectorAll("[data-chart-waits], [data-fetch]:not(:has(button))"),
     ];
     return document.readyState === "complete"
         && !document.querySelector(".htmx-request, .htmx-swapping, .htmx-settling")

@@ -1,6 +1,6 @@
 """What is measured on and with: LUNs, hardware, file systems, configurations."""
 
-from typing import Any
+from typing import Any, Literal
 
 from django.db import transaction
 from django.db.models import Count, Q
@@ -16,11 +16,13 @@ from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem
+from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
-from fsbench_web.studies.models import RunState
+from fsbench_web.core.activity.price import USUAL_YEARS, Price
+from fsbench_web.studies.activity import pricing
+from fsbench_web.studies.models import UNTRACED, RunState
 
 router = Router()
 
@@ -38,10 +40,21 @@ class LunsOut(Schema):
     luns: list[LunOut]
 
 
+class PriceOut(Schema):
+    """What all of it cost, spread evenly over so many ``years`` of use, as somebody stated it."""
+
+    amount: float
+    currency: str
+    years: float
+
+
 class HardwareSummary(HardwareOut):
-    """``deliverable_kb_s`` is what its storage can deliver at most, as somebody stated it."""
+    """``deliverable_kb_s`` is what its storage can deliver at most, as somebody stated it;
+    ``price`` is null where nobody stated one.
+    """
 
     deliverable_kb_s: float | None
+    price: PriceOut | None
     studies: int
     links: dict[str, str]
 
@@ -65,6 +78,14 @@ class HardwareDetail(HardwareSummary):
 
 class DeviceRateIn(Strict):
     rate: str = Field(max_length=60, examples=["200MB/s", "1.5GB/s", "unknown"])
+
+
+class PriceIn(Strict):
+    """``amount`` null: not known."""
+
+    amount: float | None = Field(gt=0, le=1e12)
+    currency: Literal["EUR", "USD", "GBP", "CHF"] = "EUR"
+    years: float = Field(USUAL_YEARS, ge=0.5, le=50)
 
 
 class OptionOut(Schema):
@@ -175,13 +196,39 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
     return _detail(_found(slug))
 
 
+@router.put(
+    "/hardware/{slug:slug}/price",
+    response={200: HardwareDetail, 401: Error, 403: Error, 404: Error, 422: Error},
+    auth=WRITER,
+    summary="State what it cost",
+    url_name="hardware_price",
+)
+@requires(Action.PROVIDE)
+def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, Any]:
+    """All finished runs on it are priced anew: `price_eur_per_million_operations` and the like.
+
+    For administrators.
+    """
+    profile = _found(slug)
+    price = Price(stated.amount, stated.currency, stated.years) if stated.amount else None
+    try:
+        with transaction.atomic():
+            pricing.state(profile, price)
+            audit.note_here(
+                "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
+            )
+    except pricing.TooManyRuns as error:
+        raise Refused(422, [("amount", str(error))]) from None
+    return _detail(_found(slug))
+
+
 @router.get(
     "/filesystems", response=FilesystemsOut, summary="File systems and options", url_name="fs"
 )
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that jobs choose from."""
-    return {"filesystems": [_filesystem(spec) for spec in FILESYSTEMS.values()]}
+    return {"filesystems": [_filesystem(spec) for spec in ON_LUNS.values()]}
 
 
 @router.get(
@@ -196,6 +243,7 @@ def list_configurations(
 ) -> dict[str, Any]:
     """All file system configurations that were run or imported, with the runs you may see."""
     seen = ~Q(series__study__in=rights.hidden_studies())
+    seen &= Q(series__runs__tracing=UNTRACED)
     done = Q(series__runs__state=RunState.DONE)
     found = (
         FilesystemConfiguration.objects.annotate(
@@ -236,6 +284,7 @@ def _profile(row: HardwareProfile, studies: int) -> dict[str, Any]:
         "facts": [(str(label), str(value)) for label, value in row.facts],
         "source": row.source,
         "deliverable_kb_s": row.deliverable_kb_s,
+        "price": vars(price) if (price := pricing.price_of(row)) else None,
         "studies": studies,
         "links": {"self": f"/api/v1/hardware/{row.slug}", "page": f"/hardware/{row.slug}/"},
     }

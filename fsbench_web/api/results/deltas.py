@@ -234,6 +234,9 @@ class WorkOut(Schema):
     contenders: int
     baseline: str
     only_printed: int
+    unceiled: list[str] = Field(
+        [], description="contenders without a share of their LUN: how many cells have no ceiling"
+    )
     parts: list[WorkPartOut]
     coverage: list[WorkCoverageOut]
     nearest: list[NearestOut]

@@ -12,6 +12,7 @@ from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.compare.explanations import words
 from fsbench_web.compare.explanations.found import MOST_SERIES, Contender, explanations
 from fsbench_web.core.explanation import Difference
+from fsbench_web.core.setup_effects import SetupDifference
 
 router = Router()
 
@@ -58,8 +59,21 @@ class DifferenceOut(Schema):
     definition: str
 
 
+class SetupOut(Schema):
+    """What is recorded to be set up differently; ``fits`` are costs that it is known to change."""
+
+    name: str
+    label: str
+    value: str
+    reference_value: str
+    fits: list[str]
+
+
 class ExplanationOut(Schema):
-    """``differences`` are ranked: costs of the work, then waits."""
+    """``differences`` are ranked: costs of the work, then waits. ``ranked`` names those that
+
+    differ for certain in the order of all.
+    """
 
     contender: ExplainedContenderOut
     slower_percent: float | None
@@ -67,6 +81,8 @@ class ExplanationOut(Schema):
     tested: int
     differences: list[DifferenceOut]
     missing: list[str]
+    ranked: list[str]
+    setup: list[SetupOut]
 
 
 class ExplanationsOut(Schema):
@@ -108,6 +124,8 @@ def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -
                     _difference(each) for each in (*one.explanation.work, *one.explanation.waits)
                 ],
                 "missing": [cost.test for cost in one.explanation.missing],
+                "ranked": [each.cost.test for each in one.explanation.differing],
+                "setup": [_setup(each) for each in one.explanation.setups],
             }
             for one in found.others
         ],
@@ -121,6 +139,16 @@ def _contender(one: Contender) -> dict[str, Any]:
         "score": one.score,
         "unit": one.unit,
         "runs": one.runs,
+    }
+
+
+def _setup(one: SetupDifference) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "label": one.label,
+        "value": one.value,
+        "reference_value": one.other,
+        "fits": list(one.fits),
     }
 
 

@@ -11,6 +11,8 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.compare.history import lines as history
+from fsbench_web.compare.history import offered as offered_lines
+from fsbench_web.compare.history.same_line import owner_of
 
 router = Router()
 _ERRORS = {404: Error, 422: Error}
@@ -117,14 +119,14 @@ class LinesOut(Schema):
 @requires(Action.READ)
 def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
     """The same work on the same disk, and where it got slower or faster by more than chance."""
-    series = history.series_of(str(filters.series))
+    series = offered_lines.series_of(str(filters.series))
     studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
     if studies and series.study_id not in studies:
         raise Refused(
             422, [("study", f"Series {series.pk} is of the study {series.study.slug}: name it.")]
         )
-    _, team = history.owner_of(series)
-    offered = dict(history.choices(series, filters.test, studies))
+    _, team = owner_of(series)
+    offered = dict(offered_lines.choices(series, filters.test, studies, filters.category))
     test = filters.test or next(iter(offered), "")
     categories = offered.get(test, [])
     preferred = history.DEFAULT_CATEGORY
@@ -196,7 +198,7 @@ def list_lines(request: HttpRequest, filters: Query[LinesFilters]) -> dict[str, 
     the same hardware is one line.
     """
     studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
-    found = history.line_choices(studies, history.MOST_LINES * len(studies))
+    found = offered_lines.line_choices(studies, offered_lines.MOST_LINES * len(studies))
     return {
         "lines": [
             {

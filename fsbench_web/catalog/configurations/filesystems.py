@@ -9,6 +9,7 @@ mkfs.nilfs2(8), mount(8).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.journals import (
     EXT_JOURNAL,
     JFS_JOURNAL,
@@ -58,10 +59,13 @@ from fsbench_web.catalog.configurations.options import (
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
 from fsbench_web.core import needs
 
+RAW = "raw"
+
 
 @dataclass(frozen=True)
 class Filesystem:
-    """A file system that a worker may make on a LUN.
+    """A file system that a worker may make on a LUN, or finds mounted (``is_made`` tells which),
+    or none: the LUN itself (``is_raw``).
 
     ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.core.needs``.
     ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
@@ -80,14 +84,34 @@ class Filesystem:
     takes_several: bool = False
 
     @property
+    def is_made(self) -> bool:
+        """False: the host has mounted it, and fsbench neither makes nor erases it; or it is none
+        at all (``is_raw``).
+        """
+        return bool(self.mkfs)
+
+    @property
+    def is_raw(self) -> bool:
+        """The LUN itself: benchmarks write to the device, and erase it as mkfs does."""
+        return self.slug == RAW
+
+    @property
+    def is_as_mounted(self) -> bool:
+        """The host has mounted it."""
+        return not self.is_made and not self.is_raw
+
+    @property
     def kernel_name(self) -> str:
-        """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t."""
-        return needs.FILESYSTEMS[self.slug].kernel_name
+        """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t.
+
+        Of one that is found mounted (``as_mounted``) the kernel has several names.
+        """
+        return self.slug if not self.is_made else needs.FILESYSTEMS[self.slug].kernel_name
 
     @property
     def tool_package(self) -> str:
-        """The Debian package that its mkfs comes from."""
-        return needs.FILESYSTEMS[self.slug].package
+        """The Debian package that its mkfs comes from; "" where nothing is made."""
+        return needs.FILESYSTEMS[self.slug].package if self.is_made else ""
 
     def option(self, key: str) -> Option:
         """The option named ``key``. Raises OptionError with the keys there are."""
@@ -201,6 +225,19 @@ FILESYSTEMS: dict[str, Filesystem] = {
         ),
     )
 }
+AS_MOUNTED: dict[str, Filesystem] = {
+    slug: Filesystem(slug, as_mounted.NAMES[slug], (), 0, options)
+    for slug, options in as_mounted.OPTIONS.items()
+}
+# What a LUN is measured as that has no file system: a contender like any other.
+ON_LUNS = {
+    **FILESYSTEMS,
+    RAW: Filesystem(
+        *(RAW, "Raw device", (), MIB),
+        notes="No file system: the ceiling of all. For fio by queue depth",
+    ),
+}
+ALL = {**ON_LUNS, **AS_MOUNTED}
 # mke2fs(8) -J device=, mkfs.xfs(8) -l logdev=, jfs_mkfs(8) -J device=, mkreiserfs(8) -j.
 EXTERNAL_JOURNAL_FILESYSTEMS = tuple(slug for slug, spec in FILESYSTEMS.items() if spec.journal)
 
@@ -221,7 +258,7 @@ SCHEDULER_LABELS = {
 def filesystem(slug: str) -> Filesystem:
     """The file system named ``slug``. Raises OptionError with the names there are."""
     try:
-        return FILESYSTEMS[slug]
+        return ALL[slug]
     except KeyError:
         raise OptionError(
             f'fsbench cannot make a file system "{slug}"; it can make {", ".join(FILESYSTEMS)}.'
@@ -277,7 +314,7 @@ def mkfs_command(
     With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
     ``further`` are the other devices that it is made over, which are erased too.
     """
-    spec = filesystem(slug)
+    spec = _made(slug)
     devices = _all_devices(spec, device, further)
     arguments = [
         argument
@@ -291,6 +328,15 @@ def mkfs_command(
     if keeps_blocks:
         return [*_joined([*spec.mkfs, *arguments], spec.without_discard), *devices]
     return [*spec.mkfs, *arguments, *devices]
+
+
+def _made(slug: str) -> Filesystem:
+    spec = filesystem(slug)
+    if spec.is_raw:
+        raise OptionError("The raw device has no file system: none is made or mounted.")
+    if not spec.is_made:
+        raise OptionError(f"{spec.name} is measured as a host has mounted it, and never made.")
+    return spec
 
 
 def _all_devices(spec: Filesystem, device: str, further: Sequence[str]) -> list[str]:
@@ -329,7 +375,7 @@ def mount_command(
     further: Sequence[str] = (),
 ) -> list[str]:
     """The arguments that mount ``device``, and with it ``further`` (see ``mkfs_command``)."""
-    spec = filesystem(slug)
+    spec = _made(slug)
     words = [
         argument
         for option in spec.options

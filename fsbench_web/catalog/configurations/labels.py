@@ -4,7 +4,8 @@ Schedulers have today's names, as in ``ext4_wb_none``; what was printed or impor
 ``dl`` keeps its word, and such a label is still understood wherever one is given. The order is the
 paper's: file system, journal mode, access times, scheduler, external journal; what the paper does
 not have (allocation groups, block size, several LUNs) stands before the scheduler:
-btrfs_data-raid1_2luns_none.
+btrfs_data-raid1_2luns_none. A network file system as a host has mounted it begins with its
+version: nfs4.2_nconnect4.
 """
 
 import re
@@ -12,8 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fsbench_web.catalog.configurations.filesystems import (
-    FILESYSTEMS,
+    ALL,
+    AS_MOUNTED,
+    ON_LUNS,
     SCHEDULER_LABELS,
+    Filesystem,
     Option,
     OptionError,
 )
@@ -58,12 +62,16 @@ def configuration_label(
     shape: Shape = PLAIN_SHAPE,
 ) -> str:
     """The label of a configuration whose options have passed ``validated_options``."""
-    spec = FILESYSTEMS[filesystem]
+    spec = ALL[filesystem]
     keys = [key for key in _FIRST if key in options]
     keys += [
-        option.key for option in spec.options if option.key in options and option.key not in _FIRST
+        option.key
+        for option in spec.options
+        if option.key in options and option.key not in _FIRST and not option.is_joined
     ]
-    parts = [filesystem, *(spec.option(key).choice(options[key]).label for key in keys)]
+    joined = [one for one in spec.options if one.is_joined and one.key in options]
+    name = "".join([filesystem, *(one.choice(options[one.key]).label for one in joined)])
+    parts = [name, *(spec.option(key).choice(options[key]).label for key in keys)]
     parts += shape.label_words
     ends = [SCHEDULER_LABELS.get(scheduler, scheduler)] if scheduler else []
     if external_journal:
@@ -91,10 +99,10 @@ def parse_label(label: str) -> LabelParts | None:
     """
     # Two options of mount, and one value of ours: noatime-nodiratime.
     filesystem, *words = label.replace("noatime_nodiratime", "noatime-nodiratime").split("_")
-    spec = FILESYSTEMS.get(filesystem)
-    if spec is None:
+    found = _named(filesystem)
+    if found is None:
         return None
-    parts = LabelParts(filesystem)
+    spec, parts = found
     for word in words:
         if word == EXTERNAL_JOURNAL_LABEL:
             if parts.external_journal:
@@ -117,6 +125,20 @@ def parse_label(label: str) -> LabelParts | None:
                 return None
             parts.options[option.key] = value
     return parts
+
+
+def _named(word: str) -> tuple[Filesystem, LabelParts] | None:
+    """What the first part of a label says: a file system, or one that is found mounted with its
+    version (nfs4.2). Others of those are words that anybody may have written of something else.
+    """
+    if word in ON_LUNS:
+        return ON_LUNS[word], LabelParts(word)
+    for spec in AS_MOUNTED.values():
+        for option in spec.options:
+            value = _value_of(option, word.removeprefix(spec.slug)) if option.is_joined else None
+            if value is not None and word.startswith(spec.slug):
+                return spec, LabelParts(spec.slug, {option.key: value})
+    return None
 
 
 def _scheduler_of(word: str) -> str:

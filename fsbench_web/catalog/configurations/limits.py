@@ -21,6 +21,15 @@ MOST = {
 }
 """More than any machine of today does: a limit that limits nothing is a mistake."""
 RATES = ("read_mib_s", "write_mib_s", "read_iops", "write_iops")
+WORDS = {
+    "read_mib_s": "limit of reads, MiB/s",
+    "write_mib_s": "limit of writes, MiB/s",
+    "read_iops": "limit of reads a second",
+    "write_iops": "limit of writes a second",
+    "memory_mib": "limit of memory, MiB",
+    "cpus": "limit of CPUs",
+}
+"""What each is called."""
 _WORDS = {
     "read_mib_s": "reads {} MiB/s",
     "write_mib_s": "writes {} MiB/s",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import conflicts, devices_left
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
@@ -24,11 +24,8 @@ def option_conflicts(
 
     ``options`` have passed ``validated_options``. What depends on a LUN is left out without one.
     """
-    if lun is not None and lun.kind == Lun.Kind.DIRECTORY and options:
-        yield (
-            f"{lun.name} is a directory: no file system is made there, so that no option can be "
-            "set. Leave all options at their defaults."
-        )
+    if not ALL[slug].is_made or (lun is not None and lun.is_folder and options):
+        yield from _folder_conflicts(slug, lun, journal, shape)
         return
     yield from _stack_conflicts(slug, options, shape)
     if "compression" in options and options.get("copy_on_write") == "off":
@@ -71,6 +68,23 @@ def option_conflicts(
                 f"A journal of {megabytes} MiB is more than half of {lun.name} ({lun_size}): "
                 f"choose a smaller one for {FILESYSTEMS[slug].name}."
             )
+
+
+def _folder_conflicts(
+    slug: str, lun: Lun | None, journal: Lun | None, shape: Shape
+) -> Iterator[str]:
+    """Of a file system that is there already, with the options that it has, or of none."""
+    if ALL[slug].is_made and lun is not None:
+        yield (
+            f"{lun.name} is a {lun.kind}: no file system is made there, so that no option can be "
+            "set. Leave all options at their defaults."
+        )
+    elif shape == PLAIN_SHAPE and journal is None:
+        return
+    elif ALL[slug].is_raw:
+        yield "The raw device is one LUN by itself: leave its layers and other LUNs out."
+    else:
+        yield f"{ALL[slug].name} is as a host has mounted it: no other LUN is added to it."
 
 
 def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Iterator[str]:

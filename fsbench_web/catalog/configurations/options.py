@@ -26,7 +26,7 @@ class Option:
 
     Either ``choices`` lists all values, or ``minimum`` and ``maximum`` bound a whole number which
     replaces ``{}`` in ``template`` and ``label_template``. An option that is not given is left to
-    the tool's default.
+    the tool's default. One that ``is_joined`` stands in labels with the file system's name: nfs4.2.
     """
 
     key: str
@@ -38,6 +38,7 @@ class Option:
     template: str = ""
     label_template: str = ""
     help: str = ""
+    is_joined: bool = False
 
     def choice(self, value: object) -> Choice:
         """The allowed choice for ``value``. Raises OptionError with what is allowed."""

@@ -3,6 +3,7 @@
 Runs with different preparation are never repeats of each other (studies.series).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
@@ -10,11 +11,19 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, ValidationError
 
 MAXIMUM_FILL_PERCENT = 90
+MAXIMUM_SPRANDOM_PERCENT = 90
+SPRANDOM_FROM = (3, 41)
+"""The first release of fio that has it."""
+LEAST_SPRANDOM_REGIONS, SPRANDOM_REGION_BYTES = 100, 8 * 1024**3
 MAXIMUM_AGE_ROUNDS, MAXIMUM_AGE_EXTENTS = 100, 100_000
 MIB = 1024 * 1024
 # A LUN is written from here on: what stands before keeps the label by which fsbench knows its own
 # LUNs, should the run be killed before mkfs.
 PRECONDITION_FROM_BYTES = MIB
+NOT_FOR_RAW = (
+    "The raw device has no files: it can be neither filled nor aged. Leave that out, or leave out "
+    "the raw device."
+)
 NOT_FOR_DIRECTORIES = (
     "A directory LUN has the file system it has: it is neither discarded, nor written as a whole, "
     "nor filled. Leave the preparation out, or choose a LUN on which file systems are made."
@@ -75,7 +84,22 @@ class Preparation:
         ),
     ] = False
 
+    sprandom_percent: Annotated[
+        StrictInt,
+        Field(
+            ge=0,
+            le=MAXIMUM_SPRANDOM_PERCENT,
+            description="bring a solid-state disk to the steady state of random writes by fio's "
+            "sprandom, with so many percent of over-provisioning as its maker states; needs fio "
+            "3.41 or later, 0: not done",
+        ),
+    ] = 0
+
     def __post_init__(self) -> None:
+        if self.sprandom_percent and self.precondition:
+            raise PreparationError(
+                "sprandom writes the whole LUN by itself: leave precondition out, or sprandom."
+            )
         if self.precondition_twice and not self.precondition:
             raise PreparationError("What is written twice is written: say precondition, too.")
         if self.age_rounds and not self.fill_percent:
@@ -109,6 +133,10 @@ class Preparation:
                 ("discarded", self.discard),
                 ("written once", self.precondition and not self.precondition_twice),
                 ("written twice", self.precondition_twice),
+                (
+                    f"written by sprandom for {self.sprandom_percent}% over-provisioning",
+                    self.sprandom_percent,
+                ),
                 (f"filled to {self.fill_percent}%", self.fill_percent),
                 (self._age_in_words(), self.age_rounds),
             )
@@ -127,11 +155,17 @@ class Preparation:
     @property
     def passes(self) -> int:
         """How often the whole LUN is written."""
-        return 2 if self.precondition_twice else int(self.precondition)
+        return 2 if self.precondition_twice else int(self.precondition or self.sprandom_percent > 0)
 
     def space_bytes(self, size_bytes: int) -> int:
         """How much of a LUN of this size the files take that fill it."""
         return size_bytes * self.fill_percent // 100
+
+
+def has_sprandom(version: str) -> bool:
+    """Whether fio of this version, as it prints it, has sprandom; False where none is told."""
+    found = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", version)
+    return found is not None and (int(found[1]), int(found[2])) >= SPRANDOM_FROM
 
 
 PLAIN = Preparation()

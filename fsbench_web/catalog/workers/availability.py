@@ -3,7 +3,6 @@
 Everything here answers with sentences that say what to do, for the form, the API and the pages.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
@@ -11,8 +10,11 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.filesystems import (
+    ALL,
     FILESYSTEMS,
+    Filesystem,
     OptionError,
     external_journal,
 )
@@ -20,10 +22,9 @@ from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, Machine, guest_ability
+from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
 from fsbench_web.core.numbers import size
-from fsbench_web.core.workloads.base import Limits
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.platform import clock
 
@@ -110,9 +111,9 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
     except OptionError as error:
         yield str(error)
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         yield (
-            f"{lun.name} is a directory on a file system that has its journal already: choose a "
+            f"{lun.name} is a {lun.kind} on a file system that has its journal already: choose a "
             "LUN that is a device or a sparse file, or leave the journal out."
         )
     if journal.role != Lun.Role.JOURNAL:
@@ -130,10 +131,10 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
 
 def member_luns(lun: Lun) -> list[Lun]:
     """The LUNs of this LUN's worker that a stack on it may have besides, by name."""
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         return []
-    others = lun.worker.luns.filter(is_listed=True).exclude(kind=Lun.Kind.DIRECTORY)
-    return [one for one in others.order_by("name") if one.pk != lun.pk]
+    others = lun.worker.luns.filter(is_listed=True).order_by("name")
+    return [one for one in others if one.pk != lun.pk and not one.is_folder]
 
 
 def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
@@ -141,10 +142,10 @@ def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
     if member.pk == lun.pk:
         yield f"{lun.name} is measured itself: name other LUNs in its stack."
         return
-    if Lun.Kind.DIRECTORY in (lun.kind, member.kind):
+    if lun.is_folder or member.is_folder:
         yield (
-            "A stack is made of disks, and one of its LUNs is a directory: choose LUNs that are "
-            "devices or sparse files."
+            "A stack is made of disks, and one of its LUNs is a directory or mount: choose LUNs "
+            "that are devices or sparse files."
         )
         return
     yield from _listing_problems(member)
@@ -195,9 +196,9 @@ def guest_problems(lun: Lun) -> Iterator[str]:
             f"No kernel of the worker {worker.name} can be booted as a guest: put one into its "
             f"folder of kernels ({_GUESTS}), or choose its own executor."
         )
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         yield (
-            f"{lun.name} is a directory, and a guest is given a disk: choose a LUN that is a "
+            f"{lun.name} is a {lun.kind}, and a guest is given a disk: choose a LUN that is a "
             "device or a sparse file, or the worker's own executor."
         )
 
@@ -212,27 +213,28 @@ def kernel_problem(worker: Worker, name: str) -> str:
     return f'The worker {worker.name} has no kernel "{name}" for guests; it has {known or "none"}.'
 
 
-def guest_limit_problems(cpus: int, limits: Limits) -> Iterator[str]:
-    """Why a guest with so many CPUs cannot hold a benchmark to these limits."""
-    if limits.cpus and cpus < limits.cpus:
-        yield (
-            f"The workload asks for {limits.cpus} CPUs, and the guest has {cpus}: give it more, or "
-            "choose fewer for the workload."
-        )
-    if limits.memory_bytes:
-        yield (
-            "A guest has its memory as a whole: set the workload's memory limit to 0, and say how "
-            "much memory the guest has."
-        )
-
-
 def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) -> Iterator[str]:
     """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it.
 
     ``kernel`` is the guest's that is to mount it; None: the worker's own executor.
     """
-    spec, worker = FILESYSTEMS[slug], lun.worker
-    if lun.kind == Lun.Kind.DIRECTORY:
+    spec, worker = ALL[slug], lun.worker
+    if lun.kind == Lun.Kind.MOUNT:
+        yield from _mount_problems(lun, spec)
+        return
+    if spec.is_as_mounted:
+        yield (
+            f"{spec.name} is measured where a host has mounted it, and {lun.name} is no mount: "
+            'choose a LUN of the kind mount, or list one with kind = "mount".'
+        )
+        return
+    if lun.is_folder and spec.is_raw:
+        yield (
+            f"{lun.name} is a {lun.kind}, and the raw device is a disk: choose a LUN that is a "
+            "device or a sparse file."
+        )
+        return
+    if lun.is_folder:
         found = directory_filesystem(lun)
         if found != spec.kernel_name:
             yield (
@@ -240,7 +242,9 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
                 f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
             )
         return
-    if kernel is not None:
+    if spec.is_raw:
+        pass  # nothing is made or mounted
+    elif kernel is not None:
         if not kernel.mounts(slug):
             yield _not_mounted(spec.name, kernel, slug)
     elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:
@@ -257,6 +261,28 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
         yield (
             f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} has "
             f"{size(lun.size_bytes)}: choose a larger LUN or leave {spec.name} out."
+        )
+
+
+def mounted(lun: Lun) -> as_mounted.Contender | None:
+    """What is mounted at a LUN of the kind mount, as its worker announced it; None: no such."""
+    if lun.kind != Lun.Kind.MOUNT:
+        return None
+    said = {str(label): str(value) for label, value in lun.identity}
+    try:
+        return as_mounted.contender(said.get("File system", ""), said.get("Mount options", ""))
+    except OptionError:
+        return None
+
+
+def _mount_problems(lun: Lun, spec: Filesystem) -> Iterator[str]:
+    found = mounted(lun)
+    if found is None:
+        yield f"What is mounted at {lun.name} is not known now: its LUN's page says why."
+    elif found.filesystem != spec.slug:
+        yield (
+            f"{lun.name} is a mount of {ALL[found.filesystem].name}, and {spec.name} is not made "
+            f"there: choose {found.filesystem}, or a LUN that is a device or a sparse file."
         )
 
 
@@ -332,61 +358,6 @@ def _guest_scheduler_problem(kernel: GuestKernel, scheduler: str) -> str:
     return ""
 
 
-def memory_bytes(worker: Worker) -> int | None:
-    """The memory of the worker's host, as its hardware profile has it; None: not said."""
-    for label, text in worker.hardware.facts if worker.hardware else []:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
-        if label == "Memory" and found:
-            # Memory comes in powers of two, whatever its label calls them.
-            return int(float(found[1]) * 2 ** {"M": 20, "G": 30, "T": 40}[found[2][0]])
-    return None
-
-
-def processors(worker: Worker) -> int | None:
-    """How many the worker's host has, as its hardware profile says; None: not said."""
-    for label, text in worker.hardware.facts if worker.hardware else []:
-        if label == "Processors online" and re.fullmatch("[0-9]{1,6}", str(text)):
-            return int(text)
-    return None
-
-
-def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
-    """Why this worker cannot hold a benchmark to these limits."""
-    found = processors(worker)
-    if limits.cpus and found is not None and found < limits.cpus:
-        yield (
-            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {found}: "
-            "choose fewer, or a LUN of a larger worker."
-        )
-    if limits.memory_bytes and worker.executor == "local":
-        yield (
-            f"The worker {worker.name} runs benchmarks without a container and cannot limit their "
-            "memory: set the memory limit to 0, or choose a LUN of a worker with Docker."
-        )
-
-
-def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
-    """Why this worker cannot limit runs as the machine of a series has it."""
-    limits, found = machine.limits, processors(worker)
-    if not limits.are_any:
-        return
-    said = worker.capabilities.get("limits")
-    if said is None:
-        yield (
-            f"The worker {worker.name} is of another version of fsbench, which limits no run: "
-            "bring it up to date, or leave the limits out."
-        )
-        return
-    for what, is_limited in (("rates", limits.rates), ("memory", limits.memory_mib)):
-        if is_limited and said.get(what):
-            yield str(said[what])
-    if limits.cpus and found is not None and found < limits.cpus:
-        yield (
-            f"{limits.cpus} CPUs are asked for, and the worker {worker.name} has {found}: choose "
-            "fewer, or a LUN of a larger worker."
-        )
-
-
 def missing_tool(worker: Worker, tool: str) -> str:
     """Why this worker cannot run this benchmark tool, or ""."""
     ability = worker.capabilities.get("tools", {}).get(tool)
@@ -410,3 +381,22 @@ def missing_tool(worker: Worker, tool: str) -> str:
         return reason
     install = f": install the package {package} there" if package else ""
     return f"The worker {worker.name} has no {tool}{install}."
+
+
+def tracer_problem(lun: Lun, slug: str) -> str:
+    """Why runs on this LUN cannot be traced so (core.traces.tracers), or ""."""
+    if lun.is_folder:
+        what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
+        return (
+            f"{lun.name} is {what}, and requests are traced of a device: choose a LUN on "
+            "which file systems are made, or leave tracing out."
+        )
+    ability = lun.worker.capabilities.get("tracing", {}).get(slug)
+    if ability is None:
+        return (
+            f"The worker {lun.worker.name} does not say that it can trace: it is of another "
+            "version of fsbench. Bring it up to date, or leave tracing out."
+        )
+    if ability.get("usable"):
+        return ""
+    return str(ability.get("reason") or f"The worker {lun.worker.name} cannot trace {slug}.")

@@ -7,9 +7,12 @@ the other, as far as the host can know it (``runner.host.fingerprint``)::
      "partition": "1 at 2048", "partuuid": "…", "uuid": "of LVM or RAID",
      "inode": "12", "born": "1795325001.004711000", "mark": "…",
      "slot": "pci0000:00/0000:00:05.0", "boot": "…", "disk": "17"}
+    {"kind": "mount", "filesystem": "nfs4", "server": "nas", "export": "/vol1",
+     "address": "10.0.0.1", "mark": "…"}
 
 What is not known is left out. ``inode``, ``born`` and ``mark`` are of the file under a loop device
-or of a folder; ``mark`` is an id that fsbench wrote when it made the file. ``slot``, ``boot`` and
+or of a folder; ``mark`` is an id that fsbench wrote when it made the file, or its own folder on a
+mount, of which ``server``, ``export`` and ``address`` say whose it is. ``slot``, ``boot`` and
 ``disk`` are for disks that have no name of their own: where it is plugged in, and what the kernel
 counted it as since it was booted.
 """
@@ -22,9 +25,12 @@ from typing import Any
 
 Fingerprint = Mapping[str, Any]
 
-_OWN_NAMES = ("serial", "wwn", "partition", "partuuid", "uuid", "inode", "born", "mark")
+_OWN_NAMES = (
+    *("serial", "wwn", "partition", "partuuid", "uuid", "inode", "born"),
+    *("filesystem", "server", "export", "address", "mark"),
+)
 # Not partuuid: machines made of one template share it.
-_NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode"}
+_NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode", "export"}
 _LABELS = {
     "serial": "serial",
     "wwn": "WWN",
@@ -33,6 +39,10 @@ _LABELS = {
     "uuid": "UUID",
     "inode": "inode",
     "born": "made",
+    "filesystem": "file system",
+    "server": "server",
+    "export": "export",
+    "address": "address",
     "mark": "mark",
 }
 
@@ -82,14 +92,17 @@ def difference(name: str, confirmed: Fingerprint, found: Fingerprint) -> str:
     if not confirmed:
         return (
             f"What {name} was when this run was submitted is not known: that was not kept then. "
-            "Submit it again, so that what is erased is what you confirm."
+            "Submit it again, so that what is used is what you confirm."
         )
     if is_same(confirmed, found):
         return ""
+    what, end = "device", "erased"
+    if confirmed.get("kind") == "mount":
+        what, end = "mount", "used"
     return (
-        f"{name} is another device now than the one that was confirmed when this run was "
+        f"{name} is another {what} now than the one that was confirmed when this run was "
         f"submitted. Confirmed: {in_words(confirmed)}. Now: {in_words(found)}. Submit it again if "
-        "this one may be erased."
+        f"this one may be {end}."
     )
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsbench_web.compare.explanations import words
+from fsbench_web.compare.explanations.setups import setups
 from fsbench_web.core import units
 from fsbench_web.core.explanation import Explanation, RunCosts, explained
 from fsbench_web.core.scoring.deltas import delta_rows
-from fsbench_web.studies.models import RunActivity, RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, RunActivity, RunState, Score, Series
 
 MOST_SERIES = 12
 MOST_RUNS = 200
@@ -54,7 +55,9 @@ def explanations(series_ids: Sequence[int], test: str, category: str) -> Explana
     asked = list(dict.fromkeys(series_ids))[:MOST_SERIES]
     found = {
         one.pk: one
-        for one in Series.objects.filter(pk__in=asked).select_related("configuration", "study")
+        for one in Series.objects.filter(pk__in=asked).select_related(
+            *("configuration", "study", "workload", "lun", "hardware")
+        )
     }
     if len(found) < 2:
         return None
@@ -80,7 +83,11 @@ def explanations(series_ids: Sequence[int], test: str, category: str) -> Explana
     for one in contenders:
         if one is reference:
             continue
-        explanation = explained(costs.get(one.series.pk, []), costs.get(reference.series.pk, []))
+        explanation = explained(
+            costs.get(one.series.pk, []),
+            costs.get(reference.series.pk, []),
+            setups(one.series, reference.series),
+        )
         behind = deltas.get(one.series.pk)
         said = words.sentence(one.label, reference.label, behind, explanation)
         others.append(Explained(one, behind, explanation, said))
@@ -92,7 +99,7 @@ def _costs_of(series_ids: Sequence[int]) -> dict[int, list[RunCosts]]:
     """What is kept of the finished runs of each series, the latest first."""
     found: dict[int, list[RunCosts]] = {}
     rows = RunActivity.objects.filter(
-        run__series__in=series_ids, run__state=RunState.DONE, is_whole=True
+        run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED, is_whole=True
     ).order_by("-run_id")
     for series_id, block, costs in rows.values_list("run__series", "run__block", "costs")[
         : MOST_RUNS * len(series_ids)
@@ -104,14 +111,19 @@ def _costs_of(series_ids: Sequence[int]) -> dict[int, list[RunCosts]]:
 
 
 def _labels(listed: Sequence[Series]) -> dict[int, str]:
-    """What tells them apart: the configuration, and the study where that is not enough."""
-    labels = [one.configuration.label for one in listed]
+    """What tells them apart: the configuration and its limits; else the study, too."""
+    labels = [_label(one) for one in listed]
     return {
-        one.pk: one.configuration.label
-        if labels.count(one.configuration.label) == 1
-        else f"{one.configuration.label} ({one.study.title}, series {one.pk})"
-        for one in listed
+        one.pk: label
+        if labels.count(label) == 1
+        else f"{label} ({one.study.title}, series {one.pk})"
+        for one, label in zip(listed, labels, strict=True)
     }
+
+
+def _label(one: Series) -> str:
+    limits = one.runs_on.limits.words
+    return f"{one.configuration.label}, {limits}" if limits else one.configuration.label
 
 
 def _against_the_best(contenders: Sequence[Contender]) -> tuple[Contender, dict[int, float]]:

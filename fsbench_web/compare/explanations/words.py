@@ -6,7 +6,7 @@ They speak of association: *it wrote 2.1 times the bytes*, never *because*.
 from collections.abc import Sequence
 
 from fsbench_web.core import numbers
-from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, Difference, Explanation
+from fsbench_web.core.explanation import ALIKE, UNSURE, Difference, Explanation
 
 MOST_SAID = 3
 CAUTION = (
@@ -24,6 +24,7 @@ _PHRASES = {
     "operations_per_cpu_second": "did {} the operations for each CPU second",
     "space_amplification": "took {} the space for its files",
     "energy_per_gib": "took {} the energy for each GiB",
+    "device_energy_per_gib": "took {} the energy of the device for each GiB",
     "io_pressure": "had {} the I/O pressure",
     "cpu_pressure": "had {} the CPU pressure",
     "memory_pressure": "had {} the memory pressure",
@@ -70,9 +71,7 @@ def sentence(
         head = f"{slower} is {abs(behind_percent):.3g}% slower than {faster}"
     if not explanation.work and not explanation.waits:
         return f"{head}: of one of the two nothing was sampled."
-    differing = [one for one in (*explanation.work, *explanation.waits) if one.status == DIFFERS][
-        :MOST_SAID
-    ]
+    differing = explanation.differing[:MOST_SAID]
     alike = [one.cost.label for one in explanation.work if one.status == ALIKE][:MOST_SAID]
     if not explanation.tested:
         if not explanation.work:
@@ -86,7 +85,23 @@ def sentence(
         unsure = [one for one in explanation.work if one.status == UNSURE]
         if unsure:
             text = f"{text}; most apart, and it may be chance: it {phrase(unsure[0])}"
-    return f"{text}; alike: {', '.join(alike)}." if alike else f"{text}."
+    text = f"{text}; alike: {', '.join(alike)}." if alike else f"{text}."
+    fitting = setup_sentence(explanation)
+    return f"{text} {fitting}" if fitting else text
+
+
+def setup_sentence(explanation: Explanation) -> str:
+    """What of the set-up differs and is known to change what was measured to differ; else ""."""
+    found: dict[str, list[str]] = {}
+    for one in explanation.differing:
+        for label in one.fits:
+            found.setdefault(label, []).append(f"“{one.cost.label}”")
+    parts = []
+    for setup in explanation.setups:
+        if costs := found.get(setup.label, [])[:MOST_SAID]:
+            which = f"{setup.label} ({setup.value} against {setup.other})"
+            parts.append(f"{which}, which is known to change {_listed(costs)}")
+    return f"Set up differently: {'; '.join(parts)}." if parts else ""
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -1,77 +1,55 @@
 """One configuration over time: the same work on the same disk, kernel after kernel or day by day.
 
-Every finished run is scored by itself; the runs of one kernel, or of one day, are a point with the
-95% interval of their scores. scoring.changes finds where the level changes.
-
-A line is of a team, or of a study that has none: what a label says anybody may say of theirs.
+The runs of one kernel, or of one day, are a point. By a category each finished run is scored by
+itself, and the point has the 95% interval of their scores; by a work profile a point is scored as a
+contender is (compare.history.work). scoring.changes finds where the level changes.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import plotly.graph_objects as go
-from django.db.models import Case, Count, F, Max, Min, Q, When
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce, TruncDate
-from django.http import Http404
 
-from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.compare.history import work
 from fsbench_web.compare.history.own import OwnLine, own_line
+from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.history.words import MINUS, ShownChange, said_of
 from fsbench_web.compare.models import Watch
-from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
-from fsbench_web.core import numbers
-from fsbench_web.core.conversion import Printed, converted, shown_units
+from fsbench_web.core.conversion import Printed, Shown, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.changes import Change, changes
+from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.confidence import Interval, interval
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
-from fsbench_web.figures import lines
-from fsbench_web.platform import limits
-from fsbench_web.studies.models import MeasurementBlock, Run, RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 
-MOST_LINES = 100
-"""Offered of one study."""
-OWN = "The LUN itself"
-MINUS = "\u2212"
 DEFAULT_CATEGORY = "total_average"
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
-LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "stack_luns", "preparation")
-LINE_VALUES = ("stack_luns", "preparation")
-"""Those of ``LINE`` that are no rows."""
-"""The columns that series of one line share; a watch has them too."""
-MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory_bytes", "cpus"))
-"""What they share of the machine: of guests all but the kernel, which lines go along."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """The runs of one kernel or day: ``values`` are their scores, ``runs`` their numbers."""
+    """The runs of one kernel or day: ``values`` are the scores of its repeats, ``runs`` the
+    numbers of its runs. ``score`` is that of all of them together, where this is not their mean.
+    """
 
     name: str
     runs: tuple[int, ...]
     values: tuple[float, ...]
     interval: Interval | None
+    score: float | None = None
 
     @property
     def mean(self) -> float:
-        return mean(self.values)
-
-
-@dataclass(frozen=True)
-class ShownChange:
-    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk."""
-
-    change: Change
-    sentence: str
-    is_slower: bool
-    disk: str = ""
+        return mean(self.values) if self.score is None else self.score
 
 
 @dataclass(frozen=True)
@@ -82,6 +60,8 @@ class History:
     file does not say when they were measured: they have the date of their import. ``problem`` says
     in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
     they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
+    ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
+    whatever point is the first of a later look, levels times theirs can be compared.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -94,6 +74,7 @@ class History:
     printed_units: tuple[str, ...] = ()
     own: OwnLine = field(default_factory=OwnLine)
     margin_percent: float = 0.0
+    reference: float | None = None
 
     @property
     def own_changes(self) -> list[str]:
@@ -117,74 +98,27 @@ class History:
         return any(len(point.values) > 1 for point in self.points)
 
 
-def owner_of(series: Series) -> tuple[int | None, int | None]:
-    """Whose line a series is on: (study, None) or (None, team), by key.
+Row = tuple[int, str, Any, bool, str | None, int | None]
+"""(key, kernel, day, whether nobody said when it was measured, tool, probe) of a run."""
 
-    Its team's, whichever of the team's studies measured it; its study's alone where that has no
-    team, and where nobody says on what it was measured: two unknown machines are not the same.
+
+class _NoLine(ValueError):
+    """Why nothing can be shown, in a sentence."""
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The points of a line in order, in ``unit``; ``unknown`` runs do not say where they belong.
+
+    ``scores`` are those of single runs, where they are scored by themselves.
     """
-    team = series.study.team_id
-    if team is None or (series.hardware_id is None and series.lun_id is None):
-        return series.study_id, None
-    return None, team
 
-
-def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
-    """The series that measure the same as this one: all but the system's software.
-
-    They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
-    """
-    # By key: a watch is looked at every minute, and its rows need not be fetched for that.
-    values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}
-    study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
-    if studies and (line.hardware_id or line.lun_id):
-        of_owner = Q(study__in=studies)
-    else:
-        of_owner = Q(study=study) if team is None else Q(study__team=team)
-    return (
-        of_owner
-        & Q(**{name: value for name, value in values.items() if value is not None})
-        & Q(**{f"{name}__isnull": True for name, value in values.items() if value is None})
-        & _same_machine(line.machine)
-    )
-
-
-def _same_machine(stored: Mapping[str, Any]) -> Q:
-    """Series of the same kind of machine: a guest is never on a line with the host itself."""
-    if stored.get("executor") != GUEST:
-        return Q(machine=dict(stored))
-    return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
-
-
-def choices(
-    series: Series, asked: str = "", studies: Collection[int] = ()
-) -> list[tuple[str, list[str]]]:
-    """What can be shown of the line: its tests in order, each with its categories. One query.
-
-    Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
-    another query then.
-    """
-    of_line = Series.objects.filter(same_line(series, studies)).values("pk")
-    every = (
-        Score.objects.filter(series__in=of_line)
-        .order_by()
-        .values_list("test", "category")
-        .distinct()
-    )
-    most = limits.MOST_TESTS * len(categories.all_slugs())
-    pairs = list(every.order_by("test", "category")[: most + 1])
-    tests = list(dict.fromkeys(test for test, _ in pairs))
-    if len(tests) > limits.MOST_TESTS:
-        kept = set(tests[: limits.MOST_TESTS])
-        pairs = [pair for pair in pairs if pair[0] in kept]
-        if asked not in kept:
-            pairs += every.filter(test=asked)
-    found: dict[str, list[str]] = defaultdict(list)
-    for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
-        found[test].append(category)
-    shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = work.offered(found) if found else []
-    return [*shown, (testnames.WORK, of_work)] if of_work else shown
+    points: list[Point]
+    unit: str
+    unknown: int
+    printed_units: tuple[str, ...]
+    scores: Mapping[int, float] = field(default_factory=dict)
+    reference: float | None = None
 
 
 def history(
@@ -200,10 +134,54 @@ def history(
 
     ``units`` as a comparison has them: runs in several units of one dimension are one line.
     """
+    count, latest = _latest(line, studies)
+    profile = work.profile_of(category)
+    try:
+        if profile is not None:
+            found = _by_work(latest, profile, along, units)
+        elif categories.is_of_work(category):
+            raise _NoLine("The work profile of this line is not there any more.")
+        else:
+            found = _by_category(latest, test, category, along, units)
+    except _NoLine as error:
+        return History(problem=str(error))
+    points, unit, scores = found.points, found.unit, found.scores
+    lower = _lower(unit)
+    steps = changes([point.values for point in points], margin) if points else []
+    probes = {row[0]: row[5] for row in latest if row[0] in scores and row[5] is not None}
+    own = own_line(line, [point.runs for point in points], probes, scores, (test, category, unit))
+    named = [(point.name, point.values) for point in points]
+    drawn = {run for point in points for run in point.runs} | set(scores)
+    return History(
+        points=points,
+        changes=[
+            replace(
+                said_of(change, named, unit, lower, found.reference is not None),
+                disk=own.said_of_change(change.place, margin),
+            )
+            for change in steps
+        ],
+        own=own,
+        margin_percent=margin,
+        reference=found.reference,
+        unit=unit,
+        lower_is_better=lower,
+        left_out=count - len(latest),
+        undated=frozenset(row[0] for row in latest if row[3] and row[0] in drawn),
+        problem=f"{found.unknown} of its runs do not say their {along}, and are left out."
+        if found.unknown
+        else "",
+        printed_units=found.printed_units,
+    )
+
+
+def _latest(line: Series | Watch, studies: Collection[int]) -> tuple[int, list[Row]]:
+    """How many finished runs are on the line, and the latest of them, newest first."""
     runs = (
         Run.objects.filter(
             series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
             state=RunState.DONE,
+            tracing=UNTRACED,
         )
         .annotate(
             kernel=F("series__kernel"),
@@ -214,67 +192,83 @@ def history(
         .annotate(day=TruncDate("when"))
         .order_by("-when", "-pk")
     )
-    count = runs.count()
     columns = ("pk", "kernel", "day", "is_undated", "tool", "probe")
-    latest = list(runs.values_list(*columns)[:MOST_RUNS])
-    tools = {row[0]: row[4] for row in latest}
-    profile = work.profile_of(category)
-    if profile is not None:
-        scores, printed = work.scores_of_runs(tools, profile)
-    elif categories.is_of_work(category):
-        return History(problem="The work profile of this line is not there any more.")
-    else:
-        scores, printed = _scores(tools, test, category)
-    if profile is not None and not scores:
-        return History(
-            problem=f"No run of this line has all {len(profile.demands)} data points of "
-            f"{profile.label}."
-        )
-    shown = shown_units(set(printed.values()), units)
-    if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
-        names = sorted({unit for unit, _ in shown})
-        return History(
-            problem=f"Its runs measured in {' and in '.join(names)}: no line can hold both."
-        )
+    return runs.count(), list(runs.values_list(*columns)[:MOST_RUNS])
+
+
+def _by_category(
+    latest: Sequence[Row], test: str, category: str, along: str, units: str
+) -> _Measured:
+    """Each run is scored by itself. Raises _NoLine."""
+    scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
+    shown = _one_unit(printed.values(), units)
     for pk, one in printed.items():
         if pk in scores and shown[one].is_converted:
             scores[pk] = converted(scores[pk], shown[one].times)
-    groups: dict[Any, list[int]] = defaultdict(list)
-    undated = set()
-    for pk, kernel, day, is_undated, *_ in reversed(latest):
-        if pk in scores:
-            groups[kernel if along == "kernel" else day].append(pk)
-            undated |= {pk} if is_undated else set()
-    unknown = len(groups.pop(None, [])) + len(groups.pop("", []))
-    ordered = sorted(groups, key=version_key if along == "kernel" else None)
-    points = [_point(str(name), groups[name], scores) for name in ordered]
+    groups = _groups([row for row in latest if row[0] in scores], along)
+    unknown = len(groups.pop("", []))
+    points = [_point(str(name), groups[name], scores) for name in _ordered(groups, along)]
     unit = next((one.unit for one in shown.values()), "")
     unit = overall_unit(unit) if unit and category == "overall" else unit
-    lower = _lower(unit)
-    steps = changes([point.values for point in points], margin) if points else []
-    probes = {row[0]: row[5] for row in latest if row[0] in scores and row[5] is not None}
-    own = own_line(line, [point.runs for point in points], probes, scores, (test, category, unit))
-    return History(
-        points=points,
-        changes=[
-            replace(
-                _said(change, points, unit, lower), disk=own.said_of_change(change.place, margin)
-            )
-            for change in steps
-        ],
-        own=own,
-        margin_percent=margin,
-        unit=unit,
-        lower_is_better=lower,
-        left_out=count - len(latest),
-        undated=frozenset(undated),
-        problem=f"{unknown} of its runs do not say their {along}, and are left out."
-        if unknown
-        else "",
-        printed_units=tuple(sorted({name for name, _ in shown}))
-        if any(one.is_converted for one in shown.values())
-        else (),
-    )
+    return _Measured(points, unit, unknown, _printed_units(shown), scores)
+
+
+def _by_work(latest: Sequence[Row], profile: Profile, along: str, units: str) -> _Measured:
+    """The runs of a point are scored together, as those of a contender. Raises _NoLine."""
+    groups = _groups(latest, along)
+    scored, printed = work.scored(groups, {row[0]: row[4] for row in latest}, profile)
+    if not scored:
+        raise _NoLine(
+            f"No run of this line has all {len(profile.demands)} data points of {profile.label}."
+        )
+    shown = _one_unit([printed], units)
+    unknown = scored.pop("", None)
+    names = _ordered(scored, along)
+    base = scored[names[0]].level if names and profile.together == RATIO else 1.0
+    points = []
+    for name in names:
+        one = scored[name].against(base)
+        score, *values = (
+            converted(value, shown[printed].times) if shown[printed].is_converted else value
+            for value in (one.level, *one.of_repeats.values())
+        )
+        # What no repeat has all of is known of all together alone.
+        own = tuple(values) or (score,)
+        points.append(Point(str(name), scored[name].runs, own, interval(own), score))
+    left = len(unknown.runs) if unknown else 0
+    reference = base if profile.together == RATIO else None
+    return _Measured(points, shown[printed].unit, left, _printed_units(shown), reference=reference)
+
+
+def _groups(rows: Sequence[Row], along: str) -> dict[Any, list[int]]:
+    """The runs of each kernel or day, oldest first; "" of those that do not say it."""
+    groups: dict[Any, list[int]] = defaultdict(list)
+    for pk, kernel, day, *_ in reversed(rows):
+        groups[(kernel if along == "kernel" else day) or ""].append(pk)
+    return groups
+
+
+def _ordered(names: Iterable[Any], along: str) -> list[Any]:
+    return sorted(names, key=version_key if along == "kernel" else None)
+
+
+def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, Shown]:
+    """How each printed unit is shown. Raises _NoLine where no line can hold all of them."""
+    shown = shown_units(set(printed), units)
+    if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
+        names = sorted({unit for unit, _ in shown})
+        raise _NoLine(f"Its runs measured in {' and in '.join(names)}: no line can hold both.")
+    return shown
+
+
+def _printed_units(shown: Mapping[Printed, Shown]) -> tuple[str, ...]:
+    is_any = any(one.is_converted for one in shown.values())
+    return tuple(sorted({name for name, _ in shown})) if is_any else ()
+
+
+def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point:
+    values = tuple(scores[run] for run in runs)
+    return Point(name, tuple(runs), values, interval(values))
 
 
 def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
@@ -282,81 +276,6 @@ def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
     parts = re.findall(r"\d+|[a-z]+", version.lower())
     key = [(2, int(part)) if part.isdigit() else (0 if part == "rc" else 3, part) for part in parts]
     return (*key, (1, 0))
-
-
-def chart(shown: History, title: str, along: str) -> go.Figure | None:
-    """The line with its intervals, and a dashed upright where its level changes."""
-    if not shown.points:
-        return None
-    own = [
-        lines.Point(float(place), value, note="without a file system")
-        for place, (_, value, _) in enumerate(shown.rows)
-        if value is not None
-    ]
-    figure = lines.curves(
-        [
-            *([lines.Line(OWN, own)] if own else []),
-            lines.Line(
-                "Score",
-                [
-                    lines.Point(
-                        float(place),
-                        point.mean,
-                        (point.interval.low, point.interval.high) if point.interval else None,
-                        f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
-                        f"/runs/{point.runs[-1]}/",
-                    )
-                    for place, point in enumerate(shown.points)
-                ],
-            ),
-        ],
-        shown.unit,
-        title,
-        "Kernel" if along == "kernel" else "Day on which the runs were measured",
-        {float(place): point.name for place, point in enumerate(shown.points)},
-        shown.lower_is_better,
-    )
-    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
-    # sideways.
-    figure.update_layout(showlegend=bool(own))
-    figure.update_traces(marker_size=6)
-    figure.update_traces(selector={"name": OWN}, line={"dash": "dash", "color": "#8a96a5"})
-    if any(point.interval for point in shown.points):
-        figure.update_traces(error_y={"width": 9, "thickness": 2})
-    for entry in shown.changes:
-        figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": "#8a96a5"})
-    return figure
-
-
-@dataclass(frozen=True)
-class LineChoice:
-    """A line that can be looked at, by one of its series."""
-
-    series: Series
-    kernels: int
-    runs: int
-
-
-def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
-    """The lines of studies, taken together; those over most kernels first. Two queries."""
-    rows = list(
-        Series.objects.filter(study__in=studies)
-        .annotate(alone=Case(When(hardware=None, lun=None, then=F("study"))))
-        .order_by()
-        .values(*LINE, *MACHINE, "alone")
-        .annotate(
-            first=Min("pk"),
-            kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
-            done=Count("runs", filter=Q(runs__state=RunState.DONE)),
-            latest=Max("runs__pk"),
-        )
-        .filter(done__gt=0)
-        .order_by("-kernels", "-done", "first")[:most]
-    )
-    series = Series.objects.select_related(
-        "configuration", "workload", "hardware", "lun__worker"
-    ).in_bulk([row["first"] for row in rows])
-    return [LineChoice(series[row["first"]], row["kernels"], row["done"]) for row in rows]
 
 
 def _scores(
@@ -392,46 +311,8 @@ def _scores(
     return found, units
 
 
-def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point:
-    values = tuple(scores[run] for run in runs)
-    return Point(name, tuple(runs), values, interval(values))
-
-
-def _said(change: Change, points: Sequence[Point], unit: str, lower: bool) -> ShownChange:
-    old, new = points[change.place - 1].name, points[change.place].name
-    is_slower = (change.change_percent > 0) == lower
-    beside = (points[change.place - 1], points[change.place])
-    # Zero is also what vanishes: of very many points that scatter by very little.
-    is_still = change.p_value == 0 and all(len(set(point.values)) == 1 for point in beside)
-    size = f"{change.change_percent:+.1f}%".replace("-", MINUS)
-    return ShownChange(
-        change,
-        f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "
-        f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
-        f"significant (p is {probability(change.p_value)})."
-        f"{f' {NO_SCATTER}' if is_still else ''}",
-        is_slower,
-    )
-
-
 def _lower(unit: str) -> bool:
     try:
         return lower_is_better(unit)
     except UnknownUnit:
         return False
-
-
-def series_of(text: str) -> Series:
-    """The series of a number in an address. Raises Http404."""
-    if text.isascii() and text.isdigit() and len(text) < 19:
-        found = (
-            Series.objects.select_related(
-                *("study__team", "configuration", "workload", "hardware"),
-                *("lun__worker", "journal_lun"),
-            )
-            .filter(pk=int(text))
-            .first()
-        )
-        if found is not None:
-            return found
-    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")

@@ -1,12 +1,20 @@
-"""Scores: the rows of a delta table as bars."""
+"""Scores: the rows of a delta table as bars, by test and category or by somebody's own work."""
 
-from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture, Select
 from fsbench_web.compare.pictures.offer import SCORES, Offer, tables
 from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.compare.selection.profiles import titles
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.categories import RANGE
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.scores import mean
 from fsbench_web.figures import bars
 
@@ -19,13 +27,53 @@ class BestCases(OfCategory):
 
     def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
         super().__init__(spec, test, offer)
-        self.tables, emulated = tables(spec, [test], self.category)
+        self.answers: Sequence[WorkAnswer] = ()
+        work = _work_of(spec)
+        if work is None:
+            self.tables, emulated = tables(spec, [test], self.category)
+        else:
+            found = comparison(work)
+            self.category = f"{categories.PROFILE}{work.profile}" if work.profile else RANGE
+            self.tables = [one for one in found.tables if one.test == test] or found.tables[:1]
+            self.answers = found.work
+            emulated = found.emulated.sentence if found.emulated else ""
+            if work.profile:
+                self.notices.append("A work profile is of its own tests, whichever test is chosen.")
         self.notices += [emulated] if emulated else []
 
+    @property
+    def selects(self) -> Sequence[Select]:
+        """Categories, and whatever else contenders are ranked by: somebody's own work."""
+        [category] = super().selects
+        offered = [(f"{categories.PROFILE}{name}", title) for name, title in titles().items()]
+        known = {value for value, _ in offered}
+        if categories.is_of_work(self.category) and self.category not in known:
+            offered.insert(0, (self.category, categories.label(self.category)))
+        elif self.spec.comparison.has_range:
+            offered.insert(0, (RANGE, categories.label(RANGE)))
+        own = [(value, f"Your work: {title}") for value, title in offered]
+        return [replace(category, options=[*category.options, *own], chosen=self.category)]
+
     def draw(self) -> Picture:
+        said = [sentence for one in self.answers for sentence in one.sentences]
         if not self.tables:
+            if said:
+                return Picture(None, notes=said)
             raise NoPicture(self.needs.nothing)
-        return _drawn(max(self.tables, key=lambda table: len(table.rows)))
+        drawn = _drawn(max(self.tables, key=lambda table: len(table.rows)))
+        return replace(drawn, notes=[*drawn.notes, *said])
+
+
+def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
+    """The comparison by the work that is asked for in the place of a category; None: by none.
+
+    The category that is chosen goes before what the comparison ranks by.
+    """
+    whole, asked = replace(spec.comparison.whole, sort=""), spec.category
+    if asked.startswith(categories.PROFILE):
+        return whole.without_work.with_profile(asked.removeprefix(categories.PROFILE))
+    is_asked = not asked or asked == RANGE
+    return whole if is_asked and whole.is_of_work else None
 
 
 def _drawn(table: DeltaTable) -> Picture:

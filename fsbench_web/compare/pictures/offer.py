@@ -142,7 +142,7 @@ def of_tests(
 ) -> Comparison:
     """The comparison of some tests and categories; of every cell, without a baseline."""
     wanted = replace(
-        spec.whole,
+        spec.whole.without_work,
         tests=tuple(tests),
         categories=tuple(slugs),
         by=by or spec.by,

@@ -25,6 +25,7 @@ from fsbench_web.compare.pictures.spec import (
 )
 from fsbench_web.compare.pictures.surface import Surface
 from fsbench_web.compare.pictures.write_and_read import WriteAndRead
+from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
 from fsbench_web.core.scoring import categories
 
@@ -50,7 +51,8 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
         problems.append(f'picture is "{kind[:60]}"; it can be {", ".join(KINDS)}.')
     if len(test) > LONGEST_VALUE or "\x00" in test:
         problems.append("of is not the name of a test that fsbench could have given.")
-    if category and category not in categories.all_slugs():
+    is_of_work = categories.is_of_work(category) and category != categories.PROFILE
+    if category and not is_of_work and category not in categories.all_slugs():
         known = ", ".join(categories.all_slugs())
         problems.append(f'There is no category "{category[:60]}"; there is {known}.')
     scale = given.get("scale") or ""
@@ -75,7 +77,7 @@ def _keys_and_sizes(
     problems = []
     numbers = {}
     for parameter, name in NUMBERS.items():
-        text = given.get(parameter) or ""
+        text = next((one for one in given.getlist(parameter)[::-1] if _is_own(parameter, one)), "")
         numbers[name] = _number(text)
         if text and numbers[name] is None:
             problems.append(f'{parameter} is "{text[:60]}"; it is a whole number.')
@@ -89,12 +91,24 @@ def _comparison(given: QueryDict) -> tuple[ComparisonSpec, list[str]]:
     """What is drawn, and its problems."""
     rest = QueryDict(mutable=True)
     for name, texts in given.lists():
-        if name not in PARAMETERS:
+        texts = [text for text in texts if not _is_own(name, text)]
+        if texts:
             rest.setlist(name, texts)
     try:
         return ComparisonSpec.from_query(rest), []
     except SpecError as error:
         return ComparisonSpec(), [*error.problems]
+
+
+def _is_own(parameter: str, text: str) -> bool:
+    """Whether a parameter is of the picture: ``file=65536`` is a size that it draws, and
+    ``file=1g-4g`` a range of those that a comparison ranks by."""
+    if parameter == "file" and not text.isdecimal():
+        try:
+            return not sizes_of(text)
+        except ValueError:
+            return True  # of neither, and refused there
+    return parameter in PARAMETERS
 
 
 def _number(text: str) -> int | None:

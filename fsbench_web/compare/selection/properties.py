@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.labels import todays_label
 from fsbench_web.catalog.configurations.stacks import Shape
 from fsbench_web.studies.scores.choices import ScoreChoices
@@ -125,9 +125,7 @@ def single(key: str, value: object) -> Value:
     return named(f"{key}={value}")
 
 
-_OPTIONS = {
-    option.key: option for filesystem in FILESYSTEMS.values() for option in filesystem.options
-}
+_OPTIONS = {option.key: option for filesystem in ALL.values() for option in filesystem.options}
 STAGES = {key: option.stage for key, option in _OPTIONS.items()}
 """mkfs or mount, by the option's key."""
 

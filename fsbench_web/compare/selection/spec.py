@@ -225,6 +225,11 @@ class ComparisonSpec:
         return replace(self, part_tests=(), part_categories=(), from_test=0, from_row=0)
 
     @property
+    def without_work(self) -> "ComparisonSpec":
+        """The same ranked by tests and categories."""
+        return replace(self, profile="", operations=(), block="", file="", cached="", flushed="")
+
+    @property
     def has_range(self) -> bool:
         """Whether it ranks by a range of sizes."""
         return bool(self.operations or self.block or self.file or self.cached or self.flushed)

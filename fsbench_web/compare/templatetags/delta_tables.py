@@ -29,6 +29,7 @@ from fsbench_web.compare.selection.table_view import (
     without_view,
 )
 from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.answer import headline_tables
 from fsbench_web.compare.tables.important import hidden, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
@@ -37,7 +38,8 @@ from fsbench_web.compare.templatetags.delta_columns import columns_of
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, paper_rows, study_rows
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.writing import escaped
-from fsbench_web.compare.views.study_page import ShownTable, TestGroup, Winner
+from fsbench_web.compare.views.groups_of_tests import ShownTable, TestGroup, Winner
+from fsbench_web.compare.views.rows_of_tests import TestRow, tables_of
 from fsbench_web.compare.views.study_tabs import line_of
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
@@ -265,31 +267,45 @@ def _winner(winner: Winner | None) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def test_line_of(context: Context, group: TestGroup, baseline: str) -> SafeString:
-    """A test in one line: best, its score, that of the baseline, the difference, verdict and n."""
+def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -> SafeString:
+    """A test in one line: best, its score, that of the baseline, the difference, verdict and n.
+
+    ``has_cpu``: a test of the page has the CPU time of the same work, which is beside its own.
+    """
     view = _view(context)
-    line = line_of([shown.table for shown in group.tables], baseline)
-    best, base, table = line.best, line.base, line.table
-    unit = _read_unit(table, view)
-
-    def score(row: DeltaRow | None) -> str:
-        if row is None:
-            return "–"
-        text = repr(row.score) if view.is_exact else table.scale.amount(row.score, row.half_width)
-        return f"{text} {unit}"
-
-    ratio = line.ratio
+    line = line_of(tables_of(row.first), baseline)
+    best, base, ratio = line.best, line.base, line.ratio
     cells = [
-        group.label,
+        row.first.label,
         "–" if best is None else best.contender,
-        score(best),
-        score(base),
+        _amount(line.table, best, view),
+        _amount(line.table, base, view),
         "best" if best is not None and best is base else "–" if ratio is None else f"{ratio:.2f}×",
         "not ranked" if best is None else uncertainty.told(best) or "nothing to compare it with",
         "" if best is None or best.runs is None else str(best.runs),
     ]
+    if has_cpu:
+        cells[4:4] = _cpu_cells(row, best, base, view)
     return SafeString(
-        '<span class="test-line">'
+        f'<span class="test-line{" has-cpu" if has_cpu else ""}">'
         + "".join(f"<span>{escaped(cell)}</span>" for cell in cells)
         + "</span>"
     )
+
+
+def _amount(table: DeltaTable, row: DeltaRow | None, view: TableView) -> str:
+    if row is None:
+        return "–"
+    text = repr(row.score) if view.is_exact else table.scale.amount(row.score, row.half_width)
+    return f"{text} {_read_unit(table, view)}"
+
+
+def _cpu_cells(
+    row: TestRow, best: DeltaRow | None, base: DeltaRow | None, view: TableView
+) -> list[str]:
+    """The CPU time of whoever is the best by elapsed time, and of the baseline."""
+    if row.cpu is None:
+        return ["", ""]
+    table = headline_tables(tables_of(row.cpu))[0]
+    rows = {one.contender: one for one in table.rows}
+    return [_amount(table, rows.get(one.contender) if one else None, view) for one in (best, base)]

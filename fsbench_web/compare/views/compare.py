@@ -10,19 +10,13 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answers import (
-    charts_answer,
-    csv_answer,
-    in_folds,
-    plain_refusal,
-    refused,
-)
+from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal, refused
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import WITH_PAPERS, ComparisonSpec, SpecError
-from fsbench_web.compare.selection.table_view import TableView, joined, without_view
+from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
@@ -37,6 +31,7 @@ from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.matched import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.views import compare_tabs
 from fsbench_web.compare.views.picker import papers_left_out, picker, without_papers
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
@@ -53,13 +48,15 @@ def page(request: HttpRequest) -> HttpResponse:
         return render(request, "compare/picker.html", {"picker": picker()})
     view = TableView.from_query(request.GET)
     try:
-        limited = bounded(without_papers(ComparisonSpec.from_query(without_view(request.GET))))
+        asked = compare_tabs.without_place(without_view(request.GET))
+        limited = bounded(without_papers(ComparisonSpec.from_query(asked)))
         if view.problems:
             raise SpecError(view.problems)
         spec = limited.spec
         shown = comparison(spec, counts_runs=True)
     except SpecError as error:
         return refused(request, error)
+    tab = compare_tabs.tab_of(request.GET, shown.tables)
     context = {
         "spec": limited.address,
         "table_view": view,
@@ -71,8 +68,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "json_query": _for_programs(limited.address, shown.tables).to_query(),
         "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
-        **in_folds(
-            sections(shown.tables, spec.sort),
+        **compare_tabs.of_page(
+            *(limited.address, view, tab, sections(shown.tables, spec.sort)),
             limited.part.whole.tests if limited.part else spec.tests,
         ),
         "tables": len(shown.tables),
@@ -92,7 +89,7 @@ def page(request: HttpRequest) -> HttpResponse:
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
-    query = joined(str(context["query"]), view.to_query())
+    query = compare_tabs.query_of(limited.address, view, tab)
     response["HX-Push-Url"] = request.path + (f"?{query}" if query else "")
     return response
 

@@ -8,6 +8,9 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
+from fsbench_web.compare.history import offered as offered_lines
+from fsbench_web.compare.history.drawn import chart
+from fsbench_web.compare.history.same_line import owner_of
 from fsbench_web.compare.selection.settings import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
@@ -26,12 +29,13 @@ def page(request: HttpRequest) -> HttpResponse:
     asked = request.GET.get("series", "")
     if not asked:
         return _choose(request)
-    series = lines.series_of(asked)
-    offered = dict(lines.choices(series, request.GET.get("test", "")[:LONGEST_VALUE]))
-    test = request.GET.get("test", "")
+    series = offered_lines.series_of(asked)
+    test, category = request.GET.get("test", ""), request.GET.get("category", "")
+    offered = dict(
+        offered_lines.choices(series, test[:LONGEST_VALUE], category=category[:LONGEST_VALUE])
+    )
     test = test if test in offered else next(iter(offered), "")
     of_test = offered.get(test, [])
-    category = request.GET.get("category", "")
     if category not in of_test:
         category = (
             lines.DEFAULT_CATEGORY if lines.DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
@@ -52,9 +56,9 @@ def page(request: HttpRequest) -> HttpResponse:
     label = categories.label(category)
     context = {
         "series": series,
-        "is_of_team": lines.owner_of(series)[1] is not None,
+        "is_of_team": owner_of(series)[1] is not None,
         "shown": shown,
-        "figure": lines.chart(shown, f"{title}, {categories.in_sentence(label)}", along),
+        "figure": chart(shown, f"{title}, {categories.in_sentence(label)}", along),
         "tests": [(name, testnames.label(name)) for name in offered],
         "categories": [(slug, categories.label(slug)) for slug in of_test],
         "test": test,
@@ -109,8 +113,8 @@ def _choose(request: HttpRequest) -> HttpResponse:
         "studies": studies,
         "study": study,
         "asked": slug,
-        "lines": lines.line_choices([study.pk], lines.MOST_LINES) if study else [],
-        "most": lines.MOST_LINES,
+        "lines": offered_lines.line_choices([study.pk], offered_lines.MOST_LINES) if study else [],
+        "most": offered_lines.MOST_LINES,
     }
     return render(request, "compare/history_choice.html", context)
 

@@ -1,4 +1,6 @@
-"""The map of block by file size beside the answer of a study: its leader over the baseline."""
+"""The map of block by file size beside the answer of a study or comparison: its leader over the
+baseline.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +29,11 @@ class StudyMap:
     address: str
 
 
-def study_map(tables: Sequence[DeltaTable], found: Answer, study: str, by: str) -> StudyMap | None:
-    """Of the test with most data points; None where no matrix of both was measured."""
+def study_map(tables: Sequence[DeltaTable], found: Answer, compared: str) -> StudyMap | None:
+    """Of the test with most data points; None where no matrix of both was measured.
+
+    ``compared`` is the query of the comparison that the tables are of.
+    """
     rival = found.others[0].contender if found.first.contender == found.baseline else found.baseline
     pairs = [
         (table, *pair)
@@ -55,12 +60,12 @@ def study_map(tables: Sequence[DeltaTable], found: Answer, study: str, by: str) 
     )
     if drawing is None:
         return None
-    query = {"study": study, "picture": "ratio", "a": ours.series_id, "b": theirs.series_id}
+    query = {"picture": "ratio", "a": ours.series_id, "b": theirs.series_id, "of": table.test}
     return StudyMap(
         drawing,
         ours.configuration or ours.contender,
         theirs.configuration or theirs.contender,
-        f"{reverse('compare:pictures')}?{urlencode({**query, 'by': by, 'of': table.test})}",
+        f"{reverse('compare:pictures')}?{compared}{'&' if compared else ''}{urlencode(query)}",
     )
 
 

@@ -1,11 +1,12 @@
 """What the page of a study shows first, and its tabs: the address says which one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.urls import reverse
 
 from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.selection.folds import Entry, Placed
@@ -33,6 +34,9 @@ LABELS = {
 ROWS_SHOWN = 45
 _KEPT = ("by", "units", "baseline", "categories", "from_test", "profile")
 """What of an address goes with one from tab to tab."""
+
+
+Ways = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -92,20 +96,42 @@ def address(query: QueryDict, **changed: str) -> str:
     return f"?{urlencode([*own, *kept])}"
 
 
-def first_of_page(tables: Sequence[DeltaTable], query: QueryDict) -> dict[str, Any]:
-    """Answer, drawing and what to trust it by: what stands above the tabs."""
-    found = answer(tables, query.get("baseline", ""))
+def first_of_page(
+    tables: Sequence[DeltaTable], baseline: str, address_of_base: Callable[[str], str]
+) -> dict[str, Any]:
+    """Answer, drawing and what to trust it by: what stands above the tabs (compare/answer.html).
+
+    ``address_of_base`` is where the same page has another baseline.
+    """
+    found = answer(tables, baseline)
     return {
         "answer": found,
         "speedup": speedup(found) if found else None,
         "behind": [testnames.in_sentence(test) for test in found.behind] if found else [],
         "trust": trust(tables) if tables else None,
         "bases": [
-            (one.contender, address(query, baseline=one.contender), one.contender == found.baseline)
+            (one.contender, address_of_base(one.contender), one.contender == found.baseline)
             for one in sorted(found.standings, key=lambda one: one.contender)
         ]
         if found and len(found.standings) <= 12
         else [],
+    }
+
+
+def ways_of_study(query: QueryDict, slug: str, by: str, tab: str, *, is_published: bool) -> Ways:
+    """Where the answer of a study leads."""
+    ranked = "" if by == "filesystem" else f"by={by}&"
+    return {
+        "findings_at": f"{'' if tab == SUMMARY else address(query, tab=SUMMARY)}#findings",
+        "work_at": f"?{ranked}profile=oltp#work",
+        "history_at": f"{reverse('compare:history')}?{urlencode({'study': slug})}",
+        "is_measured": not is_published,
+        "ranks": []
+        if is_published
+        else [
+            (name, f"?by={one}", one == by)
+            for one, name in (("filesystem", "file systems"), ("configuration", "configurations"))
+        ],
     }
 
 

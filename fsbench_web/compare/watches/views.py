@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.history import lines
+from fsbench_web.compare.history import offered as offered_lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.selection.spec import LONGEST_VALUE
 from fsbench_web.compare.watches import deliveries, retry, rights, watching, webhook
@@ -184,9 +184,9 @@ def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 2
 
 def _line(said: QueryDict) -> dict[str, Any]:
     """The line that is to be watched, with its words. Raises Http404 when there is none."""
-    series = lines.series_of(said.get("series", ""))
+    series = offered_lines.series_of(said.get("series", ""))
     test, category = said.get("test", "")[:LONGEST_VALUE], said.get("category", "")
-    offered = dict(lines.choices(series, test))
+    offered = dict(offered_lines.choices(series, test, category=category))
     if category not in offered.get(test, []):
         raise Http404(
             "This configuration has no such test or category. Its page under Over time, /history/, "

@@ -12,6 +12,8 @@ J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO Amplification in Linux F
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fsbench_web.core.activity.price import CURRENCIES, Price, per_million_operations
+from fsbench_web.core.activity.price import test_of as price_test
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
 
@@ -156,6 +158,28 @@ COSTS = {
             "wrote.",
             0.1,
         ),
+        Cost(
+            "device_energy_per_gib",
+            "Energy of the device for each GiB",
+            "J/GiB",
+            LOWER,
+            "Energy of the device, by the reading of power that it has itself (hwmon), for each "
+            "GiB that the benchmark read and wrote.",
+            0.1,
+        ),
+        *(
+            Cost(
+                price_test(currency),
+                f"{currency} for each million operations",
+                f"{currency}/million ops",
+                LOWER,
+                "The part of the hardware's stated price that falls to the measured time, spread "
+                "evenly over the stated years of use, for each million reads and writes of the "
+                "benchmark.",
+                1e-6,
+            )
+            for currency in CURRENCIES
+        ),
     )
 }
 
@@ -165,8 +189,11 @@ def is_cost(test: str) -> bool:
     return test in COSTS
 
 
-def costs_of(activity: Activity, work: Work | None) -> dict[str, float]:
-    """The costs that can be known, by test. ``work`` is None where nobody knows it."""
+def costs_of(activity: Activity, work: Work | None, price: Price | None = None) -> dict[str, float]:
+    """The costs that can be known, by test. ``work`` is None where nobody knows it.
+
+    ``price`` is what was stated for the hardware.
+    """
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
@@ -177,6 +204,10 @@ def costs_of(activity: Activity, work: Work | None) -> dict[str, float]:
         **_of_pressure(seen),
         "space_amplification": _space(activity),
     }
+    if price is not None and work is not None:
+        found[price_test(price.currency)] = per_million_operations(
+            price, window.seconds, work.operations
+        )
     return {test: value for test, value in found.items() if value is not None}
 
 
@@ -211,6 +242,9 @@ def _of_processors(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
         "process_cpu_seconds_per_gib": ratio(work.cpu_s, moved, LEAST_BYTES, GIB),
         "operations_per_cpu_second": ratio(work.operations, busy_ms, LEAST_S * 100, 1000),
         "energy_per_gib": ratio(seen.grown("energy.package_uj"), moved, LEAST_BYTES, GIB / 1e6),
+        "device_energy_per_gib": ratio(
+            seen.grown("energy.device_uj"), moved, LEAST_BYTES, GIB / 1e6
+        ),
     }
 
 

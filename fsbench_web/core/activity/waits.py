@@ -29,8 +29,8 @@ WAITS = {
             "Waited outside of the device",
             SHARE,
             LOWER,
-            "Share of the time in which something waited for I/O (PSI, some) and the device had no "
-            "request: held back by a limit, a scheduler that idles, or a lock.",
+            "Share of the time in which something waited for I/O (PSI, some) and the device had "
+            "neither a request nor a flush: held back by a limit, or by a lock.",
             5.0,
         ),
         Cost(
@@ -87,13 +87,15 @@ def waits_of(activity: Activity, work: Work | None) -> dict[str, float]:
     stalled = _share(seen.grown("group.pressure_io_some_us"), seen, 1e6)
     if stalled is None:
         stalled = _share(seen.grown("pressure.io_some_us"), seen, 1e6)
+    flushed = _share(seen.of_devices("flush_ms"), seen, 1000)
     merged = _sum(seen.of_devices("reads_merged"), seen.of_devices("writes_merged"))
     done = _sum(seen.of_devices("reads"), seen.of_devices("writes"))
     found = {
         "device_utilisation": busy,
         "device_queue_depth": ratio(seen.of_devices("weighted_ms"), window.seconds, 0, 1 / 1000),
         "wait_outside_device": (
-            None if stalled is None or busy is None else max(stalled - busy, 0.0)
+            # A flush is no request in flight for the kernel's counts.
+            None if stalled is None or busy is None else max(stalled - busy - (flushed or 0.0), 0.0)
         ),
         "device_read_time": _time(seen, "read_ms", "reads"),
         "device_write_time": _time(seen, "write_ms", "writes"),

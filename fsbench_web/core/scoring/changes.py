@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum, isfinite, sqrt
 
-from scipy.special import stdtr
+from fsbench_web.core.distributions import stdtr
 
 LEVEL = 0.05
 LEAST_VALUES = 4

@@ -13,8 +13,8 @@ from math import fsum, isfinite, sqrt
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, Strict, StrictInt
-from scipy.special import stdtrit
 
+from fsbench_web.core.distributions import stdtrit
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.scores import mean
 

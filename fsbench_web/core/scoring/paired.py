@@ -28,10 +28,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, fsum, isfinite, log, sqrt
 
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
-
+from fsbench_web.core.distributions import ndtr, ndtri, stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, Interval
-from fsbench_web.core.scoring.significance import FALSE_ALARM, holm
+from fsbench_web.core.scoring.significance import FALSE_ALARM, holm, weighted_holm
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -173,12 +172,16 @@ def _exp(value: float) -> float:
     return exp(max(-700.0, min(value, 700.0)))
 
 
-def family(verdicts: Sequence[RatioVerdict]) -> list[RatioVerdict]:
+def family(
+    verdicts: Sequence[RatioVerdict], weights: Sequence[float] | None = None
+) -> list[RatioVerdict]:
     """The verdicts of pairs that are tested together, with Holm's correction over all of them.
 
-    What is equivalent was not called different, and stays so.
+    ``weights`` are their shares of the level, alike where nobody says. What is equivalent was not
+    called different, and stays so.
     """
-    adjusted = holm([verdict.p_value for verdict in verdicts])
+    p_values = [verdict.p_value for verdict in verdicts]
+    adjusted = holm(p_values) if weights is None else weighted_holm(p_values, weights)
     return [
         corrected(verdict, p_holm, len(verdicts))
         for verdict, p_holm in zip(verdicts, adjusted, strict=True)

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from math import ceil, exp, fsum, inf, log, log2, sqrt
 
 import numpy as np
-from scipy.special import ndtr
 
+from fsbench_web.core.distributions import ndtr
 from fsbench_web.core.scoring.paired import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,

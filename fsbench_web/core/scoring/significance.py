@@ -23,8 +23,7 @@ from functools import lru_cache
 from math import sqrt
 from typing import Any
 
-from scipy.special import stdtr, stdtrit
-
+from fsbench_web.core.distributions import stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, Interval
 
 MARGIN_PERCENT = 10.0
@@ -189,6 +188,24 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
         found[place] = least
+    return found
+
+
+def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The same where hypotheses have unequal shares of the level (Holm 1979, section 4).
+
+    ``weights`` are above 0 and chosen before anything is measured. Each p-value stands for the
+    least level at which it is rejected; with equal weights they are those of ``holm``.
+    """
+    if not all(0.0 <= p <= 1.0 for p in p_values):
+        raise ValueError("a p-value is not between 0 and 1")
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place] / weights[place])
+    found, least = [0.0] * len(p_values), 0.0
+    left = sum(weights)
+    for place in order:
+        least = max(least, min(1.0, p_values[place] / weights[place] * left))
+        found[place] = least
+        left -= weights[place]
     return found
 
 

@@ -3,19 +3,32 @@
 from collections.abc import Sequence
 
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import capacity
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
+from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.runs.probes import OF_SEVERAL
+
+MOST_NAMED = 5
 
 
 def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
     """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
     machine = runs[0].machine
-    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
+    memory = machine.memory_bytes or capacity.memory_bytes(runs[0].lun.worker)
     if machine.limits.memory_bytes:
         memory = min(memory or machine.limits.memory_bytes, machine.limits.memory_bytes)
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+
+def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
+    """Which configurations have no ceiling, though their LUN is to be measured by itself."""
+    without = list(dict.fromkeys(run.configuration for run in runs if run.members))
+    if not spec.probe_s or not without:
+        return []
+    more = f" and {len(without) - MOST_NAMED} more" if len(without) > MOST_NAMED else ""
+    return [f"{', '.join(without[:MOST_NAMED])}{more}: {OF_SEVERAL}"]
 
 
 def of_data(runs: Sequence[PlannedRun]) -> list[str]:

@@ -16,6 +16,7 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
+from fsbench_web.core.traces.tracers import joined
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.platform import clock
@@ -35,10 +36,16 @@ from fsbench_web.studies.jobs.checks import (
     method,
 )
 from fsbench_web.studies.jobs.checks import (
+    mount as mount_checks,
+)
+from fsbench_web.studies.jobs.checks import (
     race as race_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     stack as stack_checks,
+)
+from fsbench_web.studies.jobs.checks import (
+    tracing as tracing_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
@@ -75,7 +82,9 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
+    method.check_raw(spec, problems)
     method.check_probe(spec, lun, problems)
+    tracing_checks.check(spec, lun, problems)
     now = clock.now()
     time_window.check_times(spec, now, problems)
     if spec.race is not None:
@@ -110,7 +119,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
-    probed = _first_of_blocks(slots, [host for _, host, _ in things])
+    probed = _first_of_blocks(slots, things)
     runs = [
         planned_run(
             slot,
@@ -122,6 +131,15 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         )
         for place, slot in enumerate(slots)
     ]
+    if spec.tracing:
+        extra = [Slot(index, spec.planned_repeats + 1) for index in range(len(things))]
+        runs += [
+            planned_run(
+                *(slot, *things[slot.index or 0], lun, spec.preparation, neighbours),
+                tracing=joined(spec.tracing),
+            )
+            for slot in extra
+        ]
     window = time_window.window(spec, runs, now)
     time_window.check_window(window, runs, problems)
     return Plan(
@@ -135,15 +153,17 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     )
 
 
-def _first_of_blocks(slots: Sequence[Slot], hosts: Sequence[Host]) -> set[int]:
-    """The places of the runs that come first in their block on their machine.
+def _first_of_blocks(
+    slots: Sequence[Slot], things: Sequence[tuple[ConfigurationSpec, Host, object]]
+) -> set[int]:
+    """The places of the runs that measure the LUN: first in their block on their machine.
 
-    ``hosts``: of each thing that the slots name. A reference is in no block.
+    A reference is in no block, and what one LUN does is no bound for several.
     """
     found: dict[tuple[int, Machine], int] = {}
     for place, slot in enumerate(slots):
-        if slot.index is not None:
-            found.setdefault((slot.repeat, hosts[slot.index].machine), place)
+        if slot.index is not None and not things[slot.index][0].stack.members:
+            found.setdefault((slot.repeat, things[slot.index][1].machine), place)
     return set(found.values())
 
 
@@ -151,7 +171,8 @@ def _most_runs(spec: JobSpec, things: int, runs: int) -> int:
     """How many runs there will be at most."""
     if spec.race is not None:
         return spec.race.runs or MOST_RUNS
-    return things * spec.until.most if spec.until else runs
+    extra = things if spec.tracing else 0
+    return things * spec.until.most + extra if spec.until else runs
 
 
 def _checked_workloads(
@@ -320,6 +341,17 @@ def _checked_reference(
     )
 
 
+def _with_valid_options(
+    wanted: ConfigurationSpec, lun: Lun | None, problems: Problems
+) -> ConfigurationSpec | None:
+    try:
+        options = validated_options(wanted.filesystem, wanted.options)
+    except OptionError as error:
+        problems.add(wanted.place(), str(error))
+        return None
+    return mount_checks.as_mounted(replace(wanted, options=options), lun, problems)
+
+
 def _checked_configuration(
     wanted: ConfigurationSpec,
     lun: Lun | None,
@@ -328,16 +360,14 @@ def _checked_configuration(
     problems: Problems,
 ) -> ConfigurationSpec | None:
     """The configuration with its options in their canonical form; None if they cannot be read."""
-    try:
-        options = validated_options(wanted.filesystem, wanted.options)
-    except OptionError as error:
-        problems.add(wanted.place(), str(error))
+    clean = _with_valid_options(wanted, lun, problems)
+    if clean is None:
         return None
-    clean = replace(wanted, options=options)
     if not is_own:
         # Old kernels call one and the same scheduler by another name: it is one configuration.
         clean = replace(clean, scheduler=canonical_scheduler(clean.scheduler))
     journal = neighbours.get(clean.journal) if clean.journal else None
+    options = {key: str(value) for key, value in clean.options.items()}
     for sentence in option_conflicts(*(clean.filesystem, options, lun, journal), clean.stack.shape):
         problems.add(clean.place(), sentence)
     if lun is not None:

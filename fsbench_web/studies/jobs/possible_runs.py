@@ -11,7 +11,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import rights
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import ALL, ON_LUNS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestKernel
@@ -64,12 +64,18 @@ def _refusals(user: User) -> Callable[[Lun], list[str]]:
     return lambda lun: [] if lun.pk in granted else [rights.not_granted(lun)]
 
 
+def offered(lun: Lun | None) -> list[str]:
+    """The file systems that the form shows: those that are made, or the one that is mounted."""
+    found = availability.mounted(lun) if lun is not None else None
+    return list(ON_LUNS) if found is None else [found.filesystem]
+
+
 def filesystem_problems(
     lun: Lun, kernels: list[GuestKernel], is_guest: bool
 ) -> dict[str, list[str]]:
     """Why a file system cannot be chosen: with guests, because none of their kernels mounts it."""
     found = {}
-    for slug in FILESYSTEMS:
+    for slug in offered(lun):
         if not is_guest:
             found[slug] = list(availability.filesystem_problems(lun, slug))
             continue
@@ -128,7 +134,7 @@ def _suggested_filesystems(form: JobForm, problems: Mapping[str, Sequence[str]])
 
 
 def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[str]:
-    spec = _plain(form, [slug for slug in slugs if slug in FILESYSTEMS])
+    spec = _plain(form, [slug for slug in slugs if slug in ALL])
     found = {one.preset.slug: _problems(form, one, lun, spec) for one in form.presets()}
     kept = [] if form.is_suggested_for_now else form.suggested_workloads
     return suggestions.workloads(found, kept)
@@ -176,7 +182,7 @@ def nothing(
     if not said:
         usable = suggestions.filesystems(problems)
         if not usable:
-            said = [each for slug in FILESYSTEMS for each in problems.get(slug, ())]
+            said = [each for sentences in problems.values() for each in sentences]
         else:
             spec = _plain(form, usable)
             every = [_problems(form, one, lun, spec) for one in form.presets()]

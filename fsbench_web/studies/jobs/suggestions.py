@@ -8,12 +8,13 @@ and one sentence says what is missing and what to do.
 
 from collections.abc import Mapping, Sequence
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.core.numbers import duration
 
 # Two, because a comparison is what it is for; those that most people ask about first.
 MOST_FILESYSTEMS = 2
+# Most workloads need files.
+_FOR_THOSE_WHO_ASK = ("raw",)
 _FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
 # What is done in about a minute on any disk, in the order of how many programs have to be there.
 _WORKLOADS = (
@@ -32,12 +33,16 @@ _WORKLOADS = (
 def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:
     """The file systems to tick, by slug, of those that have no problem.
 
-    ``problems`` has every file system of ``FILESYSTEMS``; ``ticked`` were suggested before.
+    ``problems`` has every file system that is offered; ``ticked`` were suggested before.
     """
     if ticked and not any(problems.get(slug) for slug in ticked):
         return list(ticked)
-    known = dict.fromkeys((*_FILESYSTEMS, *FILESYSTEMS))
-    return [slug for slug in known if not problems.get(slug)][:MOST_FILESYSTEMS]
+    known = [
+        slug
+        for slug in dict.fromkeys((*_FILESYSTEMS, *problems))
+        if slug in problems and slug not in _FOR_THOSE_WHO_ASK
+    ]
+    return [slug for slug in known if not problems[slug]][:MOST_FILESYSTEMS]
 
 
 def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:

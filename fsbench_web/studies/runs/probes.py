@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.ceilings import Probe, read_probe
 from fsbench_web.platform import clock
@@ -21,6 +20,7 @@ logger = logging.getLogger("fsbench.probes")
 
 MOST_BYTES = 1024 * 1024
 """Of what an agent prints as a probe; it is some 10 KB."""
+OF_SEVERAL = "on several LUNs, and what one LUN does by itself is no bound for them: not measured."
 
 
 def wanted_s(run: Run) -> int:
@@ -28,7 +28,7 @@ def wanted_s(run: Run) -> int:
     series, job = run.series, run.job
     if job is None or not job.probe_s or not run.block or series.lun is None or series.stack_luns:
         return 0
-    if series.lun.kind == Lun.Kind.DIRECTORY or probe_of_block(run) is not None:
+    if series.lun.is_folder or probe_of_block(run) is not None:
         return 0
     return job.probe_s
 
@@ -77,6 +77,19 @@ def attach(run: Run) -> None:
     found = probe_of_block(run)
     if found is not None:
         Run.objects.filter(pk=run.pk).update(probe=found)
+
+
+def why_none(run: Run) -> str:
+    """Why a finished run has no probe though its job asked for one, as a sentence; "" where nobody
+    asked, or it has one.
+    """
+    if run.probe_id is not None or run.job is None or not run.job.probe_s:
+        return ""
+    if run.series.stack_luns:
+        return f"It is {OF_SEVERAL}"
+    if not run.block:
+        return "It is in no block, as reference runs are: the LUN is measured once for each block."
+    return "The probe of its block gave nothing: the log of the block's first run says why."
 
 
 def probe_of(run: Run) -> Probe | None:

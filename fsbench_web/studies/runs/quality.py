@@ -12,11 +12,12 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED, FLAGS, RULES, Flag, ordered
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs import probes
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import Cell
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.measurements import Measurement
-from fsbench_web.studies.scores.quality import STATED, STEADY_STATE, boundary_of
+from fsbench_web.studies.scores.quality import PROBE, STATED, STEADY_STATE, boundary_of
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,9 @@ def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
 
 def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
     limit = quality.get("limit_kb_s")
-    if limit and quality.get("limit_from") == STATED:
+    if quality.get("limit_from") == PROBE:
+        device = _measured_limit(run)
+    elif limit and quality.get("limit_from") == STATED:
         device = (
             f"What the device can deliver is stated with its hardware: "
             f"{numbers.with_unit(limit, 'KB/s')}."
@@ -189,6 +192,25 @@ def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
     steady = steady_words(run.conditions)
     repeats = "Outlying repeats are looked for from four repeats of a data point."
     return [device, repeats, *([steady] if steady else [])]
+
+
+def _measured_limit(run: Run) -> str:
+    """How numbers are judged by what the LUN did by itself, and where that says nothing."""
+    said = (
+        "The LUN itself was measured: a number is flagged that is above 103% of the upper end of "
+        "the interval of what the LUN did of the same request."
+    )
+    probe = probes.probe_of(run)
+    points = probe.points if probe else ()
+    single = sum(point.spread_percent is None for point in points)
+    if not single:
+        return said
+    which = "All" if single == len(points) else f"{single} of {len(points)}"
+    return (
+        f"{said} {which} kinds of request were measured in a single burst, which has no interval: "
+        "of numbers that are set against these nobody can say whether they are above the device. "
+        "More seconds for the probe give each several bursts."
+    )
 
 
 def steady_words(conditions: Mapping[str, Any]) -> str:

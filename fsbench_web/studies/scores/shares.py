@@ -18,7 +18,7 @@ from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.scoring.shares import Share, is_of_time, most_percent, share_of, share_percent
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
-from fsbench_web.studies.models import LunProbe, Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, LunProbe, Run, RunState, Series
 
 OVERALL = "overall"  # a sum of the others, and no rate
 MOST_PROBES = 200
@@ -42,9 +42,13 @@ class SeriesCeilings:
 
     def in_unit(self, unit: str, test: str, record_kb: int | None = None) -> float | None:
         """What the LUN did of one test, or of one record size of it, in the unit of its numbers."""
-        found = self._of(test, record_kb)
-        share = found and share_of(1.0, unit, test, found, len(self.probes))
+        share = self.share_of_one(unit, test, record_kb)
         return share.ceiling if share else None
+
+    def share_of_one(self, unit: str, test: str, record_kb: int | None = None) -> Share | None:
+        """The same as the share of 1 ``unit``, whose ceiling it is, with what that rests on."""
+        found = self._of(test, record_kb)
+        return share_of(1.0, unit, test, found, len(self.probes)) if found else None
 
     def ceiling(self, test: str, category: str) -> Ceiling | None:
         """That of a score of this test and category."""
@@ -101,7 +105,7 @@ def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | 
 def of_many(series_ids: Collection[int]) -> dict[int, SeriesCeilings]:
     """Those of several series, by key, where their LUNs were measured. Three queries at most."""
     rows = Run.objects.filter(
-        series__in=list(series_ids), state=RunState.DONE, probe__isnull=False
+        series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED, probe__isnull=False
     ).order_by()
     of_series: dict[int, set[int]] = {}
     for series_id, probe_id in rows.values_list("series", "probe").distinct():

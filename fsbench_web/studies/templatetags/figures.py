@@ -49,9 +49,10 @@ def figure_choice(
 
 @register.simple_tag
 def figure_script() -> SafeString:
-    """The script that draws figures; it fetches plotly.js when the first one comes into view."""
+    """The script that fetches what draws figures, and that plotly.js, when the first is in view."""
     return format_html(
-        '<script defer src="{}" data-plotly="{}" data-plotly3d="{}"></script>',
+        '<script defer src="{}" data-draws="{}" data-plotly="{}" data-plotly3d="{}"></script>',
+        static("js/figures-seen.js"),
         static("js/figures.js"),
         static(PLOTLY),
         static(PLOTLY_3D),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.catalog.configurations.stacks import DATA
-from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
@@ -47,6 +46,7 @@ def review_context(
         **_erased(plan),
         "memory_warnings": cautions.of_memory(runs),
         "data_warnings": cautions.of_data(runs),
+        "without_probe": cautions.of_probe(spec, runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,
@@ -76,13 +76,15 @@ def review_context(
 
 def _planned(runs: list[PlannedRun]) -> dict[str, Any]:
     """What is run, each once with its commands, the reference too; and how much of it."""
-    planned = [run for run in runs if not run.is_reference]
+    planned = [run for run in runs if not (run.is_reference or run.tracing)]
+    references = sum(run.is_reference for run in runs)
     each = {(_what(run), run.workload, run.machine): run for run in runs[::-1]}
     return {
         "configurations": list(each.values())[::-1],
         "configuration_count": len({_what(run) for run in planned}),
         "workloads": list(dict.fromkeys(run.workload_title for run in planned)),
-        "references": len(runs) - len(planned),
+        "references": references,
+        "extra": len(runs) - len(planned) - references,
     }
 
 
@@ -114,7 +116,7 @@ def _erased(plan: Plan) -> dict[str, Any]:
 def _remounts_nothing(runs: list[PlannedRun]) -> bool:
     """Whether a workload wants the file system mounted anew where that cannot be done."""
     lun = runs[0].lun
-    return lun.kind == Lun.Kind.DIRECTORY and any(
+    return lun.is_folder and any(
         command.remount for run in runs for command in run.workload[1].commands(Place(lun.device))
     )
 

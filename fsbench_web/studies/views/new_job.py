@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
@@ -27,11 +28,12 @@ from fsbench_web.catalog.workers.machines import (
 )
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.paired import LEAST_BLOCKS
+from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
+from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
 from fsbench_web.studies.jobs.forms.options import STEERED, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
@@ -186,6 +188,7 @@ def _form_page(
         **_executor(form, lun, is_new),
         **_studies(request.user, form, lun, is_new),
         **_choices(form, lun, cards, is_new),
+        "no_sprandom": no_sprandom(lun) if lun else "",
         **_refusal(refused),
         **_watch(cards),
     }
@@ -256,6 +259,12 @@ def _studies(
     return {"studies": offered, "study_problem": why}
 
 
+def _mounted_label(lun: Lun | None) -> str:
+    """What a LUN that is a mount is compared as: ``nfs4.2_nconnect4``; "" of every other one."""
+    found = availability.mounted(lun) if lun else None
+    return configuration_label(found.filesystem, found.options) if found else ""
+
+
 def _choices(
     form: job_form.JobForm, lun: Lun | None, cards: list[possible_runs.LunCard], is_new: bool
 ) -> dict[str, object]:
@@ -272,6 +281,7 @@ def _choices(
     return {
         "filesystems": [group for group in groups if group.is_possible],
         "impossible": [group for group in groups if not group.is_possible],
+        "mounted": _mounted_label(lun),
         "journals": journals,
         "cache_luns": journals,
         "offered_layers": offered_layers,
@@ -283,6 +293,10 @@ def _choices(
         ],
         "journal_names": [journal.name for journal in journals],
         "questions": by_question(presets),
+        "tracers": [
+            (one, availability.tracer_problem(lun, one.slug) if lun else "")
+            for one in TRACERS.values()
+        ],
         "race_tests": race_checks.tests_of(form.workloads[:1]),
         "missing": list(dict.fromkeys(ticked)),
         "setup": availability.setup(lun.worker) if lun else None,

@@ -8,11 +8,10 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OptionError
+from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import Shape, members_in, stack_of
-from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, MIB
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.scoring import testnames
@@ -165,7 +164,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
     series = run.series
     if run.origin != Run.Origin.MEASURED or series.lun is None or series.workload is None:
         return []
-    is_directory, log = series.lun.kind == Lun.Kind.DIRECTORY, series.journal_lun
+    is_directory, log = series.lun.is_folder, series.journal_lun
     device, log_device = series.lun.device, log.device if log else ""
     if series.runs_on.is_guest:
         device, log_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
@@ -198,7 +197,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
 def named_options(run: Run) -> list[tuple[str, str]]:
     """The configuration's options under the names that the form gives them."""
     configuration = run.series.configuration
-    spec = FILESYSTEMS.get(configuration.filesystem)
+    spec = ALL.get(configuration.filesystem)
     names = (
         {option.key: f"{option.name} ({option.stage})" for option in spec.options} if spec else {}
     )

@@ -192,3 +192,14 @@ def test_a_run_wipes_prepares_layers_measures_and_takes_down() -> None:
     assert commands[0].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb", "/dev/vdc")
     mkfs = next(one for one in commands if one.phase == "mkfs")
     assert mkfs.argv[-1] == "/dev/mapper/fsbench0-data"
+
+
+def test_below_the_layers_of_one_lun_the_lun_itself_is_measured() -> None:
+    preset = presets()["iozone-small"]
+    workload = workload_of(preset.tool, preset.parameters)
+    alone = layers({"layer": "lvm", "layout": "linear"})
+    commands = run_commands(
+        *("ext4", {}, workload, "/dev/vda", "/mnt", True), size_bytes=GIB, layers=alone, probe_s=5
+    )
+    assert [one.phase for one in commands][:3] == ["wipe", "probe", "layer"]
+    assert commands[1].argv == ("fsbench-probe", "--seconds", "5", "/dev/vda")

@@ -9,6 +9,7 @@ from fsbench_web.catalog.configurations.preparation import (
     PLAIN,
     Preparation,
     PreparationError,
+    has_sprandom,
     in_words,
 )
 from fsbench_web.core.workloads import MOUNT_POINT, presets
@@ -152,3 +153,43 @@ def test_written_twice_is_two_passes_of_the_same_command() -> None:
     assert (first.phase, third.phase) == ("precondition", "mkfs")
     with pytest.raises(PreparationError, match="say precondition"):
         Preparation(precondition_twice=True)
+
+
+def test_sprandom_writes_behind_the_label_and_makes_no_file(tmp_path: Path) -> None:
+    fio = commands(Preparation(sprandom_percent=15), 3 * MIB)["precondition"]
+    assert {"--filename=/dev/x", f"--offset={MIB}", f"--size={2 * MIB}", "--spr_op=0.15"} <= set(
+        fio
+    )
+    gone = tmp_path / "gone"
+    # What a fio of before 3.41 knows of it.
+    known = [word for word in fio if not word.startswith(("--spr", "--random_generator"))]
+    done = subprocess.run(
+        [word.replace("/dev/x", str(gone)) for word in known], capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    assert not gone.exists()
+
+
+def test_sprandom_is_one_pass_instead_of_writing_once() -> None:
+    asked = Preparation(sprandom_percent=7)
+    assert asked.passes == 1
+    assert asked.words() == ["written by sprandom for 7% over-provisioning"]
+    assert asked.stored() == {"sprandom_percent": 7}
+    with pytest.raises(PreparationError, match="leave precondition out"):
+        Preparation(precondition=True, sprandom_percent=7)
+    # fio keeps in memory what grows with a region: of large disks there are more, not larger ones.
+    for size_bytes, regions in ((3 * MIB, 100), (16 * 1024**4, 2048)):
+        large = commands(asked, size_bytes)["precondition"]
+        assert f"--spr_num_regions={regions}" in large
+    made = commands(Preparation(discard=True, sprandom_percent=7))
+    assert list(made)[:3] == ["discard", "precondition", "mkfs"]
+    assert any("nodiscard" in word for word in made["mkfs"])
+
+
+@pytest.mark.parametrize(
+    ("version", "has"),
+    [("3.33", False), ("3.40", False), ("3.41", True), ("3.41-12-gabc", True), ("4.0", True)],
+)
+def test_sprandom_is_of_fio_3_41_and_later(version: str, has: bool) -> None:
+    assert has_sprandom(version) == has
+    assert not has_sprandom("")

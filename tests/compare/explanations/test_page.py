@@ -108,3 +108,48 @@ def test_a_table_leads_to_its_explanation_where_its_runs_were_sampled() -> None:
     assert asked[-1] == str(table.rows[0].series_id)  # and the slowest
     object.__setattr__(table, "test", "write_amplification")
     assert why_address(table) == ""
+
+
+def test_what_was_set_up_differently_is_named_where_it_fits(client: Client, db: None) -> None:
+    fast = sampled("ext4", 100.0, process_cpu_seconds_per_gib=1.0, write_amplification=1.0)
+    slow = sampled("ext4_bfq", 60.0, process_cpu_seconds_per_gib=1.6, write_amplification=1.0)
+    for series, scheduler in ((fast, "none"), (slow, "bfq")):
+        series.configuration.scheduler = scheduler
+        series.configuration.is_known = True
+        series.configuration.save()
+    page = client.get(f"/compare/why/?{address(fast, slow)}").content.decode()
+    assert (
+        "Set up differently: I/O scheduler (bfq against none), which is known to change “CPU "
+        "seconds of its processes for each GiB”."
+    ) in page
+    (one,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()["explanations"]
+    assert one["ranked"] == ["process_cpu_seconds_per_gib"]
+    (scheduler,) = (setup for setup in one["setup"] if setup["name"] == "scheduler")
+    assert (scheduler["value"], scheduler["reference_value"]) == ("bfq", "none")
+    assert "process_cpu_seconds_per_gib" in scheduler["fits"]
+
+
+def test_limits_tell_contenders_apart(client: Client, db: None) -> None:
+    fast = sampled("ext4", 100.0, wait_outside_device=2.0)
+    slow = sampled("ext4_other", 30.0, wait_outside_device=70.0)
+    Series.objects.filter(pk=slow.pk).update(
+        machine={"limits": {"read_mib_s": 16}}, configuration=fast.configuration
+    )
+    found = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()
+    (one,) = found["explanations"]
+    assert one["contender"]["label"] == f"{found['reference']['label']}, at most reads 16 MiB/s"
+    assert "limit of reads, MiB/s (16 against none), which is known to" in one["sentence"]
+
+
+def test_what_is_not_on_record_is_no_difference(client: Client, db: None) -> None:
+    """An import that names only a label: nobody knows its options or its scheduler."""
+    fast = sampled("ext4", 100.0, merged_share=10.0)
+    slow = sampled("ext4_bfq", 60.0, merged_share=40.0)
+    Series.objects.filter(pk=slow.pk).update(kernel="")
+    Series.objects.filter(pk=fast.pk).update(kernel="6.1.0")
+    slow.configuration.is_known = True
+    slow.configuration.scheduler = "bfq"
+    slow.configuration.options = {"journal_mode": "journal"}
+    slow.configuration.save()
+    (one,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()["explanations"]
+    assert (one["ranked"], one["setup"]) == (["merged_share"], [])

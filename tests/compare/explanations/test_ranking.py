@@ -6,6 +6,7 @@ import pytest
 
 from fsbench_web.compare.explanations import words
 from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, RunCosts, explained
+from fsbench_web.core.setup_effects import SetupDifference
 
 SCATTER = (0.97, 1.03, 1.0, 0.99, 1.01)
 
@@ -61,6 +62,19 @@ def test_amounts_come_before_shapes() -> None:
     ]
 
 
+def test_a_set_up_lifts_nothing_above_what_differs_more() -> None:
+    """A scheduler that merges a little more is not put before thirty times the flushes."""
+    costs = {"merged_share": 20.0, "mean_write_request": 64.0, "flushes_per_1000_operations": 20.0}
+    changed = {name: value * (30.0 if "flush" in name else 1.4) for name, value in costs.items()}
+    setup = SetupDifference("scheduler", "I/O scheduler", "bfq", "none")
+    found = explained(runs(**changed), runs(**costs), [setup])
+    assert [(one.cost.test, one.fits) for one in found.differing] == [
+        ("flushes_per_1000_operations", ()),
+        ("mean_write_request", ("I/O scheduler",)),
+        ("merged_share", ("I/O scheduler",)),
+    ]
+
+
 def test_the_same_is_alike_and_nothing_is_first() -> None:
     found = explained(runs(**ORDERED), runs(**ORDERED))
     assert {one.status for one in found.work} == {ALIKE}
@@ -100,8 +114,8 @@ def test_the_sentence_speaks_of_association_with_numbers() -> None:
     found = explained(runs(**changed), runs(**ORDERED))
     assert words.sentence("ext4 data=journal", "ext4", 48.0, found) == (
         "ext4 data=journal is 48% slower than ext4: it flushed 3.34 times as often and wrote "
-        "2.04 times the bytes to the device for each byte of its work; alike: CPU seconds for each "
-        "GiB, Mean write request."
+        "2.04 times the bytes to the device for each byte of its work; alike: Mean write request, "
+        "CPU seconds for each GiB."
     )
 
 

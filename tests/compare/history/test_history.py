@@ -8,7 +8,8 @@ from django.db import transaction
 from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
-from fsbench_web.compare.history.lines import chart, history, version_key
+from fsbench_web.compare.history.drawn import chart
+from fsbench_web.compare.history.lines import history, version_key
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from fsbench_web.studies.scores import ingest

@@ -17,8 +17,8 @@ from fsbench_web.compare.templatetags.delta_tables import (
 )
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.study_series import series_rows
+from fsbench_web.compare.views.groups_of_tests import ShownTable, TestGroup, Winner
 from fsbench_web.compare.views.shown_series import ShownSeries
-from fsbench_web.compare.views.study_page import ShownTable, TestGroup, Winner
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import Verdict
 

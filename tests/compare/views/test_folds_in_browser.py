@@ -28,25 +28,29 @@ def test_a_link_to_a_folded_section_opens_its_fold(page: Page, fio, address):
     expect(page.locator(INSIDE)).to_be_hidden()
     page.goto(address + INSIDE)
     expect(page.locator(INSIDE)).to_be_in_viewport()
-    fold = page.locator("details.fold", has=page.locator(INSIDE))
-    fold.locator("> summary").first.click()
+    folds = page.locator("details.fold", has=page.locator(INSIDE))
+    folds.first.locator("> summary").click()
     expect(page.locator(INSIDE)).to_be_hidden()
     follow = "to => { const link = document.body.appendChild(document.createElement('a'));"
     page.evaluate(f"{follow} link.href = to; link.click(); }}", INSIDE)
     expect(page.locator(INSIDE)).to_be_in_viewport()
 
 
-def test_the_filter_of_tests_finds_in_folds(page: Page, fio):
-    page.goto("/compare/?study=lab")
+@pytest.mark.parametrize("address", ["/compare/?study=lab", "/studies/lab/?tab=tests"])
+def test_the_filter_of_tests_finds_in_folds(page: Page, fio, address):
+    page.goto(address)
     field = page.get_by_label("Show only tests with")
+    row = page.locator("details.test", has=page.locator(INSIDE))
+    fold = page.locator("details.fold:not(.test)", has=page.locator(INSIDE))
+    expect(row).to_be_hidden()
     field.fill("p99.9")
-    expect(page.locator(INSIDE)).to_be_visible()
+    expect(row).to_be_visible()
     expect(page.locator("[data-narrowed]")).to_have_text("2 tests shown")
     field.fill("bw")
-    expect(page.locator("details.fold")).to_be_hidden()
+    expect(fold).to_be_hidden()
     field.fill("")
-    expect(page.locator("details.fold")).to_be_visible()
-    expect(page.locator(INSIDE)).to_be_hidden()
+    expect(fold).to_be_visible()
+    expect(row).to_be_hidden()
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])

@@ -34,6 +34,7 @@ def test_a_change_of_the_form_changes_tables_and_address(page, scores):
 
 def test_charts_are_drawn_when_they_come_into_view(page, scores):
     page.goto("/compare/?test=write")
+    page.locator("table.deltas").first.scroll_into_view_if_needed()
     expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
     page.get_by_label("Category", exact=True).select_option("Minimum")
     expect(page.locator("figure .gtitle")).to_have_text("Write: minimum")

@@ -15,6 +15,7 @@ from fsbench_web.core.activity.costs import (
     NEITHER,
     costs_of,
 )
+from fsbench_web.core.activity.price import Price
 from fsbench_web.core.activity.series import Activity, ActivityBuilder, Step
 from fsbench_web.core.activity.window import Work, work_of
 from fsbench_web.core.scoring import testnames
@@ -86,6 +87,22 @@ def test_each_cost_follows_from_its_definition() -> None:
             "space_amplification": 2.0,
         }
     )
+
+
+def test_a_stated_price_is_spread_over_its_years() -> None:
+    stated = Price(6311.52, "EUR", 2.0)  # 0.0001 EUR for each second
+    found = costs_of(run({}), WORK, stated)
+    # Ten seconds for 10,000 operations.
+    assert found["price_eur_per_million_operations"] == pytest.approx(0.1)
+    assert "price_usd_per_million_operations" not in found
+    assert "price_eur_per_million_operations" not in costs_of(run({}), WORK)
+    assert "price_eur_per_million_operations" not in costs_of(run({}), None, stated)
+    assert "price_eur_per_million_operations" not in costs_of(run({}), Work(0, 0, 99), stated)
+
+
+def test_the_energy_of_the_device_is_told_for_itself() -> None:
+    found = costs_of(run({"energy.device_uj": 7_000_000}), WORK)
+    assert found["device_energy_per_gib"] == 7.0
 
 
 def test_the_journal_device_counts_with_the_data_device() -> None:

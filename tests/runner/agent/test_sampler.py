@@ -99,7 +99,12 @@ def test_it_reads_every_count_by_its_name(root: Path, alone: None) -> None:
     assert (found["group.io_rbytes"], found["group.io_wios"]) == (4096, 2)
     assert found["group.memory_file_dirty_bytes"] == 3
     assert found["group.pressure_memory_some_us"] == 25924176580
-    assert messages[0][1]["absent"] == []
+    assert messages[0][1]["absent"] == [
+        [
+            "energy of the device",
+            "it has no reading of power (hwmon); what a power state may take is none",
+        ]
+    ]
 
 
 def test_the_energy_goes_on_where_its_counter_begins_again(root: Path) -> None:
@@ -108,6 +113,38 @@ def test_the_energy_goes_on_where_its_counter_begins_again(root: Path) -> None:
     running.sample()
     place = messages[0][1]["fields"].index("energy.package_uj")
     assert [sample["values"][place] for _, sample in messages[1:]] == [0, 150]
+
+
+def test_power_of_the_device_is_summed_over_time(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = root / "disk"
+    power = disk / "device/hwmon3/power1_average"
+    power.parent.mkdir(parents=True)
+    power.write_text("4000000\n")
+    clock = iter([0.0, 1.0, 3.0, 4.0])
+    monkeypatch.setattr(counters.time, "monotonic", lambda: next(clock))
+    energy = counters.DeviceEnergy([str(disk)])
+    assert energy.read() == [4_000_000]
+    power.write_text("6000000\n")
+    # The mean of both ends, for two seconds.
+    assert energy.read() == [14_000_000]
+    power.unlink()
+    assert energy.read() == [None]
+
+
+def test_energy_of_the_device_is_a_counter_or_nothing(root: Path) -> None:
+    disk = root / "disk"
+    counter = disk / "device/hwmon/hwmon0/energy1_input"
+    counter.parent.mkdir(parents=True)
+    counter.write_text("100\n")
+    energy = counters.DeviceEnergy([str(disk)])
+    counter.write_text("350\n")
+    assert energy.read() == [250]
+    with pytest.raises(OSError, match="other"):
+        counters.DeviceEnergy([str(disk), str(root / "other")])
+    with pytest.raises(OSError, match="no device"):
+        counters.DeviceEnergy([])
 
 
 def test_what_is_not_there_is_absent_with_its_reason(root: Path, alone: None) -> None:

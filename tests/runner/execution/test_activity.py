@@ -7,9 +7,10 @@ import pytest
 
 from benchmarks import seeded_causes
 from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.activity.price import Price
 from fsbench_web.core.explanation import explained
-from fsbench_web.studies.activity import records
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.activity import pricing, records
+from fsbench_web.studies.models import Run, RunState, Score
 from runner.execution import finish
 from runner.execution.spool import Spool
 from runner.executors import fake
@@ -61,7 +62,8 @@ def test_costs_become_measurements_of_the_run(
     kept = records.of_run(run.pk)
     assert kept is not None
     assert (kept.is_whole, kept.samples, kept.seconds) == (True, 3, 2.0)
-    assert kept.costs == {test: value for test, (value, _) in found.items()}
+    costs = {test: value for test, (value, _) in found.items()}
+    assert kept.costs == costs | {"operations": 2000.0}
     scores = {one.test for one in run.series.scores.all()}
     assert {"write", "write_amplification"} <= scores
 
@@ -179,3 +181,39 @@ def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
     first = found.work[0]
     assert first.cost.test == "flushes_per_1000_operations"
     assert first.ratio > 10
+
+
+def test_runs_are_priced_when_and_whenever_a_price_is_stated(
+    make_host: Callable[..., Host],
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    host = make_host(FakeExecutor(sampling))
+    before = carry_out(submitted(host), host)
+    box = before.series.hardware
+    assert box is not None
+
+    def prices() -> dict[tuple[int, str], float]:
+        return {
+            (one.run_id, one.test): one.value for one in measured() if one.test.startswith("price")
+        }
+
+    assert prices() == {}
+    # 0.0001 for each second: two seconds for 2,000 operations.
+    assert pricing.state(box, Price(6311.52, "EUR", 2.0)) == 1
+    eur = "price_eur_per_million_operations"
+    assert prices() == {(before.pk, eur): pytest.approx(0.1)}
+    assert Score.objects.get(test=eur, category="mean").unit == "EUR/million ops"
+    after = carry_out(submitted(host), host)
+    assert prices() == {(run.pk, eur): pytest.approx(0.1) for run in (before, after)}
+    # Another price takes the place of the first, and no other number goes.
+    others = len(measured()) - 2
+    assert pricing.state(box, Price(12623.04, "USD", 2.0)) == 2
+    usd = "price_usd_per_million_operations"
+    assert prices() == {(run.pk, usd): pytest.approx(0.2) for run in (before, after)}
+    assert not Score.objects.filter(test=eur).exists()
+    with pytest.raises(pricing.TooManyRuns, match="hardware_price"):
+        pricing.state(box, None, most=1)
+    assert pricing.state(box, None) == 0
+    assert prices() == {}
+    assert len(measured()) == others

@@ -150,7 +150,7 @@ def test_without_root_only_directories_can_be_used(monkeypatch: pytest.MonkeyPat
     assert not any(entry["usable"] for entry in can.filesystems.values())
     assert "does not run as root" in can.filesystems["ext4"]["reason"]
     assert executor.lun_problem("directory") == ""
-    assert "directory LUNs only" in executor.lun_problem("sparse-file")
+    assert "directories and mounts only" in executor.lun_problem("sparse-file")
 
 
 def test_a_missing_iozone_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fsbench_web.catalog.models import Worker
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import capacity
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, preview
@@ -49,7 +49,7 @@ def test_memory_is_what_the_hardware_profile_says(
     worker: Worker, text: str, expected: int | None
 ) -> None:
     again = announce(worker_announcement(hardware=[["CPU", "x"], ["Memory", text]]))
-    assert availability.memory_bytes(again) == expected
+    assert capacity.memory_bytes(again) == expected
 
 
 def _pgmeter(spec: Callable[..., JobSpec], **parameters: Any) -> JobSpec:

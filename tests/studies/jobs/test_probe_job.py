@@ -4,11 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.configurations.stacks import Stack
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.studies.jobs.cautions import of_probe
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Run
 from fsbench_web.studies.runs import probes
+from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db
 
@@ -72,3 +76,41 @@ def test_it_takes_a_device_and_fio(disk: Lun, spec: Callable[..., JobSpec]) -> N
     with pytest.raises(JobRefused) as refused:
         planned(spec(probe_s=30))
     assert "no device of its own" in refused.value.by_part["probe_s"][0]
+
+
+@pytest.fixture
+def with_two_disks(disk: Lun) -> Worker:
+    usual = worker_announcement()
+    can = {
+        "filesystems": usual.capabilities["filesystems"] | {"btrfs": USABLE},
+        "tools": usual.capabilities["tools"] | {"fio": FIO},
+    }
+    other = LunAnnouncement("disk2", "data", "device", "/dev/disk2", 20 * GB, [], ["none"])
+    return announce(
+        worker_announcement(capabilities=usual.capabilities | can, luns=[*usual.luns, other])
+    )
+
+
+def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
+    with_two_disks: Worker, spec: Callable[..., JobSpec]
+) -> None:
+    on_two = ConfigurationSpec("btrfs", {"data_profile": "raid1"}, "none", stack=Stack(("disk2",)))
+    wanted = spec(
+        probe_s=30, repeats=1, configurations=(on_two, ConfigurationSpec("ext4", scheduler="none"))
+    )
+    runs = planned(wanted).runs
+    probed = [any(one.phase == "probe" for one in run.commands) for run in runs]
+    # The block's first run is no place for it where that is of several LUNs.
+    assert probed == [False, True]
+    (said,) = of_probe(wanted, runs)
+    assert said.startswith(f"{runs[0].configuration}: on several LUNs")
+    assert of_probe(spec(probe_s=0, configurations=(on_two,)), runs) == []
+    submit(wanted, "disk1 disk2", None)
+    first, second = Run.objects.order_by("pk").select_related("series", "job")
+    assert [probes.wanted_s(run) for run in (first, second)] == [0, 30]
+    assert "no bound" in probes.why_none(first)
+    assert "log of the block's first run" in probes.why_none(second)
+    second.block = ""
+    assert "reference" in probes.why_none(second)
+    first.job = None
+    assert probes.why_none(first) == ""

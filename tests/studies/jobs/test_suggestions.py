@@ -70,8 +70,8 @@ class Sent(HTMLParser):
         elif tag == "option":
             self._options.append((value, "selected" in said))
         elif tag == "input" and name and "disabled" not in said:
-            if said.get("type") not in ("checkbox", "radio") or "checked" in said:
-                self.pairs.append((name, value))
+            is_sent = said.get("type") not in ("checkbox", "radio") or "checked" in said
+            self.pairs += [(name, value)] if is_sent else []
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "select" and self._options:
@@ -364,3 +364,8 @@ def test_a_silent_worker_sets_nothing_up(signed_in):
     Worker.objects.update(seen_at="2020-01-01T00:00:00Z")
     for address in ("/", "/workers/lab1/", "/runs/new/", "/runs/new/possible/"):
         assert "data-setup" not in text(signed_in.get(address))
+
+
+def test_the_raw_device_is_for_those_who_ask_for_it() -> None:
+    assert suggestions.filesystems({"xfs": [], "raw": []}) == ["xfs"]
+    assert suggestions.filesystems({"xfs": ["no"], "raw": []}) == []

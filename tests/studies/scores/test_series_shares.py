@@ -9,6 +9,7 @@ from fsbench_web.core.scoring.quality import ABOVE_DEVICE
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import LunProbe, Run, Selection
 from fsbench_web.studies.runs import lifecycle, probes
+from fsbench_web.studies.runs.quality import run_quality
 from fsbench_web.studies.scores import ingest
 from tests.core.scoring.test_ceilings import KIB, MIB, document, point
 from tests.studies.conftest import start
@@ -95,6 +96,14 @@ def test_what_is_above_the_lun_is_not_of_the_disk(runs: list[Run]) -> None:
     sound = series.scores.model.selections.filter(series=series, selection=Selection.SOUND)
     assert not sound.filter(test="reread").exists()
     assert sound.filter(test="read").exists()
+    (device, _) = run_quality(run, 6).limits
+    assert device.startswith("The LUN itself was measured: a number is flagged that is above 103%")
+    assert "single burst" not in device
+    assert run.probe is not None
+    run.probe.result["points"][1].update(iops=[1000], latency_ns=[1000], flush_ns=[])
+    assert (
+        "1 of 2 kinds of request were measured in a single burst" in (run_quality(run, 6).limits[0])
+    )
 
 
 def test_runs_of_other_blocks_and_machines_are_not_set_against_it(runs: list[Run]) -> None:

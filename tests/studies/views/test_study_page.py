@@ -344,7 +344,7 @@ def test_the_first_screens_answer_and_the_tabs_have_addresses(
     html = client.get("/studies/mine/?by=configuration").content.decode()
     said = text_of(html[html.index('id="answer"') :].partition("</section>")[0])
     assert "ext4_noatime comes first: 2.00 times the speed of ext4" in said
-    assert "geometric mean of 1 test" in said
+    assert "(in one test)" in said
     assert "It rests on" in said
     assert '<svg class="drawing"' in html
     assert 'href="?tab=tests&amp;by=configuration#write-maximum"' in html

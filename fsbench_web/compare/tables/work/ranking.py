@@ -13,6 +13,7 @@ from fsbench_web.compare.tables.field import Field, field_of
 from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest import nearest_of
+from fsbench_web.compare.tables.work.shares import Own, share_of_work, without_ceiling
 from fsbench_web.core import units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.combining import Combined, NoScore, combined
@@ -27,6 +28,7 @@ from fsbench_web.studies.models import COMPUTED, Score, Selection
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, series_facts
+from fsbench_web.studies.scores.shares import of_many
 
 TOO_MUCH = (
     "These are too many numbers for a work profile to be scored at once: choose studies, workloads "
@@ -67,6 +69,7 @@ class _Looked:
     tools: Mapping[int, str]
     found: Mapping[int, SeriesValues]
     selection: str
+    own: Own
 
     def entries(self, one: Asked, spec: ComparisonSpec) -> list[Entry]:
         """Who competes by one of what was asked."""
@@ -98,14 +101,14 @@ def lacking(spec: ComparisonSpec) -> Lacking:
 
 
 def ranked(spec: ComparisonSpec) -> Ranked:
-    """What ``spec`` ranks by profile. Eleven queries or less. Raises SpecError."""
+    """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
     looked = _look(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
     answers = []
     printed = len(looked.facts.keys() - looked.found.keys())
     for one in looked.asked:
         entries = looked.entries(one, spec)
-        tables, answer = _ranked(one, _named(entries, spec), spec)
+        tables, answer = _ranked(one, _named(entries, spec), spec, looked.own)
         # Of a range of several operations each says it of its own, unless there is nothing of any.
         is_several = one.category == categories.RANGE and one.test == testnames.WORK
         if answer.measured < answer.of and not (is_several and answer.measured):
@@ -133,7 +136,7 @@ def _look(spec: ComparisonSpec) -> _Looked:
         found = profile_values(facts, demands, tools, selection)
     except TooManyValues:
         raise SpecError([TOO_MUCH]) from None
-    return _Looked(asked, field, facts, tools, found, selection)
+    return _Looked(asked, field, facts, tools, found, selection, of_many(found))
 
 
 def _everything(spec: ComparisonSpec) -> ComparisonSpec:
@@ -176,7 +179,7 @@ def _named(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
 
 
 def _ranked(
-    asked: Asked, entries: Sequence[Entry], spec: ComparisonSpec
+    asked: Asked, entries: Sequence[Entry], spec: ComparisonSpec, own: Own
 ) -> tuple[list[tuple[TableKey, list[Contender]]], WorkAnswer]:
     profile = asked.profile
     measures = _common(entries, profile)
@@ -199,7 +202,7 @@ def _ranked(
         slug: (min if is_less_better else max)(some, key=lambda one: one.combined.level)
         for slug, some in scored.items()
     }
-    rows, baseline = _rows(asked, best, measures, spec)
+    rows, baseline = _rows(asked, best, measures, spec, own)
     counts = {
         slug: len({one.entry.lead.configuration_id for one in some})
         for slug, some in scored.items()
@@ -224,7 +227,9 @@ def _ranked(
             spec.units,
         )
     ]
-    return tables, _answer(asked, entries, why, set(best), baseline, spec)
+    scorers = {name: one.entry for name, one in best.items()}
+    answer = _answer(asked, entries, why, set(best), baseline, spec)
+    return tables, replace(answer, unceiled=without_ceiling(scorers, profile.demands, own))
 
 
 def _common(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
@@ -253,6 +258,7 @@ def _rows(
     best: Mapping[str, _Scored],
     measures: Mapping[str, Measure],
     spec: ComparisonSpec,
+    own: Own,
 ) -> tuple[list[tuple[str, ScoreRow]], str]:
     """The score of each contender, and the contender that ratios are set against."""
     if not best:
@@ -264,10 +270,12 @@ def _rows(
     else:
         baseline = ""
         unit, divisor = _unit(best.values(), asked.profile)
-    rows = [
-        (name, _row(asked, one.entry, one.combined.against(divisor), unit, spec))
-        for name, one in best.items()
-    ]
+    lower = {test: one.lower_is_better for test, one in measures.items()}
+    rows = []
+    for name, one in best.items():
+        score = one.combined.against(divisor)
+        share = share_of_work(one.entry, one.combined.level, score.level, asked.profile, lower, own)
+        rows.append((name, replace(_row(asked, one.entry, score, unit, spec), share=share)))
     return rows, baseline
 
 

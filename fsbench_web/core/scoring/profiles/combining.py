@@ -60,18 +60,19 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
     means = {demand: mean(list(values[demand].values())) for demand in profile.demands}
     order = dict.fromkeys(repeat for of in values.values() for repeat in of)
     of_repeats = {
-        repeat: _level(
+        repeat: level_of(
             profile, {demand: values[demand][repeat] for demand in means}, lower_is_better
         )
         for repeat in order
         if repeat in repeats
     }
-    return Combined(_level(profile, means, lower_is_better), of_repeats)
+    return Combined(level_of(profile, means, lower_is_better), of_repeats)
 
 
-def _level(
+def level_of(
     profile: Profile, values: Mapping[Demand, float], lower_is_better: Mapping[str, bool]
 ) -> float:
+    """What one value of each cell comes to, before it is set against a baseline. Raises NoScore."""
     for demand, value in values.items():
         if not isfinite(value) or value <= 0:
             raise NoScore(f"{demand.words} is {value:g}, of which there is no ratio")

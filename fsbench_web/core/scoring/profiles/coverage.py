@@ -81,7 +81,8 @@ class WorkAnswer:
 
     ``measured`` cells of ``of`` were measured by any contender, ``by_all`` by every one; ``scored``
     are how many contenders have all. ``baseline`` is the contender that is 1.00 of ratios.
-    ``only_printed`` are series of papers, of which no cells are known.
+    ``only_printed`` are series of papers, of which no cells are known. ``unceiled`` are contenders
+    without a share of their LUN, though it was measured, and how many cells have no ceiling.
     """
 
     title: str
@@ -102,6 +103,7 @@ class WorkAnswer:
     baseline_missing: bool = False
     only_printed: int = 0
     source: str = ""
+    unceiled: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -135,7 +137,14 @@ class WorkAnswer:
                 if known
                 else f"{near.operation}: nothing was measured so, at any size."
             )
+        if self.unceiled:
+            said.append(self.unceiled_words)
         return said
+
+    @property
+    def unceiled_words(self) -> str:
+        """Why there is no share of the LUN."""
+        return f"No share of the LUN, for want of a ceiling: {', '.join(self.unceiled)}."
 
     @property
     def method(self) -> str:
@@ -169,4 +178,5 @@ class WorkAnswer:
             )
             for one in data["nearest"]
         )
+        known["unceiled"] = tuple(data.get("unceiled", ()))
         return cls(**known)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fsbench_web.catalog.configurations.limits import LEAST_MEMORY_MIB, MOST, NO_LIMITS, Limits
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import capacity
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host
 from fsbench_web.studies.jobs.spec import JobSpec, Problems
@@ -41,20 +41,20 @@ def hosts_of(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
 
 
 def _check_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         if strictest.rates:
             problems.add(
                 "limits",
-                f"{lun.name} is a directory, and has no device of its own whose rate could be "
+                f"{lun.name} is a {lun.kind}, and has no device of its own whose rate could be "
                 "limited: leave the rates out, or choose a LUN on which file systems are made.",
             )
         if strictest.memory_mib:
             problems.add(
                 "limits",
-                f"{lun.name} is a directory, whose runs have no control group of their own: leave "
+                f"{lun.name} is a {lun.kind}, whose runs have no control group of their own: leave "
                 "the limit of memory out, or choose a LUN on which file systems are made.",
             )
-    for sentence in availability.machine_limit_problems(Machine(limits=strictest), lun.worker):
+    for sentence in capacity.machine_limit_problems(Machine(limits=strictest), lun.worker):
         problems.add("limits", sentence)
 
 

@@ -2,7 +2,14 @@
 
 from collections.abc import Sequence
 
-from fsbench_web.catalog.configurations.preparation import NOT_FOR_DIRECTORIES, PLAIN, Preparation
+from fsbench_web.catalog.configurations.filesystems import RAW
+from fsbench_web.catalog.configurations.preparation import (
+    NOT_FOR_DIRECTORIES,
+    NOT_FOR_RAW,
+    PLAIN,
+    Preparation,
+    has_sprandom,
+)
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.core.numbers import size
@@ -25,7 +32,7 @@ def check_preparation(
     """Whether this LUN can be prepared so, as far as its worker announced it."""
     if preparation == PLAIN or lun is None:
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         problems.add("preparation", NOT_FOR_DIRECTORIES)
         return
     if preparation.discard and not lun.can_discard:
@@ -33,6 +40,8 @@ def check_preparation(
             "preparation",
             f"{lun.name} takes no discard (TRIM): leave it out, or choose another LUN.",
         )
+    if preparation.sprandom_percent and (said := no_sprandom(lun)):
+        problems.add("preparation", said)
     if lun.size_bytes is None:
         problems.add(
             "preparation",
@@ -51,6 +60,26 @@ def check_preparation(
         )
 
 
+def check_raw(spec: JobSpec, problems: Problems) -> None:
+    """Whether the raw device, where it is among the configurations, can be prepared so."""
+    if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
+        problems.add("preparation", NOT_FOR_RAW)
+
+
+def no_sprandom(lun: Lun) -> str:
+    """Why the worker of this LUN cannot write it by sprandom, as a sentence; "" where it can."""
+    if said := availability.missing_tool(lun.worker, "fio"):
+        return f"sprandom is fio's. {said}"
+    version = str(lun.worker.capabilities.get("tools", {}).get("fio", {}).get("version") or "")
+    if has_sprandom(version):
+        return ""
+    told = f"fio {version}" if version else "a fio that does not tell its version"
+    return (
+        f"The worker {lun.worker.name} has {told}, and sprandom came with 3.41: install that or a "
+        "later one there, or write the LUN once or twice instead."
+    )
+
+
 def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
     """Whether this LUN can be measured by itself, in so many seconds."""
     if spec.probe_s == 0 or problems.is_reported("probe_s"):
@@ -63,10 +92,10 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
         )
     if lun is None:
         return
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         problems.add(
             "probe_s",
-            f"{lun.name} is a directory, and has no device of its own that could be measured: "
+            f"{lun.name} is a {lun.kind}, and has no device of its own that could be measured: "
             "leave the probe out, or choose a LUN on which file systems are made.",
         )
     elif spec.guest is None and (said := availability.missing_tool(lun.worker, "fio")):

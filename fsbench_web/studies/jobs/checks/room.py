@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from fsbench_web.catalog.configurations.commands import RAW_FROM_BYTES
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
+    ON_LUNS,
+    RAW,
     OptionError,
     validated_options,
 )
@@ -40,7 +43,7 @@ def problem(
             f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
             f"{size(has)}: make them smaller, or choose a larger LUN."
         )
-    if lun.kind == Lun.Kind.DIRECTORY:
+    if lun.is_folder:
         return ""
     leaves: dict[str, int] = {}
     for name, left in _left(lun, configurations, neighbours):
@@ -71,6 +74,10 @@ def _left(
             options = validated_options(wanted.filesystem, wanted.options)
         except OptionError:
             continue
+        if wanted.filesystem == RAW:
+            yield ON_LUNS[RAW].name, max(0, size_bytes - RAW_FROM_BYTES)
+        if wanted.filesystem not in FILESYSTEMS:
+            continue  # made by nobody
         taken = least_taken_bytes(wanted.filesystem, options, size_bytes, bool(wanted.journal))
         yield FILESYSTEMS[wanted.filesystem].name, max(0, size_bytes - taken)
 

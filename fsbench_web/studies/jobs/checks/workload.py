@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.jobs.checks import room
@@ -37,12 +38,17 @@ def problems(
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from tool_problems(workload, lun)
+    if not workload.takes_device and any(one.filesystem == RAW for one in configurations):
+        yield (
+            f"{workload.name} needs a file system, and the raw device has none: choose fio by "
+            "queue depth, or leave the raw device out."
+        )
     if sentence := time_problem(workload):
         yield sentence
     limits = workload.limits()
     if guest is None:
-        yield from availability.limit_problems(lun.worker, limits)
+        yield from capacity.limit_problems(lun.worker, limits)
     else:
-        yield from availability.guest_limit_problems(guest.cpus, limits)
+        yield from capacity.guest_limit_problems(guest.cpus, limits)
     if sentence := room.problem(workload, lun, configurations, neighbours):
         yield sentence

@@ -31,7 +31,12 @@ from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem, Option
+from fsbench_web.catalog.configurations.filesystems import (
+    ALL,
+    ON_LUNS,
+    Filesystem,
+    Option,
+)
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
@@ -110,7 +115,7 @@ class FilesystemGroup:
 
     @property
     def can_add(self) -> bool:
-        return len(self.variants) < MAXIMUM_VARIANTS
+        return self.spec.is_made and len(self.variants) < MAXIMUM_VARIANTS
 
 
 @dataclass
@@ -189,9 +194,13 @@ class JobForm(OptionsForm):
     def filesystem_groups(
         self, problems: Mapping[str, Iterable[str]] | None = None
     ) -> list[FilesystemGroup]:
-        """All file systems with the variants of the form; the first variant is always there."""
+        """The file systems that ``problems`` names (all that are made, without), and those that are
+        chosen, with the variants of the form; the first variant is always there.
+        """
         groups = []
-        for spec in FILESYSTEMS.values():
+        chosen = [key.rsplit(".", 1)[0] for key in self.chosen]
+        shown = dict.fromkeys([*(problems or ON_LUNS), *(one for one in chosen if one in ALL)])
+        for spec in (ALL[slug] for slug in shown):
             numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
             variants = tuple(self._variant(spec, number) for number in numbers)
             groups.append(
@@ -204,7 +213,7 @@ class JobForm(OptionsForm):
         values = self.options.get(key, {})
         fields = tuple(
             OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
-            for option in spec.options
+            for option in (spec.options if spec.is_made else ())
         )
         return Variant(
             *(key, number, key in self.chosen, fields, values.get(JOURNAL, "")),
@@ -218,7 +227,7 @@ class JobForm(OptionsForm):
     def add_variant(self, slug: str) -> None:
         """One more variant of a file system, chosen. What is no file system adds nothing."""
         numbers = {1, *(n for name, n in self.variants if name == slug)}
-        if slug not in FILESYSTEMS or len(numbers) >= MAXIMUM_VARIANTS:
+        if slug not in ON_LUNS or not ON_LUNS[slug].options or len(numbers) >= MAXIMUM_VARIANTS:
             return
         number = max(numbers) + 1
         self.variants += [(slug, 1), (slug, number)]
@@ -302,8 +311,11 @@ class JobForm(OptionsForm):
         for key in dict.fromkeys([*self.chosen, *reference, *rows]):
             given = {name: value for name, value in self.options.get(key, {}).items() if value}
             if not given and key not in (*self.chosen, *reference):
+                spec = ON_LUNS.get(key.split(".")[0])
+                if spec is None or not spec.options:
+                    continue
                 # An option without a value says that the row is there.
-                given = {FILESYSTEMS[key.split(".")[0]].options[0].key: ""}
+                given = {spec.options[0].key: ""}
             for name, value in given.items():
                 query[f"{key}.{name}"] = value
         query.setlist("scheduler", self.schedulers)
@@ -354,7 +366,7 @@ def read(query: QueryDict) -> JobForm:
         assert isinstance(value, str)
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
-        if match and match[1] in FILESYSTEMS:
+        if match and match[1] in ON_LUNS:
             said = ",".join(query.getlist(name)) if last == stack_fields.LUNS else value
             form.options.setdefault(head, {})[last] = said.strip()
             form.variants.append((match[1], int(match[2])))

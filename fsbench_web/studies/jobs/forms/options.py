@@ -18,6 +18,7 @@ from fsbench_web.catalog.configurations.limits import MOST
 from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_AGE_ROUNDS,
     MAXIMUM_FILL_PERCENT,
+    MAXIMUM_SPRANDOM_PERCENT,
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
@@ -51,6 +52,7 @@ _PLACES = {
     "discard": "preparation.discard",
     "precondition": "preparation.precondition",
     "precondition_twice": "preparation.precondition_twice",
+    "sprandom_percent": "preparation.sprandom_percent",
     "fill_percent": "preparation.fill_percent",
     "age_rounds": "preparation.age_rounds",
     "age_extents": "preparation.age_extents",
@@ -76,6 +78,7 @@ _ASKED = {
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
     "precondition_twice": "say whether the LUN is written twice",
+    "sprandom_percent": f"say 0 to {MAXIMUM_SPRANDOM_PERCENT} percent of over-provisioning",
     "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
     "age_rounds": f"say 0 to {MAXIMUM_AGE_ROUNDS} rounds of ageing",
     "age_extents": "say how many hundredths of an extent a file has, or leave it empty",
@@ -88,6 +91,7 @@ _ASKED = {
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
+    "tracing": "name each tracer once",
     "start_at": _TIME_ASKED,
     "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
@@ -111,16 +115,18 @@ _INTERVAL = ("half_width", "least", "most")
 _RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
-_TEXTS = ("order", "kernels", "race_test", "race_category")
+_TEXTS = ("order", "kernels", "tracing", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
 _PREPARED = {
     "discard": "discard",
     "precondition": "write the whole LUN once",
     "precondition_twice": "twice",
+    "sprandom_percent": "sprandom with {} percent of over-provisioning",
     "fill_percent": "fill level {} percent",
     "age_rounds": "age it for {} rounds",
     "age_extents": "or until {} hundredths of an extent a file",
     "probe_s": "measure the LUN itself for {} seconds",
+    "tracing": "one more run, traced: {}",
 }
 """What is done before a run, in words."""
 STEERED = {
@@ -186,10 +192,12 @@ class OptionsForm:
     discard: str = ""
     precondition: str = ""
     precondition_twice: str = ""
+    sprandom_percent: str = ""
     fill_percent: str = ""
     age_rounds: str = ""
     age_extents: str = ""
     probe_s: str = ""
+    tracing: list[str] = field(default_factory=list)
     limit_read_mib_s: str = ""
     limit_write_mib_s: str = ""
     limit_read_iops: str = ""
@@ -250,7 +258,7 @@ class OptionsForm:
     def _changed(self, words: Mapping[str, str]) -> str:
         said = {name: getattr(self, name) for name in words}
         return ", ".join(
-            words[name].format(text)
+            words[name].format(" ".join(text) if isinstance(text, list) else text)
             for name, text in said.items()
             if text not in (_USUAL[name], *_NOTHING.get(name, ()))
         )
@@ -329,7 +337,7 @@ class OptionsForm:
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):
-                query[name] = value
+                query.setlist(name, value if isinstance(value, list) else [value])
         if not self.reference:
             query.pop("reference_every", None)
 
@@ -342,6 +350,7 @@ _NOTHING = {
         "discard": ("no",),
         "precondition": ("no",),
         "precondition_twice": ("no",),
+        "sprandom_percent": ("0",),
         "fill_percent": ("0",),
         "probe_s": ("0",),
     },
@@ -355,6 +364,7 @@ def read_options(query: QueryDict) -> dict[str, Any]:
     said |= {name: times.local(said[name]) for name in _TIMES}
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
+        "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
         **{
             name: text if text or name in _REFUSED_EMPTY else _USUAL[name]
             for name, text in said.items()

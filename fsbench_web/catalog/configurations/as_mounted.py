@@ -1,0 +1,172 @@
+"""File systems that a host has mounted already: network ones, and what else is made of no LUN.
+
+Pure: no Django. fsbench neither makes, mounts nor erases them (a LUN of the kind mount). What of
+their mount options tells one configuration from another is read from what the kernel says is in
+effect, in closed lists. What the kernel shows of every mount, because it is the usual, is left out.
+Sources: nfs(5), mount.cifs(8), mount.ceph(8), mount.lustre(8), tmpfs(5), sshfs(1), the kernel's
+Documentation/filesystems/overlayfs.rst.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.options import Choice, Option, OptionError
+
+
+def _words(
+    key: str, name: str, labels: Mapping[str, str], help: str = "", *, joined: bool = False
+) -> Option:
+    """An option whose values are words of the mount: {value: label}."""
+    choices = tuple(Choice(value, (value,), label) for value, label in labels.items())
+    return Option(key, "mount", name, choices, help=help, is_joined=joined)
+
+
+def _bytes(key: str, name: str, most: int) -> Option:
+    return Option(
+        *(key, "mount", name),
+        minimum=512,
+        maximum=most,
+        template=f"{key}={{}}",
+        label_template=f"{key}{{}}",
+    )
+
+
+def _versions(*numbers: str) -> Option:
+    return _words("vers", "Version of the protocol", {one: one for one in numbers}, joined=True)
+
+
+_NCONNECT = Option(
+    *("nconnect", "mount", "Connections to the server"),
+    minimum=1,
+    maximum=16,
+    template="nconnect={}",
+    label_template="nconnect{}",
+)
+_RECOVERY = _words("recovery", "When the server is silent", {"soft": "soft", "softerr": "softerr"})
+_SECURITY = {"sys": "sys", "krb5": "krb5", "krb5i": "krb5i", "krb5p": "krb5p"}
+_ATTRIBUTES = _words("attributes", "Attribute cache", {"noac": "noac"})
+_CLOSE_TO_OPEN = _words("consistency", "Close-to-open", {"nocto": "nocto"})
+_SYNC = _words("writes", "Writes", {"sync": "sync"})
+_FSC = _words("local_cache", "Cache on the client's disk", {"fsc": "fsc"})
+_MIB = 1024 * 1024
+
+OPTIONS: dict[str, tuple[Option, ...]] = {
+    "nfs": (
+        _versions("2", "3", "4.0", "4.1", "4.2"),
+        _NCONNECT,
+        _words("proto", "Transport", {"tcp": "tcp", "udp": "udp", "rdma": "rdma"}),
+        _bytes("rsize", "Read size (bytes)", _MIB),
+        _bytes("wsize", "Write size (bytes)", _MIB),
+        _words("sec", "Security", _SECURITY),
+        *(_RECOVERY, _SYNC, _ATTRIBUTES, _CLOSE_TO_OPEN, _FSC),
+    ),
+    "cifs": (
+        _versions("1.0", "2.0", "2.1", "3.0", "3.02", "3.1.1"),
+        _bytes("rsize", "Read size (bytes)", 16 * _MIB),
+        _bytes("wsize", "Write size (bytes)", 16 * _MIB),
+        _words("cache", "Cache", {"strict": "strict", "none": "nocache", "loose": "loose"}),
+        _words("channels", "Channels", {"multichannel": "multichannel"}),
+        _words("encryption", "Encryption", {"seal": "seal"}),
+        _FSC,
+    ),
+    "ceph": (
+        _bytes("rsize", "Read size (bytes)", 1024 * _MIB),
+        _bytes("wsize", "Write size (bytes)", 1024 * _MIB),
+        *(_SYNC, _FSC),
+    ),
+    "lustre": (
+        _words("locks", "File locks", {"flock": "flock", "localflock": "localflock"}),
+        _SYNC,
+    ),
+    "tmpfs": (
+        _words(
+            *("huge", "Huge pages"),
+            {"always": "huge", "within_size": "hugewithin", "advise": "hugeadvise"},
+        ),
+    ),
+    "overlay": (
+        _words("durability", "Durability", {"volatile": "volatile"}),
+        _words("metacopy", "Copies of metadata alone", {"on": "metacopy", "off": "nometacopy"}),
+    ),
+    "sshfs": (),
+    "glusterfs": (),
+}
+NAMES = {
+    "nfs": "NFS",
+    "cifs": "SMB",
+    "ceph": "CephFS",
+    "lustre": "Lustre",
+    "tmpfs": "tmpfs",
+    "overlay": "overlayfs",
+    "sshfs": "SSHFS",
+    "glusterfs": "GlusterFS",
+}
+# What the kernel calls them in /proc/self/mountinfo.
+_BY_KERNEL_NAME = {
+    **{"nfs": "nfs", "nfs4": "nfs", "cifs": "cifs", "smb3": "cifs"},
+    **{"ceph": "ceph", "lustre": "lustre", "tmpfs": "tmpfs", "overlay": "overlay"},
+    **{"fuse.sshfs": "sshfs", "fuse.glusterfs": "glusterfs"},
+}
+# In effect without anybody asking: the largest sizes that the kernel agrees with a server.
+_USUAL = {
+    ("nfs", "proto"): "tcp",
+    ("nfs", "nconnect"): "1",
+    ("nfs", "rsize"): "1048576",
+    ("nfs", "wsize"): "1048576",
+    ("nfs", "sec"): "sys",
+    ("cifs", "rsize"): "4194304",
+    ("cifs", "wsize"): "4194304",
+    ("cifs", "cache"): "strict",
+    ("ceph", "rsize"): "67108864",
+    ("ceph", "wsize"): "67108864",
+    ("overlay", "metacopy"): "off",
+}
+# Of IPv6 the kernel says tcp6; what is compared is the transport.
+_SAME = {"tcp6": "tcp", "udp6": "udp", "rdma6": "rdma"}
+# A mount that is of no use to a benchmark that writes.
+READ_ONLY = "ro"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A file system as it is mounted: ``options`` as ``validated_options`` gives them."""
+
+    filesystem: str
+    options: Mapping[str, str]
+
+
+def contender(kernel_name: str, words: str) -> Contender:
+    """What is mounted, from the names that mountinfo has. Raises OptionError.
+
+    ``words`` are the options in effect, joined by commas; what is on no list is left out, but not
+    an unknown value of an option that is.
+    """
+    slug = _BY_KERNEL_NAME.get(kernel_name)
+    if slug is None:
+        raise OptionError(
+            f"What is mounted there is {kernel_name or 'nothing'}, and a mount is one of "
+            f"{', '.join(_BY_KERNEL_NAME)}."
+        )
+    said = dict(word.partition("=")[::2] for word in words.split(","))
+    options: dict[str, str] = {}
+    for option in OPTIONS[slug]:
+        value = said.get(option.key, "") or next(
+            (one.value for one in option.choices if said.get(one.value) == ""), ""
+        )
+        value = _SAME.get(value, value)
+        if value and _USUAL.get((slug, option.key)) != value:
+            options[option.key] = option.choice(value).value
+    return Contender(slug, options)
+
+
+def server_of(source: str) -> tuple[str, str]:
+    """(server, export) of a mount's source: ``nas:/export``, ``//nas/share``,
+    ``10.0.0.1:6789,10.0.0.2:6789:/``; ("", source) of what comes from no server.
+    """
+    if source.startswith("//"):
+        server, _, share = source[2:].partition("/")
+        return server, share
+    server, colon, path = source.rpartition(":")
+    if colon and path.startswith("/"):
+        return server.removeprefix("[").removesuffix("]"), path
+    return "", source

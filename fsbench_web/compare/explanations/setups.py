@@ -1,0 +1,59 @@
+"""What is recorded to differ between the set-up of two series, for their explanation."""
+
+from collections.abc import Iterator
+
+from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.configurations.limits import WORDS
+from fsbench_web.core.setup_effects import SetupDifference
+from fsbench_web.studies.models import Series
+
+MOST_SETUPS = 20
+_Recorded = dict[str, tuple[str, str]]
+"""(label, value) by name; "" is nothing, or the tool's default."""
+
+
+def setups(one: Series, other: Series) -> list[SetupDifference]:
+    """What is on record of both and differs: of ``one``, then of the ``other``. At most some."""
+    mine, its = (dict(_recorded(series)) for series in (one, other))
+    if one.configuration.is_known and other.configuration.is_known:
+        mine |= dict(_chosen(one))
+        its |= dict(_chosen(other))
+    return list(_differing(mine, its))[:MOST_SETUPS]
+
+
+def _differing(mine: _Recorded, its: _Recorded) -> Iterator[SetupDifference]:
+    for name in dict.fromkeys([*mine, *its]):
+        label = (mine.get(name) or its[name])[0]
+        values = [side.get(name, ("", ""))[1] for side in (mine, its)]
+        usual = "default" if name.startswith("option.") else "none"
+        if values[0] != values[1] and (all(values) or name not in _NEVER_NONE):
+            yield SetupDifference(name, label, values[0] or usual, values[1] or usual)
+
+
+_NEVER_NONE = ("filesystem", "kernel", "workload", "lun", "hardware")
+"""Every run has them: where there is none, nobody wrote it down."""
+
+
+def _chosen(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Of a configuration whose options are known."""
+    configuration = series.configuration
+    for key, value in sorted(configuration.options.items()):
+        yield f"option.{key}", (key.replace("_", " "), str(value))
+    yield "scheduler", ("I/O scheduler", configuration.scheduler)
+    where = "on a LUN of its own" if configuration.external_journal else "on the data LUN"
+    yield "journal", ("journal", where)
+
+
+def _recorded(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
+    machine = series.runs_on
+    yield "filesystem", ("file system", series.configuration.filesystem)
+    for name, limit in machine.limits.stored().items():
+        yield f"limits.{name}", (WORDS[name], str(limit))
+    if machine.is_guest:
+        yield "guest", ("guest", machine.words)
+    yield "stack", ("other LUNs", series.stack_luns)
+    yield "preparation", ("preparation", preparation.in_words(series.preparation))
+    yield "kernel", ("kernel", series.kernel)
+    yield "workload", ("workload", series.workload.title if series.workload else "")
+    yield "lun", ("LUN", series.lun.name if series.lun else "")
+    yield "hardware", ("hardware", series.hardware.name if series.hardware else "")

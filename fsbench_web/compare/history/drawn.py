@@ -1,0 +1,52 @@
+"""A line over time as a figure."""
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.history.lines import History
+from fsbench_web.figures import lines
+
+OWN = "The LUN itself"
+
+
+def chart(shown: History, title: str, along: str) -> go.Figure | None:
+    """The line with its intervals, and a dashed upright where its level changes."""
+    if not shown.points:
+        return None
+    own = [
+        lines.Point(float(place), value, note="without a file system")
+        for place, (_, value, _) in enumerate(shown.rows)
+        if value is not None
+    ]
+    figure = lines.curves(
+        [
+            *([lines.Line(OWN, own)] if own else []),
+            lines.Line(
+                "Score",
+                [
+                    lines.Point(
+                        float(place),
+                        point.mean,
+                        (point.interval.low, point.interval.high) if point.interval else None,
+                        f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
+                        f"/runs/{point.runs[-1]}/",
+                    )
+                    for place, point in enumerate(shown.points)
+                ],
+            ),
+        ],
+        shown.unit,
+        title,
+        "Kernel" if along == "kernel" else "Day on which the runs were measured",
+        {float(place): point.name for place, point in enumerate(shown.points)},
+        shown.lower_is_better,
+    )
+    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
+    # sideways.
+    figure.update_layout(showlegend=bool(own))
+    figure.update_traces(marker_size=6)
+    figure.update_traces(selector={"name": OWN}, line={"dash": "dash", "color": "#8a96a5"})
+    if any(point.interval for point in shown.points):
+        figure.update_traces(error_y={"width": 9, "thickness": 2})
+    for entry in shown.changes:
+        figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": "#8a96a5"})
+    return figure

@@ -1,0 +1,59 @@
+"""Which series are on one line over time, and whose it is.
+
+A line is of a team, or of a study that has none: what a label says anybody may say of theirs.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.db.models import Q
+
+from fsbench_web.catalog.workers.machines import GUEST
+from fsbench_web.compare.models import Watch
+from fsbench_web.studies.models import Series
+
+LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "stack_luns", "preparation")
+LINE_VALUES = ("stack_luns", "preparation")
+"""Those of ``LINE`` that are no rows."""
+"""The columns that series of one line share; a watch has them too."""
+MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory_bytes", "cpus"))
+"""What they share of the machine: of guests all but the kernel, which lines go along."""
+
+
+def owner_of(series: Series) -> tuple[int | None, int | None]:
+    """Whose line a series is on: (study, None) or (None, team), by key.
+
+    Its team's, whichever of the team's studies measured it; its study's alone where that has no
+    team, and where nobody says on what it was measured: two unknown machines are not the same.
+    """
+    team = series.study.team_id
+    if team is None or (series.hardware_id is None and series.lun_id is None):
+        return series.study_id, None
+    return None, team
+
+
+def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
+    """The series that measure the same as this one: all but the system's software.
+
+    They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
+    """
+    # By key: a watch is looked at every minute, and its rows need not be fetched for that.
+    values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}
+    study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
+    if studies and (line.hardware_id or line.lun_id):
+        of_owner = Q(study__in=studies)
+    else:
+        of_owner = Q(study=study) if team is None else Q(study__team=team)
+    return (
+        of_owner
+        & Q(**{name: value for name, value in values.items() if value is not None})
+        & Q(**{f"{name}__isnull": True for name, value in values.items() if value is None})
+        & _same_machine(line.machine)
+    )
+
+
+def _same_machine(stored: Mapping[str, Any]) -> Q:
+    """Series of the same kind of machine: a guest is never on a line with the host itself."""
+    if stored.get("executor") != GUEST:
+        return Q(machine=dict(stored))
+    return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})

@@ -1,0 +1,46 @@
+"""What is said of a line over time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.changes import Change
+
+MINUS = "\u2212"
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk."""
+
+    change: Change
+    sentence: str
+    is_slower: bool
+    disk: str = ""
+
+
+def said_of(
+    change: Change,
+    points: Sequence[tuple[str, tuple[float, ...]]],
+    unit: str,
+    lower: bool,
+    of_first: bool = False,
+) -> ShownChange:
+    """``points`` are (name, scores of its repeats), ``lower`` says that less is better,
+    ``of_first`` that all are multiples of the first.
+    """
+    (old, before), (new, after) = points[change.place - 1 : change.place + 1]
+    is_slower = (change.change_percent > 0) == lower
+    # Zero is also what vanishes: of very many points that scatter by very little.
+    is_still = change.p_value == 0 and len(set(before)) == len(set(after)) == 1
+    size = f"{change.change_percent:+.1f}%".replace("-", MINUS)
+    return ShownChange(
+        change,
+        f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "
+        f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
+        f"significant (p is {probability(change.p_value)})."
+        f"{f' {NO_SCATTER}' if is_still else ''}"
+        f"{f' 1.00 is {points[0][0]}.' if of_first else ''}",
+        is_slower,
+    )

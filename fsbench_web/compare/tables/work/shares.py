@@ -1,0 +1,84 @@
+"""What a contender's work is of what its LUN would do of it by itself.
+
+The ceilings of the cells are put together as the score is of its values: the share is of speed, the
+one number over the other.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from fsbench_web.compare.tables.work.entries import Entry
+from fsbench_web.core.scoring.profiles.combining import NoScore, level_of
+from fsbench_web.core.scoring.profiles.coverage import MOST_NAMED
+from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.shares import Share
+from fsbench_web.studies.scores.shares import SeriesCeilings
+
+Own = Mapping[int, SeriesCeilings]
+"""What the LUN of each series did by itself, where somebody measured it."""
+
+
+def share_of_work(
+    entry: Entry, level: float, value: float, profile: Profile, lower: Mapping[str, bool], own: Own
+) -> Share | None:
+    """The share of a score; ``value`` is what stands in the table for its ``level``.
+
+    None where a cell has no ceiling.
+    """
+    cells = _ceilings(entry, profile.demands, own)
+    if not cells or len(cells) < len(profile.demands):
+        return None
+    measures = {demand: entry.measure(demand.test) for demand in cells}
+    try:
+        of_lun = level_of(
+            profile,
+            {
+                demand: one.ceiling * measure.factor
+                for demand, one in cells.items()
+                if (measure := measures[demand]) is not None
+            },
+            lower,
+        )
+    except NoScore:
+        return None
+    is_of_time = profile.together != RATIO and set(lower.values()) == {True}
+    percent = 100 * (of_lun / level if is_of_time else level / of_lun)
+    spreads = [one.spread_percent for one in cells.values()]
+    known = [one for one in spreads if one is not None]
+    return Share(
+        percent,
+        value * percent / 100 if is_of_time else value * 100 / percent,
+        f"requests of the same work, {len(cells)} cells by their weights",
+        min(one.probes for one in cells.values()),
+        max(known) if len(known) == len(spreads) else None,
+        any(one.is_between for one in cells.values()),
+    )
+
+
+def without_ceiling(
+    entries: Mapping[str, Entry], demands: Collection[Demand], own: Own
+) -> tuple[str, ...]:
+    """The contenders whose LUN was measured, of which some cells have no ceiling all the same, with
+    how many; MOST_NAMED of them."""
+    found = []
+    for name, entry in sorted(entries.items()):
+        missing = len(demands) - len(_ceilings(entry, demands, own))
+        if missing and any(one.series_id in own for one in entry.series):
+            found.append(f"{missing} of {len(demands)} cells of {name}")
+    more = len(found) - MOST_NAMED
+    return tuple(found[:MOST_NAMED]) + ((f"and of {more} more",) if more > 0 else ())
+
+
+def _ceilings(
+    entry: Entry, demands: Collection[Demand] | Sequence[Demand], own: Own
+) -> dict[Demand, Share]:
+    """What the LUN did of each cell, as the share of one in the unit of its test."""
+    found = {}
+    for demand in demands:
+        source, measure = entry.sources.get(demand.test), entry.measure(demand.test)
+        ceilings = own.get(source.series_id) if source else None
+        if ceilings is None or measure is None:
+            continue
+        one = ceilings.share_of_one(measure.unit, demand.test, demand.record_kb)
+        if one is not None:
+            found[demand] = one
+    return found

@@ -1,0 +1,141 @@
+"""The compare page has the shape of a study: its answer, its tabs, its rows of tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.table_view import TableView, joined
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.views import rows_of_tests, study_tables, study_tabs
+from fsbench_web.compare.views.study_map import study_map
+from fsbench_web.compare.views.study_tabs import CHARTS, LATENCY, RUNS, SETUP, SUMMARY, TESTS
+from fsbench_web.studies.runs.listing import address_of
+
+ONE_TEST = "compare/section.html"
+MOST_OPEN = 3
+"""So few rows of tests stand open: there is nothing to choose from."""
+CHARTS_SHOWN = 15
+MOST_CONTENDERS = 200
+_PLACE = ("tab", "of")
+
+
+def without_place(query: QueryDict) -> QueryDict:
+    """The query without what says where on its pages somebody is."""
+    rest = query.copy()
+    for name in _PLACE:
+        rest.pop(name, None)
+    return rest
+
+
+def address(spec: ComparisonSpec, view: TableView, tab: str = SUMMARY) -> str:
+    """The compare page, at one of its tabs."""
+    return f"{reverse('compare:page')}?{query_of(spec, view, tab)}"
+
+
+def query_of(spec: ComparisonSpec, view: TableView, tab: str = SUMMARY) -> str:
+    """All that an address of the compare page says."""
+    return joined(f"tab={tab}" if tab != SUMMARY else "", spec.to_query(), view.to_query())
+
+
+def tables_at(spec: ComparisonSpec, view: TableView) -> str:
+    """Where the tables of the tests are: ``of=`` is to be added for those of one."""
+    query = joined(spec.to_query(), view.to_query())
+    return f"{reverse('compare:tests')}?{query}{'&' if query else ''}"
+
+
+def of_one_test(spec: ComparisonSpec) -> dict[str, Any]:
+    """What writes the tables and the chart of a test, and where chart and data points come from."""
+    return {
+        "one_test": ONE_TEST,
+        "charts_url": reverse("compare:charts", args=["TEST"]),
+        "cells_url": "" if spec.is_of_work else reverse("compare:cells", args=["TEST"]),
+    }
+
+
+def tab_of(query: QueryDict, tables: Sequence[DeltaTable]) -> str:
+    """The tab that is shown; nonsense is the summary."""
+    asked = query.get("tab", "")
+    return asked if asked in _slugs(tables) else SUMMARY
+
+
+def _slugs(tables: Sequence[DeltaTable]) -> list[str]:
+    slugs = [SUMMARY, TESTS, CHARTS, SETUP]
+    if any(study_tabs.is_latency(table.test) for table in tables):
+        slugs.insert(3, LATENCY)
+    return [*slugs, RUNS] if any(row.run_ids for table in tables for row in table.rows) else slugs
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The runs behind the scores of a contender, and the page that lists them."""
+
+    contender: str
+    configuration: str
+    runs: int
+    address: str
+
+
+def measured(tables: Sequence[DeltaTable]) -> list[Measured]:
+    """Of every contender and configuration that the tables show, by name."""
+    found: dict[tuple[str, str], dict[int, None]] = {}
+    for table in tables:
+        for row in table.rows:
+            own = found.setdefault((row.contender, row.configuration or ""), {})
+            own |= dict.fromkeys(row.run_ids)
+    return [
+        Measured(contender, configuration, len(runs), address_of(tuple(runs)))
+        for (contender, configuration), runs in sorted(found.items())
+        if runs
+    ]
+
+
+def of_page(
+    spec: ComparisonSpec,
+    view: TableView,
+    tab: str,
+    found: Sequence[Section],
+    chosen: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What the page shows of its tables: answer, tabs, and the rows of the tests.
+
+    ``spec`` is what its address says; tests ``chosen`` by name are in no fold.
+    """
+    tables = [table for section in found for table in section.tables]
+    first = study_tabs.first_of_page(
+        tables, spec.baseline, lambda name: address(replace(spec, baseline=name), view, tab)
+    )
+    rows = [one for one in found if tab != LATENCY or study_tabs.is_latency(one.test)]
+    shown = rows_of_tests.of_page(rows, tables_at(spec, view), chosen)
+    row_count = sum(len(one.rows) for one in tables)
+    has_tables_here = row_count <= study_tables.MOST_ROWS_HERE or len(shown["placed"]) == 1
+    return {
+        **first,
+        **shown,
+        "map": study_map(tables, first["answer"], spec.to_query())
+        if first["answer"] and tab == SUMMARY
+        else None,
+        "tab": tab,
+        "tabs": [
+            study_tabs.Tab(slug, study_tabs.LABELS[slug], address(spec, view, slug), slug == tab)
+            for slug in _slugs(tables)
+        ],
+        "shows_tests": tab in (SUMMARY, TESTS, LATENCY),
+        "sections": found,
+        "charted": found[:CHARTS_SHOWN] if tab == CHARTS else [],
+        "measured": measured(tables)[:MOST_CONTENDERS] if tab == RUNS else [],
+        **of_one_test(spec),
+        "has_tables_here": has_tables_here,
+        "rows_open": len(shown["placed"]) <= MOST_OPEN,
+        "tests_at": address(spec, view, TESTS),
+        "findings_at": "#findings" if tab == SUMMARY else f"{address(spec, view)}#findings",
+        "work_at": ""
+        if spec.is_of_work
+        else address(replace(spec, profile="oltp"), view) + "#work",
+        "history_at": reverse("compare:history"),
+        "is_measured": any(row.run_ids for table in tables for row in table.rows),
+    }

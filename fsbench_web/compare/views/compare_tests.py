@@ -1,0 +1,71 @@
+"""The tables and charts of the tests of a comparison: of one, fetched when its row is opened, or
+of all. Both are parts of the compare page (``HX-Request``) and pages of their own.
+"""
+
+from dataclasses import replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.answers import plain_refusal
+from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.table_view import TableView, without_view
+from fsbench_web.compare.tables.bounds import Bounded, bounded, by_rows
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
+from fsbench_web.compare.tables.parts import part_links
+from fsbench_web.compare.views import compare_tabs
+from fsbench_web.compare.views.picker import without_papers
+from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of
+from fsbench_web.core.scoring import testnames
+
+
+@gzip_page
+@require_safe
+@requires(Action.READ)
+def tests(request: HttpRequest) -> HttpResponse:
+    """``?of=`` says of which tests, without it of all that the compare page shows."""
+    tests = tuple(request.GET.getlist("of"))
+    view = TableView.from_query(request.GET)
+    try:
+        asked = ComparisonSpec.from_query(compare_tabs.without_place(without_view(request.GET)))
+        limited = with_tests(asked, tests) if tests else bounded(without_papers(asked))
+        if view.problems:
+            raise SpecError(view.problems)
+        tables, emulated = tables_and_notice(limited.spec)
+    except SpecError as error:
+        return plain_refusal(error)
+    spec = asked if tests else limited.address
+    address = compare_tabs.tables_at(spec, view)
+    rows = of_tests(rows_of(sections(tables, spec.sort), address), tests)
+    if not rows:
+        name = f'no test "{testnames.label(tests[0])[:200]}"' if tests else "no table"
+        raise Http404(f"This comparison shows {name}. Its page, under Compare, says what it has.")
+    shown = [section for row in rows for section in row.shown]
+    part = None if tests else limited.part
+    context = {
+        "spec": spec,
+        "query": spec.to_query(),
+        "rows": rows,
+        "sections": shown,
+        **compare_tabs.of_one_test(spec),
+        "heading": " and ".join(one.label for one in shown) if tests else "All tables",
+        "compare_at": compare_tabs.address(spec, view, compare_tabs.TESTS),
+        "emulated": emulated,
+        "part": part,
+        "part_links": part_links(limited.spec, part) if part else None,
+        "table_view": view,
+    }
+    is_part = request.headers.get("HX-Request") == "true"
+    name = "studies/study_test_parts" if is_part else "compare/tests_page"
+    return render(request, f"{name}.html", context)
+
+
+def with_tests(spec: ComparisonSpec, tests: tuple[str, ...]) -> Bounded:
+    """Of the comparison these tests, as much of them as a page shows."""
+    if spec.from_row:
+        return Bounded(spec)
+    return by_rows(Bounded(replace(spec, part_tests=tests, from_test=0)))

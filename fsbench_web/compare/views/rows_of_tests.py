@@ -1,0 +1,88 @@
+"""The list of tests: a row each, of the elapsed and the CPU time of the same work one together."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.selection import folds
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.views import study_tabs
+from fsbench_web.compare.views.groups_of_tests import TestGroup
+from fsbench_web.core.scoring import testnames
+
+
+@dataclass(frozen=True)
+class TestRow:
+    """``first`` is the test that the row is of, ``cpu`` the CPU time of the same work beside it.
+
+    ``address`` has the tables and charts of both.
+    """
+
+    __test__ = False  # not a test of pytest's
+
+    first: TestGroup | Section
+    cpu: TestGroup | Section | None
+    address: str
+
+    @property
+    def shown(self) -> list[TestGroup | Section]:
+        """What it opens to."""
+        return [self.first] if self.cpu is None else [self.first, self.cpu]
+
+    @property
+    def slugs(self) -> str:
+        """Those that links into it begin with (``#test-write``, ``#write-maximum``)."""
+        return " ".join(one.slug for one in self.shown)
+
+    @property
+    def words(self) -> str:
+        """What a search among the tests finds it by."""
+        return " ".join(f"{one.label} {one.test}" for one in self.shown)
+
+
+def tables_of(one: TestGroup | Section) -> list[DeltaTable]:
+    """Of a test of a study, or of a comparison."""
+    return one.tables if isinstance(one, Section) else [shown.table for shown in one.tables]
+
+
+def rows_of(found: Sequence[TestGroup | Section], address: str) -> list[TestRow]:
+    """The rows of tests, in their order; ``address`` ends so that ``of=`` can follow."""
+    by_test = {one.test: one for one in found}
+    pairs = {
+        test: by_test[cpu]
+        for test in by_test
+        if (cpu := testnames.cpu_time_beside(test)) in by_test
+    }
+    beside = {one.test for one in pairs.values()}
+    return [_row(one, pairs.get(one.test), address) for one in found if one.test not in beside]
+
+
+def _row(first: TestGroup | Section, cpu: TestGroup | Section | None, address: str) -> TestRow:
+    tests = [first.test] if cpu is None else [first.test, cpu.test]
+    return TestRow(first, cpu, address + "&".join(f"of={quote(test, safe='')}" for test in tests))
+
+
+def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
+    """The rows that have one of ``tests``; all where there are none."""
+    return [row for row in rows if not tests or any(one.test in tests for one in row.shown)]
+
+
+def of_page(
+    found: Sequence[TestGroup | Section], address: str, chosen: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What ``studies/study_tests.html`` shows: rows in sight, and those behind folds.
+
+    Tests ``chosen`` by name are in no fold.
+    """
+    rows = rows_of(found, address)
+    placed = folds.placed(rows, lambda row: row.first.test, chosen)
+    in_sight, further = study_tabs.in_sight(placed)
+    return {
+        "placed": placed,
+        "in_sight": in_sight,
+        "further": further,
+        "has_cpu": any(row.cpu for row in rows),
+        "tables_at": address,
+    }

@@ -1,0 +1,99 @@
+"""The tables that the page of a study shows, and of which of them it is made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.tables import bounds
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
+from fsbench_web.compare.tables.emulation import Notice
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.views import study_tabs
+from fsbench_web.compare.views.groups_of_tests import TestGroup, test_groups
+from fsbench_web.studies.models import Study
+
+MOST_ROWS_HERE = 60
+"""Rows of tables that stand in the page of a measured study: 30 KB. Of more each test is fetched
+when it is opened, so that a page is as light with a hundred tests."""
+_OF_OTHER_TABS = ("tab", "of", "part", "configurations")
+
+
+@dataclass(frozen=True)
+class StudyTables:
+    """``every_table`` of the part of the study that is shown; ``tables`` are those of its page.
+
+    These are all, or of each test the headline alone where ``all_categories`` is off.
+    """
+
+    by: str
+    limited: bounds.Bounded
+    every_table: list[DeltaTable]
+    emulated: Notice | None
+    all_categories: bool
+    tables: list[DeltaTable]
+    groups: list[TestGroup]
+    is_published: bool
+
+    @property
+    def has_tables_here(self) -> bool:
+        """Whether the page holds them, and fetches charts alone: of papers, and where few are."""
+        return self.is_published or sum(len(one.rows) for one in self.tables) <= MOST_ROWS_HERE
+
+
+def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> StudyTables:
+    """Of the address of a page; nonsense in it asks for nothing.
+
+    ``tests`` are shown whatever part the address asks for, if the study has them.
+    """
+    shown: Mapping[str, Any] = next((s for s in found.sections if s["kind"] == "tables"), {})
+    by = query.get("by") or shown.get("by")
+    by = by if by in CONTENDERS else "filesystem"
+    limited = bounds.Bounded(ComparisonSpec(studies=(found.slug,), by=by, units=units_of(query)))
+    if not found.is_published:
+        limited = _limited(limited.spec, query)
+    asked = tuple(test for test in tests if limited.part and test in limited.part.tests)
+    if asked and limited.part is not None:
+        limited = bounds.by_rows(
+            bounds.Bounded(replace(limited.part.whole, part_tests=asked)),
+            query.getlist("filesystem"),
+        )
+    every_table, emulated = tables_and_notice(limited.spec)
+    all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
+    tables = study_tabs.shown_of(every_table, all_categories=all_categories)
+    groups = test_groups(tables, shown.get("tests", {}))
+    return StudyTables(
+        *(by, limited, every_table, emulated, all_categories, tables, groups),
+        is_published=found.is_published,
+    )
+
+
+def address(found: Study, query: QueryDict) -> str:
+    """Where the tables of the tests of this page are: ``of=`` is to be added for those of one."""
+    kept = query.copy()
+    for name in _OF_OTHER_TABS:
+        kept.pop(name, None)
+    asked = kept.urlencode()
+    return f"{reverse('studies:study_test', args=[found.slug])}?{asked}{'&' if asked else ''}"
+
+
+def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.Bounded:
+    """The part of a measured study that is shown."""
+    wish = replace(spec, **_part(query))
+    return bounds.by_rows(bounds.Bounded(wish), query.getlist("filesystem"))
+
+
+def _part(query: QueryDict) -> dict[str, Any]:
+    """Which part the address asks for; nonsense asks for nothing. Older links say it as filters."""
+    return {
+        f"part_{name}": tuple(query.getlist(f"part_{one}") or query.getlist(one))
+        for one, name in (("test", "tests"), ("category", "categories"))
+    } | {
+        name: int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        for name in ("from_test", "from_row")
+        for text in (query.get(name, ""),)
+    }

@@ -1,0 +1,66 @@
+"""The tables and charts of the tests of a study: of one, fetched when its row is opened, or of all.
+
+Both are parts of the study's page (``HX-Request``) and pages of their own, for whoever has no
+script, and for paper.
+"""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.selection.table_view import TableView
+from fsbench_web.compare.tables.parts import part_links
+from fsbench_web.compare.views import study_tables, study_tabs
+from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of
+from fsbench_web.core.scoring import testnames
+from fsbench_web.studies.models import Study
+
+
+@require_safe
+@requires(Action.READ)
+def tests(request: HttpRequest, slug: str) -> HttpResponse:
+    """``?of=`` says of which tests, without it of all that the page of the study shows.
+
+    ``part=chart`` are its charts alone. What else the address says is that of the study's page.
+    """
+    found = Study.objects.filter(slug=slug).first()
+    if found is None:
+        raise Http404(
+            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
+        )
+    tests, is_chart = request.GET.getlist("of"), request.GET.get("part") == "chart"
+    made = study_tables.of_query(found, request.GET, tests)
+    address = study_tables.address(found, request.GET)
+    rows = of_tests(rows_of(made.groups, address), tests)
+    if not rows:
+        raise Http404(
+            f'The study "{found.title}" has no table of "{testnames.label(tests[0])[:200]}". '
+            f"Its page, /studies/{found.slug}/, shows what it has."
+            if tests
+            else f'The study "{found.title}" has no tables yet: they come with its first scores.'
+        )
+    shown = [group for row in rows for group in row.shown if not is_chart or group.test in tests]
+    context = {
+        "study": found,
+        "by": made.by,
+        "rows": rows,
+        "groups": shown,
+        "is_chart": is_chart and bool(tests),
+        "is_alone": bool(tests),
+        "heading": " and ".join(one.label for one in shown) if tests else "All tables",
+        "study_at": reverse("studies:study", args=[slug])
+        + study_tabs.address(request.GET, tab=study_tabs.TESTS),
+        "tables_at": address,
+        "emulated": made.emulated,
+        "part": None if tests else made.limited.part,
+        "part_links": part_links(made.limited.spec, made.limited.part, names_study=False)
+        if made.limited.part and not tests
+        else None,
+        "has_published_values": any(row.published for one in made.tables for row in one.rows),
+        "table_view": TableView.from_query(request.GET),
+    }
+    is_part = request.headers.get("HX-Request") == "true"
+    name = "study_test_parts" if is_part else "study_tests_page"
+    return render(request, f"studies/{name}.html", context)

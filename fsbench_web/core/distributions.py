@@ -1,0 +1,49 @@
+"""Distributions of statistics, as ``scipy.special`` has them, loaded when the first is asked for.
+
+Loading costs a fifth of a second of a processor. Commands, the supervisor and a worker that waits
+ask for none. Names and arguments are those of ``scipy.special`` .
+"""
+
+from typing import Any
+
+
+def bdtr(successes: float, tries: float, share: float) -> Any:
+    """Probability of at most ``successes`` in ``tries`` of probability ``share`` each."""
+    from scipy import special
+
+    return special.bdtr(successes, tries, share)
+
+
+def bdtrik(probability: float, tries: float, share: float) -> Any:
+    """The inverse of ``bdtr`` in its first argument, not rounded."""
+    from scipy import special
+
+    return special.bdtrik(probability, tries, share)
+
+
+def ndtr(deviations: Any) -> Any:
+    """Probability of the standard normal distribution up to ``deviations``."""
+    from scipy import special
+
+    return special.ndtr(deviations)
+
+
+def ndtri(probability: Any) -> Any:
+    """The quantile of the standard normal distribution."""
+    from scipy import special
+
+    return special.ndtri(probability)
+
+
+def stdtr(freedom: Any, t: Any) -> Any:
+    """Probability of Student's distribution of ``freedom`` degrees up to ``t``."""
+    from scipy import special
+
+    return special.stdtr(freedom, t)
+
+
+def stdtrit(freedom: Any, probability: Any) -> Any:
+    """The quantile of Student's distribution of ``freedom`` degrees."""
+    from scipy import special
+
+    return special.stdtrit(freedom, probability)

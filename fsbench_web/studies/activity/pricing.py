@@ -1,0 +1,107 @@
+"""The price of hardware, and what it makes of the runs that were measured on it.
+
+A price is an assumption and no measurement: where another one is stated, all runs on the hardware
+are priced by it, so that no score mixes two.
+"""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.activity.price import TESTS, Price, per_million_operations, test_of
+from fsbench_web.core.activity.window import Seen, window_of
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.studies.activity import records
+from fsbench_web.studies.models import UNTRACED, Run, RunActivity, RunState
+from fsbench_web.studies.scores import ingest, measurements
+from fsbench_web.studies.series import lock_all
+
+MOST_AT_ONCE = 1000
+"""Runs that are priced within one request; more take the command line."""
+OPERATIONS = "operations"
+"""Reads and writes of a benchmark, kept among ``RunActivity.costs``."""
+
+
+class TooManyRuns(ValueError):
+    """More runs than one request prices; the text says what to do."""
+
+
+def price_of(profile: HardwareProfile | None) -> Price | None:
+    """What was stated; None where nothing was."""
+    if profile is None or profile.price is None or not profile.price_years:
+        return None
+    return Price(profile.price, profile.price_currency, profile.price_years)
+
+
+@transaction.atomic
+def state(profile: HardwareProfile, price: Price | None, most: int | None = MOST_AT_ONCE) -> int:
+    """Keep the price, and price the finished runs on it anew. Returns how many carry one.
+
+    Raises TooManyRuns before anything is written; ``most`` None: however many.
+    """
+    runs = _runs_on(profile)
+    if most is not None and len(runs) > most:
+        raise TooManyRuns(
+            f"{len(runs):,} runs were measured on it, and one request prices {most:,}: state it on "
+            f"the server, with manage.py hardware_price {profile.slug}."
+        )
+    HardwareProfile.objects.filter(pk=profile.pk).update(
+        price=price.amount if price else None,
+        price_currency=price.currency if price else "",
+        price_years=price.years if price else None,
+    )
+    lock_all({run.series_id: run.series for run in runs}.values())
+    priced = sum(_priced(run, price) for run in runs)
+    for series in {run.series_id: run.series for run in runs}.values():
+        ingest.rescore(series)
+    return priced
+
+
+def _runs_on(profile: HardwareProfile) -> list[Run]:
+    found = Run.objects.filter(
+        series__hardware=profile,
+        state=RunState.DONE,
+        tracing=UNTRACED,
+        activity__isnull=False,
+    )
+    return list(found.select_related("series").order_by("pk"))
+
+
+def _priced(run: Run, price: Price | None) -> bool:
+    """Take the prices of before from a run and give it the one of now; whether it has one."""
+    kept = RunActivity.objects.get(run=run)
+    costs = {test: value for test, value in kept.costs.items() if test not in TESTS}
+    for block in measurements.listed(measurements.of_run(run.pk)):
+        if any(test in TESTS for test, *_ in block.tests):
+            measurements.rewrite(block, _without(block.read().rows()))
+    value = _value(kept, price)
+    if price is not None and value is not None:
+        test = test_of(price.currency)
+        costs[test] = value
+        cost = ParsedValue(test, None, None, value, COSTS[test].unit, 1)
+        ingest.store_values(run, None, [cost])
+    if costs != kept.costs:
+        RunActivity.objects.filter(run=run).update(costs=costs)
+    return value is not None
+
+
+def _without(rows: Iterable[measurements.Measurement]) -> list[measurements.Measurement]:
+    return [row for row in rows if row.test not in TESTS]
+
+
+def _value(kept: RunActivity, price: Price | None) -> float | None:
+    """Runs of before kept no operations: theirs are those of each CPU second, times these."""
+    activity = records.activity_of(kept)
+    window = window_of(activity)
+    if window is None:
+        return None
+    operations = kept.costs.get(OPERATIONS)
+    if operations is None:
+        rate = kept.costs.get("operations_per_cpu_second")
+        busy_ms = Seen(activity, window).grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
+        if rate is None or busy_ms is None:
+            return None
+        operations = rate * busy_ms / 1000
+    return per_million_operations(price, window.seconds, operations)

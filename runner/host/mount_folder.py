@@ -1,0 +1,138 @@
+"""Looks at fsbench's own folder on a mount, and makes it. The standard library alone.
+
+Called by ``runner.host.mounts`` as a process of its own: on a mount whose server is gone every call
+may wait for ever. One argument, JSON::
+
+    {"point": "/mnt/nas", "device": [0, 61], "folder": "team/fsbench-node1-nas", "id": "…" or "",
+     "make": "…" or ""}
+
+``id`` is what this host noted of the folder that it made; ``make`` the id of one that is to be made
+where there is none. It prints JSON: ``{"problem": "…", "is_absent": …, "free_bytes": …}``. Nothing
+is ever removed, and no symbolic link is followed: each part is opened in the one before it.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import sys
+from typing import Any
+
+MARKER = ".fsbench-folder"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_SAID = "A folder of fsbench's own: what a run leaves here is removed."
+_MOST = 4096
+
+
+class Refused(Exception):
+    """The folder is not to be used; the text says why and what to do."""
+
+
+class Absent(Exception):
+    """There is no such folder."""
+
+
+def opened(request: dict[str, Any]) -> int:
+    """The folder of fsbench, as a descriptor. Raises Refused, Absent, OSError."""
+    point = request["point"]
+    here = os.open(point, _FOLDER)
+    found = os.fstat(here)
+    if [os.major(found.st_dev), os.minor(found.st_dev)] != request["device"]:
+        raise Refused(f"{point} leads to something else than what is mounted there.")
+    parts = request["folder"].split("/")
+    for place, part in enumerate(parts):
+        path = "/".join([point.rstrip("/"), *parts[: place + 1]])
+        is_last = place == len(parts) - 1
+        try:
+            below = os.open(part, _FOLDER, dir_fd=here)
+        except FileNotFoundError:
+            if not is_last:
+                raise Refused(f"{path} is missing: make that folder on the mount.") from None
+            if not request["make"]:
+                raise Absent from None
+            below = _made(here, part, request["make"], path)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise Refused(f"{path} is a symbolic link, or no folder: remove it.") from None
+            raise
+        if os.fstat(below).st_dev != found.st_dev:
+            raise Refused(f"{path} is on another file system than {point}.")
+        os.close(here)
+        here = below
+    return here
+
+
+def _made(parent: int, name: str, mark: str, path: str) -> int:
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    except OSError as error:
+        raise Refused(
+            f"{path} cannot be made ({error.strerror}): make a folder on the mount in which this "
+            'worker\'s user may write, and name it in the list of LUNs: folder = "…".'
+        ) from None
+    folder = os.open(name, _FOLDER, dir_fd=parent)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    marker = os.open(MARKER, flags, 0o600, dir_fd=folder)
+    try:
+        os.write(marker, json.dumps({"fsbench": _SAID, "id": mark}).encode())
+        os.fsync(marker)
+    finally:
+        os.close(marker)
+    return folder
+
+
+def check(folder: int, path: str, expected: str) -> None:
+    """That this host made the folder, and that nobody else may write there. Raises Refused."""
+    status = os.fstat(folder)
+    foreign = (
+        f"{path} is not a folder that fsbench made from this host: choose another one with "
+        'folder = "…" in the list of LUNs, or remove it.'
+    )
+    try:
+        marker = os.open(
+            MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
+        )
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):
+            raise Refused(foreign) from None
+        raise
+    try:
+        kept = os.fstat(marker)
+        is_plain = stat.S_ISREG(kept.st_mode) and kept.st_nlink == 1 and kept.st_size <= _MOST
+        said = os.read(marker, _MOST) if is_plain else b""
+    finally:
+        os.close(marker)
+    mark = None
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        mark = json.loads(said)["id"]
+    if not expected or mark != expected or kept.st_uid != status.st_uid:
+        raise Refused(foreign)
+    if status.st_mode & 0o022:
+        raise Refused(
+            f"{path} can be written by others, who could put a link in the way of a benchmark: "
+            f"chmod 700 {path}, or mount with a dir_mode that keeps others out."
+        )
+    if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder):
+        raise Refused(f"{path} cannot be written by this user.")
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    path = f"{request['point'].rstrip('/')}/{request['folder']}"
+    try:
+        folder = opened(request)
+        check(folder, path, request["make"] or request["id"])
+        room = os.fstatvfs(folder)
+    except Absent:
+        return {"problem": f"{path} is missing.", "is_absent": True}
+    except Refused as refused:
+        return {"problem": str(refused)}
+    except OSError as error:
+        if error.errno == errno.ESTALE:
+            return {"problem": f"The mount at {path} is stale: mount it again."}
+        return {"problem": f"{path} cannot be used: {error.strerror}."}
+    return {"problem": "", "free_bytes": room.f_bavail * room.f_frsize}
+
+
+if __name__ == "__main__":
+    print(json.dumps(answer(json.loads(sys.argv[1]))))

@@ -1,0 +1,274 @@
+"""Mounts of the host that are LUNs (kind mount): found, looked at, and known again.
+
+What is mounted is read from /proc/self/mountinfo, which asks no server. Whatever does ask one is
+done in a process of its own with a time limit (``mount_folder``): a call on a mount whose server is
+gone may never come back, not even when its process is killed.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fsbench_web.catalog.configurations import as_mounted
+from fsbench_web.catalog.configurations.options import OptionError
+from runner.host import blockdev, mount_folder
+from runner.host.blockdev import Mount
+from runner.host.luns import LunEntry
+
+# A server that is busy answers later than one that is idle; one that is gone never does.
+ANSWER_S = 10.0
+# So long a silent server is not asked again, so that nothing waits for it twice.
+SILENT_S = 60.0
+_PROGRAM = Path(mount_folder.__file__).resolve()
+_SYSTEM_FOLDERS = {
+    *("/", "/bin", "/boot", "/etc", "/home", "/lib", "/opt", "/root", "/run", "/sbin"),
+    *("/tmp", "/usr", "/var", "/var/lib", "/var/tmp"),  # noqa: S108 (refused)
+}
+_KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
+
+
+class MountError(Exception):
+    """The mount cannot be used now; the text says why and what to do."""
+
+
+class ServerSilent(MountError):
+    """The server does not answer."""
+
+
+@dataclass
+class _Silence:
+    """Since when a mount did not answer. ``process`` is one that cannot even be ended."""
+
+    until: float
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def lasts(self) -> bool:
+        is_stuck = self.process is not None and self.process.poll() is None
+        return is_stuck or time.monotonic() < self.until
+
+
+_silent: dict[str, _Silence] = {}
+_lock = threading.Lock()
+
+
+def mounted_at(path: Path) -> Mount | None:
+    """What is mounted exactly there, the topmost; None where nothing is."""
+    found = [mount for mount in blockdev.own_mounts() if mount.point == str(path)]
+    return found[-1] if found else None
+
+
+def found(entry: LunEntry) -> Mount:
+    """As ``mounted_at``. Raises MountError."""
+    mount = mounted_at(entry.path)
+    if mount is None:
+        raise MountError(
+            f"Nothing is mounted at {entry.path}: mount it, or write the path as findmnt shows it."
+        )
+    return mount
+
+
+def folder_of(entry: LunEntry) -> str:
+    """fsbench's own folder on the mount, below its mount point.
+
+    Hosts share an export, so that their folders have other names.
+    """
+    return entry.folder or f"fsbench-{os.uname().nodename}-{entry.name}"
+
+
+def path_of(entry: LunEntry) -> str:
+    return f"{str(entry.path).rstrip('/')}/{folder_of(entry)}"
+
+
+def own_mark(entry: LunEntry, notes: Path) -> str:
+    """The id of the folder that this host made for the LUN; "" where it made none."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads((notes / f"{entry.name}.json").read_text())["id"])
+    return ""
+
+
+def made(entry: LunEntry, notes: Path) -> str:
+    """The path of fsbench's folder, made when missing. Raises MountError.
+
+    What this host makes it notes before: nothing else tells its folder from somebody else's.
+    """
+    mount = found(entry)
+    seen = _look(entry, mount, own_mark(entry, notes))
+    if seen.get("is_absent"):
+        mark = uuid.uuid4().hex
+        _note(entry, notes, mark)
+        seen = _look(entry, mount, "", make=mark)
+    if seen["problem"]:
+        raise MountError(str(seen["problem"]))
+    return path_of(entry)
+
+
+def free_bytes(entry: LunEntry, mark: str) -> int | None:
+    """What the server says is free; None where it says nothing."""
+    try:
+        said = _look(entry, found(entry), mark).get("free_bytes")
+    except MountError:
+        return None
+    return int(said) if said is not None else None
+
+
+def answers(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
+    """Why the folder cannot be used at this moment, or nothing. Raises ServerSilent.
+
+    ``is_asked_again``: also where it was silent a moment ago.
+    """
+    try:
+        mount = found(entry)
+    except MountError as error:
+        return str(error)
+    if is_asked_again:
+        _forgive(str(entry.path))
+    return str(_look(entry, mount, mark)["problem"])
+
+
+def contender(entry: LunEntry) -> as_mounted.Contender:
+    """The file system with the options that it is mounted with. Raises MountError."""
+    mount = found(entry)
+    try:
+        return as_mounted.contender(mount.filesystem, mount.options)
+    except OptionError as error:
+        raise MountError(f"{entry.path}: {error}") from None
+
+
+def fingerprint(entry: LunEntry, mark: str) -> dict[str, Any]:
+    """Which server and export, and which folder there (catalog.workers.lun_identity)."""
+    mount = found(entry)
+    server, export = as_mounted.server_of(mount.source)
+    known = {
+        "server": server,
+        "export": export,
+        "address": _option(mount, "addr"),
+        "mark": mark,
+    }
+    return {"kind": entry.kind, "filesystem": mount.filesystem} | {
+        key: value for key, value in known.items() if value
+    }
+
+
+def identity(entry: LunEntry) -> list[list[str]]:
+    """How a person recognises it; empty where nothing is mounted. Asks no server."""
+    mount = mounted_at(entry.path)
+    if mount is None:
+        return []
+    server, export = as_mounted.server_of(mount.source)
+    rows = [
+        ["File system", mount.filesystem],
+        ["Server", server],
+        ["Server's address", _option(mount, "addr")],
+        ["Export" if server else "Source", export],
+        ["Folder on it", folder_of(entry)],
+        ["Mount options", mount.options],
+    ]
+    return [[label, value] for label, value in rows if value]
+
+
+def problems(entry: LunEntry, mark: str) -> list[tuple[str, bool, str]]:
+    """All checks of a mount: (name, whether it passed, what was found). Nothing is changed."""
+    path = entry.path
+    if str(path) in _SYSTEM_FOLDERS or any(path.is_relative_to(one) for one in _KERNEL_FOLDERS):
+        return [("mount", False, f"{path} is a folder of the operating system.")]
+    try:
+        mount, what = found(entry), contender(entry)
+    except MountError as error:
+        return [("mount", False, str(error))]
+    words = mount.options.split(",")
+    if as_mounted.READ_ONLY in words:
+        return [("mount", False, f"{path} is mounted read-only.")]
+    said = [("mount", True, f"{mount.source}, mounted as {mount.filesystem} ({what.filesystem})")]
+    try:
+        why = answers(entry, mark)
+    except MountError as error:
+        why = str(error)
+    return [*said, ("folder", not why, why or f"{path_of(entry)} is fsbench's own")]
+
+
+def _option(mount: Mount, key: str) -> str:
+    words = (word.partition("=") for word in mount.options.split(","))
+    return next((value for name, _, value in words if name == key), "")
+
+
+def _note(entry: LunEntry, notes: Path, mark: str) -> None:
+    try:
+        notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = notes / f".{entry.name}.{mark}"
+        new.write_text(json.dumps({"id": mark, "path": path_of(entry)}))
+        new.replace(notes / f"{entry.name}.json")
+    except OSError as error:
+        raise MountError(f"It cannot be noted in {notes} which folder is made: {error}") from None
+
+
+def _look(entry: LunEntry, mount: Mount, mark: str, make: str = "") -> dict[str, Any]:
+    """What ``mount_folder`` says. Raises ServerSilent, MountError."""
+    point = str(entry.path)
+    request = {
+        "point": point,
+        "device": [os.major(mount.number), os.minor(mount.number)],
+        "folder": folder_of(entry),
+        "id": mark,
+        "make": make,
+    }
+    silence = (
+        f"The server of {entry.path} ({mount.source}) does not answer: see whether it can be "
+        "reached, or mount it again."
+    )
+    with _lock:
+        known = _silent.get(point)
+    if known is not None and known.lasts:
+        raise ServerSilent(silence)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(_PROGRAM), json.dumps(request)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise MountError(f"{entry.path} cannot be looked at: {error}") from None
+    try:
+        printed, wrong = process.communicate(timeout=ANSWER_S)
+    except subprocess.TimeoutExpired:
+        _give_up(point, process)
+        raise ServerSilent(silence) from None
+    try:
+        said: dict[str, Any] = json.loads(printed)
+    except ValueError:
+        last = wrong.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise MountError(f"{entry.path} cannot be looked at: {last[:300]}") from None
+    return said
+
+
+def _forgive(point: str) -> None:
+    """A silence is over, unless a process still waits in it."""
+    with _lock:
+        if (known := _silent.get(point)) is not None:
+            known.until = 0.0
+
+
+def _give_up(point: str, process: "subprocess.Popen[bytes]") -> None:
+    """End it, and remember where even that is not possible (an uninterruptible wait)."""
+    process.kill()
+    silence = _Silence(time.monotonic() + SILENT_S)
+    try:
+        process.communicate(timeout=1.0)
+    except subprocess.TimeoutExpired:
+        silence.process = process
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    with _lock:
+        _silent[point] = silence

@@ -1,0 +1,62 @@
+"""Causes that were seeded in real runs come first: recorded runs of a loop device, kept small.
+
+Made by ``benchmarks.explanations seeded --keep``: one try of each cause, five blocks, with the
+samples at the ends of the benchmark's commands alone.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.seeded_causes import SEEDS, Try
+from fsbench_web.compare.explanations import words
+from fsbench_web.core.explanation import RunCosts, explained
+from fsbench_web.core.setup_effects import SetupDifference
+
+TRIES = [
+    Try.of(line)
+    for line in Path(__file__).with_name("seeded.jsonl").read_text(encoding="ascii").splitlines()
+]
+SIX = {"sync", "barrier off", "compression", "small journal", "scheduler", "throttled reads"}
+
+
+def test_each_cause_has_a_recording() -> None:
+    assert {one.cause for one in TRIES} == SIX
+    assert {len(one.blocks) for one in TRIES} == {5}
+
+
+@pytest.mark.parametrize("is_set_up", [True, False], ids=["recorded set-up", "counts alone"])
+@pytest.mark.parametrize("one", TRIES, ids=lambda one: one.cause)
+def test_what_a_cause_must_change_is_first(one: Try, is_set_up: bool) -> None:
+    seed = SEEDS[one.cause]
+    found = explained(*one.sides(), seed.setups if is_set_up else ())
+    assert found.first is not None
+    assert found.first.cost.test in seed.expected
+    if is_set_up and seed.setups:
+        assert found.first.fits == (seed.setups[0].label,)
+        assert "Set up differently: " in words.sentence("a", "b", 40.0, found)
+
+
+@pytest.mark.parametrize("one", TRIES, ids=lambda one: one.cause)
+def test_a_contender_against_itself_has_no_cause(one: Try) -> None:
+    """Whatever its set-up is said to be: the same runs in the same blocks."""
+    for side in one.sides():
+        assert explained(side, side, SEEDS[one.cause].setups).differing == []
+
+
+def test_what_nobody_recorded_is_told_by_its_counts() -> None:
+    """A limit that something outside of fsbench set: the device idles while the run waits."""
+    (one,) = (one for one in TRIES if one.cause == "throttled reads")
+    said = words.sentence("a", "b", 60.0, explained(*one.sides()))
+    assert said.startswith("a is 60% slower than b: it had ")
+    assert "Waited outside of the device" in said
+    assert "Set up differently" not in said
+
+
+def test_a_recorded_difference_that_changed_nothing_is_no_cause() -> None:
+    values = {"merged_share": 20.0, "process_cpu_seconds_per_gib": 2.0}
+    runs = [RunCosts(str(n), {k: v * (1 + 0.01 * n) for k, v in values.items()}) for n in range(5)]
+    setup = SetupDifference("scheduler", "I/O scheduler", "bfq", "none")
+    found = explained(runs, runs, [setup])
+    assert found.differing == []
+    assert words.setup_sentence(found) == ""

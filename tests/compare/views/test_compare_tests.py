@@ -1,0 +1,178 @@
+"""The compare page has the shape of a study: answer, tabs, rows whose tables are fetched."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from fsbench_web.compare.permalinks.records import pin
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.studies.models import Study
+from tests.compare.conftest import make_run, make_score
+from tests.services.pages import at_rest, complaint_about
+
+TABLE = 'class="table is-dense deltas'
+PART = {"HX-Request": "true"}
+TESTS = 25
+
+
+@pytest.fixture
+def many(db: None) -> None:
+    """More rows than stand in the page: of 25 tests of three file systems."""
+    for test in range(TESTS):
+        for number, name in enumerate(("ext4", "xfs", "btrfs"), 1):
+            make_score(name, 100.0 + test * number, test=f"50/50 mix {test}?", category="mean")
+
+
+def test_it_answers_first_and_has_tabs(client: Client, many: None) -> None:
+    page = client.get("/compare/?study=lab&by=configuration").content.decode()
+    said = page[page.index('id="answer"') :]
+    assert "comes first" in said
+    assert said.index('<svg class="drawing"') < said.index('class="trust"')
+    assert said.index('class="trust"') < said.index('class="tabs"') < said.index('id="findings"')
+    assert 'aria-current="page">Summary</a>' in said
+    for tab in ("tests", "charts", "setup"):
+        assert f'href="/compare/?tab={tab}&amp;study=lab&amp;by=configuration"' in said
+        shown = client.get(f"/compare/?study=lab&tab={tab}")
+        assert f'<input type="hidden" name="tab" value="{tab}">' in shown.content.decode()
+        assert shown["HX-Push-Url"] == f"/compare/?tab={tab}&study=lab"
+    nonsense = client.get("/compare/?study=lab&tab=moon")
+    assert nonsense.status_code == 200
+    assert nonsense["HX-Push-Url"] == "/compare/?study=lab"
+    # Another baseline is another address of the same comparison.
+    other = client.get("/compare/?study=lab&baseline=xfs").content.decode()
+    assert "times the speed of xfs" in re.sub(r"<[^>]+>|\s+", " ", other)
+
+
+def test_rows_have_addresses_that_are_pages_too(client: Client, many: None) -> None:
+    page = client.get("/compare/?study=lab&column=runs&sort=contender").content.decode()
+    assert TABLE not in page
+    rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
+    assert len(rows) == TESTS
+    address = rows[7].replace("&amp;", "&")
+    assert address.startswith("/compare/tests/?study=lab&sort=contender&column=runs&of=50%2F50")
+    alone = client.get(address).content.decode()
+    assert "<h1>50/50 mix 7?</h1>" in alone
+    assert alone.count(TABLE) == 1
+    assert 'href="/compare/?tab=tests&amp;study=lab&amp;sort=contender&amp;column=runs"' in alone
+    part = client.get(address, headers=PART).content.decode()
+    assert "<html" not in part
+    assert part.count(TABLE) == 1
+    assert 'hx-get="/compare/charts/50%2F50%20mix%207%3F/?study=lab&amp;sort=contender"' in part
+    assert client.get("/compare/tests/?study=lab").content.decode().count(TABLE) == TESTS
+
+
+def test_verdicts_of_a_row_are_those_of_the_whole(client: Client, db: None) -> None:
+    for test in ("write", "read"):
+        for name, base in (("ext4", 100.0), ("xfs", 200.0), ("btrfs", 201.0)):
+            score = make_score(name, base, test=test, category="mean", repeats=5)
+            score.repeat_scores = [[str(at), base + at] for at in range(5)]
+            score.save()
+    whole = client.get("/compare/?study=lab&tab=tests").content.decode()
+    part = client.get("/compare/tests/?study=lab&of=read", headers=PART).content.decode()
+    table = re.search(rf"<table {TABLE}.*?</table>", part, re.S)
+    assert table is not None
+    assert table[0] in whole
+
+
+def test_tables_of_elapsed_and_cpu_time_are_in_one_row(client: Client, db: None) -> None:
+    for name, seconds in (("ext4", 9.0), ("xfs", 8.0)):
+        make_score(name, seconds, test="untar_real", unit="s", category="mean")
+        make_score(name, seconds / 2, test="untar_cpu", unit="s", category="mean")
+    page = client.get("/compare/?study=lab&tab=tests").content.decode()
+    row = re.search(r'data-slugs="untar-real untar-cpu".*?</summary>', page, re.S)
+    assert row is not None
+    cells = re.findall(r"<span>([^<]*)</span>", row[0])
+    assert cells[1:6] == ["xfs", "8 s", "9 s", "4 s", "4.50 s"]
+    part = client.get("/compare/tests/?study=lab&of=untar_real&of=untar_cpu", headers=PART)
+    assert part.content.decode().count(TABLE) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("study=lab&of=nix", 400), ("study=lab&of=read", 404), ("study=nix", 400), ("of=%00", 400)],
+)
+def test_what_is_not_there_is_said(client: Client, many: None, query: str, status: int) -> None:
+    answer = client.get(f"/compare/tests/?{query}")
+    assert answer.status_code == status
+    assert "comparison" in answer.content.decode().lower()
+
+
+def test_rows_show_what_the_page_may_show(client: Client, many: None) -> None:
+    Study.objects.filter(slug="lab").update(visibility="private")
+    for address in ("/compare/?study=lab", "/compare/tests/?study=lab&of=50/50 mix 1?"):
+        answer = client.get(address)
+        assert answer.status_code == 400
+        assert "ext4" not in answer.content.decode().partition('role="alert"')[2][:500]
+
+
+def test_runs_of_each_contender_are_a_tab(client: Client, db: None) -> None:
+    run = make_run(make_score("ext4").series)
+    make_score("xfs")
+    page = client.get("/compare/?study=lab&tab=runs").content.decode()
+    assert f'<a href="/runs/{run.pk}/">1</a>' in page[page.index('id="runs"') :]
+    assert "tab=runs" not in client.get("/compare/?study=lab&test=nix").content.decode()
+
+
+def test_permalinks_hold_their_tables(client: Client, many: None) -> None:
+    """They are snapshots: nothing of them is fetched from what there is now."""
+    key = pin(ComparisonSpec(studies=("lab",)), User.objects.create_user("jo")).key
+    page = client.get(f"/p/{key}/").content.decode()
+    assert page.count(TABLE) == TESTS
+    assert "data-fetch" not in page
+
+
+def test_rows_of_a_comparison_open(page: Page, site: str, many: None) -> None:
+    fetched: list[str] = []
+    page.on("request", lambda one: fetched.append(one.url.partition("/compare/")[2]))
+    page.goto("/compare/?study=lab")
+    at_rest(page)
+    assert not any("tests/" in one or "charts/" in one for one in fetched)
+    row = page.locator("details.test").nth(3)
+    row.locator("summary").first.click()
+    expect(row.locator("table.deltas")).to_be_visible()
+    expect(row.locator("figure[data-drawn=yes]")).to_be_visible()
+    assert sum("tests/" in one for one in fetched) == 1
+    # Sorting and columns are of what is fetched later too.
+    row.get_by_role("button", name="Contender").click()
+    expect(page).to_have_url(re.compile("sort=contender"))
+    page.locator("details.test").nth(5).locator("summary").first.click()
+    heads = page.locator("details.test").nth(5).locator("tbody th")
+    expect(heads).to_have_text([re.compile(name) for name in ("btrfs", "ext4", "xfs")])
+    page.get_by_text("Rows, columns, digits").click()
+    page.get_by_label("Pin Score").check()
+    expect(row.locator("th.pin")).to_have_count(1)  # what was open stays open
+    page.get_by_label("Differences from, in %").fill("40")
+    page.get_by_label("Differences from, in %").blur()
+    expect(page).to_have_url(re.compile("least=40"))
+    expect(page.get_by_text("rows are not shown")).to_be_visible()
+    expect(row.locator("table.deltas")).to_be_hidden()
+    page.goto("/compare/?study=lab#test-50-50-mix-24")
+    expect(page.locator("[id='test-50-50-mix-24']")).to_be_in_viewport()
+
+
+def test_all_tables_are_copied_although_none_is_here(page: Page, site: str, many: None) -> None:
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: "
+        "text => { window.copied = text; return Promise.resolve(); }}})"
+    )
+    page.goto("/compare/?study=lab&tab=tests")
+    page.get_by_role("button", name="Copy all tables").click()
+    page.wait_for_function("() => window.copied")
+    assert page.evaluate("window.copied").count("Contender\t") == TESTS
+
+
+def test_what_cannot_be_fetched_is_said_and_tried_again(
+    page: Page, complaints: list[str], site: str, many: None
+) -> None:
+    page.goto("/compare/?study=lab&tab=tests")
+    page.route("**/compare/tests/**", lambda route: route.fulfill(status=503))
+    row = page.locator("details.test").first
+    with complaint_about(page, complaints, "503"):
+        row.locator("summary").first.click()
+        expect(row.get_by_role("alert")).to_contain_text("The server answered 503")
+    page.unroute("**/compare/tests/**")
+    row.get_by_role("button", name="Try again").click()
+    expect(row.locator("table.deltas")).to_be_visible()

@@ -1,0 +1,136 @@
+"""Runs in fsbench's own folder on a mount of the host."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.studies.models import Run, RunState
+from runner.execution import mount_watch
+from runner.executors import fake
+from runner.executors.fake import FakeExecutor
+from runner.executors.local import LocalExecutor
+from runner.host import mount_folder, mounts
+from runner.worker import Host
+from tests.runner.conftest import write_luns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+Submit = Callable[..., Run]
+CarryOut = Callable[[Run, Host], Run]
+MakeHost = Callable[..., Host]
+
+
+@pytest.fixture
+def point(tmp_path: Path, lun_file: Path) -> Iterator[Path]:
+    point = tmp_path / "share"
+    point.mkdir()
+    mount(point)
+    write_luns(lun_file, {"name": "share", "kind": "mount", "path": str(point)})
+    yield point
+    while mounts.mounted_at(point):
+        subprocess.run(["umount", "--lazy", point], check=True)
+
+
+def mount(point: Path, source: str = "tmpfs", words: str = "size=64m") -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", words, source, point], check=True)
+
+
+def own(host: Host) -> Path:
+    return Path(mounts.path_of(host.entry("share")))
+
+
+def test_it_is_measured_where_it_is_mounted_and_left_clean(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, point: Path
+) -> None:
+    (point / "theirs").write_text("kept")
+    host = make_host(LocalExecutor())
+    (lun,) = host.announcement().luns
+    assert (lun.problem, lun.kind, lun.device) == ("", "mount", str(own(host)))
+    assert lun.fingerprint["export"] == "tmpfs"
+    run = carry_out(submitted(host, "tmpfs", lun="share"), host)
+    assert run.state == RunState.DONE, run.reason
+    assert run.series.configuration.label == "tmpfs"
+    assert [command["phase"] for command in run.commands] == ["benchmark"]
+    assert run.environment is not None
+    facts = run.environment.facts
+    assert dict(facts["File system"])["Mounted as"] == "tmpfs"
+    assert "size=65536k" in dict(facts["File system"])["Mount options in effect"]
+    assert "size=65536k" in dict(facts["LUN"])["Mount options"]
+    assert dict(facts["LUN"])["Source"] == "tmpfs"
+    assert (point / "theirs").read_text() == "kept"
+    assert [one.name for one in own(host).iterdir()] == [mount_folder.MARKER]
+
+
+def test_another_mount_under_its_name_is_refused(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, point: Path
+) -> None:
+    host = make_host(FakeExecutor())
+    run = submitted(host, "tmpfs", lun="share")
+    subprocess.run(["umount", point], check=True)
+    mount(point, "other")
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "share was not used. share is another mount now" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+
+
+def test_its_numbers_go_to_no_other_options_and_no_other_file_system(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, point: Path
+) -> None:
+    host = make_host(FakeExecutor())
+    with_huge = submitted(host, "tmpfs", lun="share", options={"huge": "always"})
+    assert "mounted as tmpfs now" in carry_out(with_huge, host).reason
+    assert "submitted for tmpfs_huge" in with_huge.reason
+    nfs = submitted(host, "nfs", lun="share", options={"vers": "4.2", "nconnect": "4"})
+    assert nfs.series.configuration.label == "nfs4.2_nconnect4"
+    assert "submitted for nfs4.2_nconnect4" in carry_out(nfs, host).reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+
+
+def test_the_agent_touches_nothing_without_the_marker(
+    make_host: MakeHost,
+    submitted: Submit,
+    carry_out: CarryOut,
+    point: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = make_host(LocalExecutor())
+    run = submitted(host, "tmpfs", lun="share")
+    folder, run_plan = own(host), LocalExecutor.run
+    left = folder / "fsbench.work"
+
+    def swap(*arguments: object, **named: object) -> object:
+        """Behind the last check of the worker."""
+        (folder / mount_folder.MARKER).unlink()
+        left.mkdir()
+        return run_plan(*arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LocalExecutor, "run", swap)
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "is not the folder that fsbench made" in run.reason
+    assert left.is_dir()
+
+
+def test_a_run_whose_server_falls_silent_is_ended(
+    make_host: MakeHost,
+    submitted: Submit,
+    carry_out: CarryOut,
+    point: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = make_host(FakeExecutor(fake.wait_to_be_stopped))
+    run = submitted(host, "tmpfs", lun="share")
+
+    def silent(*_: object, **__: object) -> str:
+        raise mounts.ServerSilent("The server of the share does not answer: see.")
+
+    monkeypatch.setattr(mount_watch, "EVERY_S", 0.01)
+    monkeypatch.setattr(mounts, "answers", silent)
+    # The checks before it ask in another way here.
+    monkeypatch.setattr(mounts, "problems", lambda *_: [])
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "does not answer" in run.reason

@@ -1,0 +1,161 @@
+"""Tables and charts of single tests, fetched when their row of a study is opened."""
+
+import re
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.compare.views import study_tables
+from fsbench_web.core.scoring.testnames import cpu_time_beside
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.series import series_for
+from tests.services.pages import at_rest
+
+TABLE = 'class="table is-dense deltas'
+PART = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def many(db: None) -> Study:
+    """A study of 30 tests of three file systems: too many rows to stand in its page."""
+    study = Study.objects.create(slug="many", title="Many")
+    for number, filesystem in enumerate(("ext4", "xfs", "btrfs"), 1):
+        series = series_for(study, configuration_for(filesystem, {}), kernel="6.1")
+        for test in range(30):
+            series.scores.create(
+                test=f"50/50 mix {test}?",
+                category="mean",
+                value=100.0 + test * number,
+                unit="KB/s",
+            )
+    return study
+
+
+def test_a_row_has_an_address_of_its_own(client: Client, many: Study) -> None:
+    page = client.get("/studies/many/?tab=tests&by=configuration&sort=contender").content.decode()
+    assert TABLE not in page
+    rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
+    assert len(rows) == 30
+    address = rows[7].replace("&amp;", "&")
+    assert address.startswith("/studies/many/tests/?by=configuration&sort=contender&of=50%2F50")
+    alone = client.get(address).content.decode()
+    assert alone.count(TABLE) == 1
+    assert "<h1>50/50 mix 7?</h1>" in alone
+    assert 'href="/studies/many/?tab=tests&amp;by=configuration"' in alone
+    part = client.get(address, headers=PART).content.decode()
+    assert part.count(TABLE) == 1
+    assert "<html" not in part
+    # With its chart, in which everybody looks as on the other pages of the study.
+    assert '"series": ' in part
+
+
+def test_all_tables_are_on_one_page(client: Client, many: Study) -> None:
+    page = client.get("/studies/many/?tab=tests").content.decode()
+    assert 'href="/studies/many/tests/?">All tables on one page' in page
+    whole = client.get("/studies/many/tests/").content.decode()
+    assert whole.count(TABLE) == 30
+    assert "application/json" not in whole  # charts come when they are in sight
+
+
+def test_a_small_study_holds_its_tables(
+    client: Client, many: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_tables, "MOST_ROWS_HERE", 90)
+    page = client.get("/studies/many/?tab=tests").content.decode()
+    assert page.count(TABLE) == 30
+    (address, *_) = re.findall(r'data-fetch="chart">The <a href="([^"]+)"', page)
+    chart = client.get(address.replace("&amp;", "&"), headers=PART).content.decode()
+    assert "<figure" in chart
+    assert TABLE not in chart
+
+
+@pytest.mark.parametrize("address", ["/studies/nix/tests/", "/studies/many/tests/?of=nix%00"])
+def test_what_is_not_there_is_a_404_that_helps(client: Client, many: Study, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert "/studies/" in answer.content.decode()
+
+
+def test_a_test_beyond_the_part_of_the_page_is_found(
+    client: Client, many: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fsbench_web.platform import limits
+
+    monkeypatch.setattr(limits, "PAGE", limits.Room(rows=30, single_rows=30, tables=10))
+    page = client.get("/studies/many/?tab=tests").content.decode()
+    assert page.count("data-slugs") < 30
+    assert client.get("/studies/many/tests/?of=50/50 mix 29?").content.decode().count(TABLE) == 1
+
+
+def test_elapsed_and_cpu_time_of_the_same_work_are_one_row(client: Client, db: None) -> None:
+    call_command("load_published", stdout=StringIO())
+    page = client.get("/studies/galli-2001/?tab=tests").content.decode()
+    head = re.search(r"test-line is-head has-cpu.*?</div>", page, re.S)
+    assert head is not None
+    assert re.findall(r"<span>([^<]+)</span>", head[0]) == [
+        *("Test", "Best", "Elapsed", "xfs, elapsed", "CPU of the best", "CPU of xfs"),
+        *("Δ", "Best against the others", "n"),
+    ]
+    row = re.search(r'data-slugs="copy-real copy-cpu".*?</summary>', page, re.S)
+    assert row is not None
+    assert re.findall(r"<span>([^<]*)</span>", row[0]) == [
+        *("cp -a, real time", "reiser3_notail", "5.99 s", "29.4 s", "4.81 s", "8.57 s"),
+        *("4.91×", "not known", "3"),
+    ]
+    # Both tables are in it, and no row is of the CPU time alone.
+    assert page.count('id="test-copy-cpu"') == page.count('id="test-copy-real"') == 1
+    assert 'data-slugs="copy-cpu"' not in page
+    part = client.get("/studies/galli-2001/tests/?of=copy_cpu", headers=PART).content.decode()
+    assert part.count(TABLE) == 2
+
+
+@pytest.mark.parametrize(
+    ("test", "cpu"),
+    [
+        ("make_bzimage_real", "make_bzimage_cpu"),
+        ("copy_real@threads=8", "copy_cpu@threads=8"),
+        ("write", ""),
+        ("_real", ""),
+        ("real", ""),
+    ],
+)
+def test_the_cpu_time_of_the_same_work(test: str, cpu: str) -> None:
+    assert cpu_time_beside(test) == cpu
+
+
+def test_rows_are_fetched_when_they_are_opened(page: Page, many: Study) -> None:
+    fetched: list[str] = []
+    page.on("request", lambda one: fetched.append(one.url.partition("/studies/")[2]))
+    page.goto("/studies/many/?tab=tests&by=configuration")
+    at_rest(page)
+    assert not any("tests/" in one or "figures.js" in one for one in fetched)
+    row = page.locator("details.test").nth(3)
+    row.locator("summary").first.click()
+    expect(row.locator("table.deltas")).to_be_visible()
+    expect(row.locator("figure[data-drawn=yes]")).to_be_visible()
+    row.get_by_role("button", name="Against the best").click()  # sorted here
+    expect(page).to_have_url(re.compile("sort="))
+    assert sum("tests/" in one for one in fetched) == 1
+    # On paper are all of them, and a search of the page finds in all.
+    expect(page.locator("table.deltas")).to_have_count(1)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("table.deltas")).to_have_count(30)
+    page.reload()
+    page.keyboard.press("Control+f")
+    expect(page.locator("table.deltas")).to_have_count(30)
+
+
+def test_old_links_to_tests_arrive(page: Page, many: Study) -> None:
+    for old in ("#test-50-50-mix-7", "#50-50-mix-7-mean"):
+        page.goto("about:blank")
+        page.goto(f"/studies/many/?by=configuration{old}")
+        expect(page).to_have_url(re.compile(rf"\?tab=tests&by=configuration{old}$"))
+        expect(page.locator(f"[id='{old[1:]}']")).to_be_in_viewport()
+    # What is no test's leads nowhere.
+    page.goto("/studies/many/#nix")
+    at_rest(page)
+    expect(page).to_have_url(re.compile("/studies/many/#nix$"))
