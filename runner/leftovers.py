@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError
 from fsbench_web.accounts import audit
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import processors, scheduler_notes
+from runner.host import block_events, processors, scheduler_notes
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -20,6 +20,7 @@ logger = logging.getLogger("fsbench.worker")
 def look(host: Host) -> list[str]:
     """Remove what belongs to no run that is going on here. Returns the containers' names."""
     give_back_schedulers(host)
+    remove_traces(host)
     if not host.capabilities.is_usable:
         return []
     # Those of guests have the same labels, and are on the same daemon.
@@ -46,6 +47,16 @@ def give_back_schedulers(host: Host) -> None:
         *processors.give_back(host.config.processor_notes),
     ):
         logger.warning(sentence)
+
+
+def remove_traces(host: Host) -> None:
+    """The kernel's buffers of traces whose run is not going on here: their reader was killed."""
+    going_on = host.carried_out()
+    owned = block_events.owner(host.config.site, host.name)
+    for name in block_events.remove_left(
+        owned, lambda run: run in going_on or run in host.carried_out()
+    ):
+        logger.warning("removed the trace %s, which a killed worker had left", name)
 
 
 def _remove_containers(host: Host, executor: DockerExecutor) -> list[str]:

@@ -20,7 +20,15 @@ from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import blockdev, layer_marks, locks, scheduler_notes, signatures, sparse
+from runner.host import (
+    block_events,
+    blockdev,
+    layer_marks,
+    locks,
+    scheduler_notes,
+    signatures,
+    sparse,
+)
 from runner.host.blockdev import ToolError
 from runner.host.hardware import host_mark
 from runner.host.luns import LunEntry, read_luns
@@ -59,6 +67,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
     yield from _containers(config)
     yield from _mounts(entries, alive)
     if not alive:
+        yield from _traces(config)
         yield from _layers(entries)
         yield from _schedulers(config)
     yield from _loops(config, entries, alive)
@@ -116,6 +125,17 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
                 )
             elif mount.point in points_here:
                 yield Orphan("mount", f"{what}: not made by fsbench, unmount it by hand", None)
+
+
+def _traces(config: WorkerConfig) -> Iterator[Orphan]:
+    """Buffers in the kernel that a killed worker's traces have left."""
+    owned = block_events.owner(config.site, config.name)
+    for instance in block_events.left(owned, lambda run: False):
+        yield Orphan(
+            "trace",
+            str(instance),
+            lambda instance=instance: block_events.remove(instance),  # type: ignore[misc]
+        )
 
 
 def _layers(entries: list[LunEntry]) -> Iterator[Orphan]:

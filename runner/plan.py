@@ -67,21 +67,21 @@ class Step:
 class RunPlan:
     """Everything the agent needs, and nothing else: it is sent as JSON.
 
-    ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
-    the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
-    journal is kept on ``device`` itself; ``member_devices`` are those of the other LUNs of its
-    stack, which are erased with it. ``layers`` are the kernel's modules that its layers need, and
-    ``teardown`` the commands that take these down, whatever happened. ``leave_nothing`` is what the
-    start of a name in that folder shows to be the benchmark's own, to be removed in the end.
-    ``memory_bytes`` and ``cpus`` limit what the benchmark may use. ``guest`` says in which guest it
-    is run (kernel, memory_bytes, cpus, and the scheduler that is set in it), None for the worker's
-    own executor. ``tool`` and ``parameters`` are the workload, which reads ``outputs``.
-    ``sample_every_s`` is how often the kernel's counts are read (agent/sampler.py); 0: never.
-    ``near_cpus`` are the processors beside the device, which are taken first where ``cpus`` are
-    fewer than all. ``rates`` limit each of its devices (``Limits.rates``); ``control_groups`` are
-    folders of the host that the agent joins first, where it has no container. ``own_mark`` is the
-    id of fsbench's own folder on a mount (host/mounts.py), without which nothing in it is touched;
-    empty where it is none.
+    ``mount_point`` is the folder the benchmark writes into, empty where it writes to ``device``
+    itself; ``unmount`` is the command that undoes the mount, empty when nothing is mounted.
+    ``journal_device`` is empty where the journal is kept on ``device`` itself; ``member_devices``
+    are those of the other LUNs of its stack, which are erased with it. ``layers`` are the kernel's
+    modules that its layers need, and ``teardown`` the commands that take these down, whatever
+    happened. ``leave_nothing`` is what the start of a name in that folder shows to be the
+    benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus`` limit what the
+    benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes, cpus, and the
+    scheduler that is set in it), None for the worker's own executor. ``tool`` and ``parameters``
+    are the workload, which reads ``outputs``. ``sample_every_s`` is how often the kernel's counts
+    are read (agent/sampler.py); 0: never. ``near_cpus`` are the processors beside the device, which
+    are taken first where ``cpus`` are fewer than all. ``rates`` limit each of its devices
+    (``Limits.rates``); ``control_groups`` are folders of the host that the agent joins first, where
+    it has no container. ``own_mark`` is the id of fsbench's own folder on a mount (host/mounts.py),
+    without which nothing in it is touched; empty where it is none.
     """
 
     steps: list[Step]
@@ -114,8 +114,9 @@ class RunPlan:
         return workload_of(self.tool, self.parameters)
 
     @property
-    def makes_filesystem(self) -> bool:
-        return bool(self.unmount)
+    def is_on_device(self) -> bool:
+        """Not in a folder of the host: with a file system of its own, or on the device itself."""
+        return bool(self.unmount) or not self.mount_point
 
     def to_json(self) -> str:
         """One line."""
@@ -149,7 +150,9 @@ def plan_run(
         )
     options = validated_options(filesystem, options)
     workload = workload_of(tool, parameters)
-    mount_point = device.rstrip("/") if is_directory else MOUNT_POINT
+    spec = filesystem_named(filesystem)
+    mount_point = device.rstrip("/") if is_directory else "" if spec.is_raw else MOUNT_POINT
+    is_mounted = not is_directory and not spec.is_raw
     commands = run_commands(
         filesystem,
         options,
@@ -165,7 +168,6 @@ def plan_run(
         probe_s=probe_s,
     )
     needs_fio = bool(probe_s or preparation.sprandom_percent)
-    spec = filesystem_named(filesystem)
     sizes = {device: size_bytes, **{one.device: one.size_bytes for one in members}}
     return RunPlan(
         steps=[
@@ -187,12 +189,12 @@ def plan_run(
         layers=[name for layer in layers for name in layer.modules],
         teardown=[list(one.argv) for one in commands if one.phase == "teardown"],
         mount_point=mount_point,
-        unmount=[] if is_directory else ["umount", mount_point],
+        unmount=["umount", mount_point] if is_mounted else [],
         leave_nothing=WORK_NAME,
         space_needed_bytes=workload.space_needed_bytes(),
         tools=[
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
-            *([] if is_directory else [spec.mkfs[0], "mount"]),
+            *([spec.mkfs[0], "mount"] if is_mounted else []),
             *programs_of(layers),
             *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],

@@ -114,6 +114,7 @@ def _clean_up(host: Host) -> list[str] | None:
     if removed:
         logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
     leftovers.give_back_schedulers(host)
+    leftovers.remove_traces(host)
     return removed
 
 

@@ -157,6 +157,14 @@ READ_BY_ALL = {
     "api/v1/runs/<int:run_id>/measurements": ("api/v1/runs/{run}/measurements", 200),
     "api/v1/runs/<int:run_id>/environment": ("api/v1/runs/{run}/environment", 200),
     "api/v1/runs/<int:run_id>/activity": ("api/v1/runs/{run}/activity", 404),
+    "api/v1/runs/<int:run_id>/trace/<slug:tracer>/latency.csv": (
+        "api/v1/runs/{run}/trace/requests/latency.csv",
+        404,
+    ),
+    "api/v1/runs/<int:run_id>/trace/<slug:tracer>/map.csv": (
+        "api/v1/runs/{run}/trace/requests/map.csv",
+        404,
+    ),
     "api/v1/runs/<int:run_id>/activity.csv": ("api/v1/runs/{run}/activity.csv", 404),
     "api/v1/runs/<int:run_id>/latencies": ("api/v1/runs/{run}/latencies", 200),
     "api/v1/explanations": (

@@ -41,6 +41,7 @@ from fsbench_web.api.runs.lun_ledgers import router as lun_ledgers
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
 from fsbench_web.api.runs.series import router as series
+from fsbench_web.api.runs.traces import router as run_traces
 from fsbench_web.api.search import router as search
 from fsbench_web.api.watches import router as watches
 
@@ -114,6 +115,7 @@ _AREAS = [
     ("runs", runs),
     ("runs", run_outputs),
     ("runs", run_activity),
+    ("runs", run_traces),
     ("jobs", jobs),
     ("workers", workers),
     ("workers", lun_ledgers),

@@ -123,7 +123,7 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
     """From now on; what is slower already is noted and not told. 409 where you watch it already."""
     user = user_of(request)
     series = offered_lines.series_of(str(watch.series))
-    offered = dict(offered_lines.choices(series, watch.test))
+    offered = dict(offered_lines.choices(series, watch.test, category=watch.category))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
     said = cleaned(WatchForm(watch.model_dump(), user=user))

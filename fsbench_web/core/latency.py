@@ -16,7 +16,7 @@ intervals of the repeats' own percentiles, which scores have. ``benchmarks/tails
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from math import ceil, isfinite
@@ -28,6 +28,7 @@ from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
 
 MAGIC = b"fsbl"
 LEVEL = 0.95
+_NS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 TAILS = ("50", "90", "99", "99.9", "99.99")
 """The percentiles that are told, as texts: their digits are part of their names."""
 
@@ -36,7 +37,8 @@ TAILS = ("50", "90", "99", "99.9", "99.99")
 class Distribution:
     """``values`` rise, in ``unit``; ``counts`` are above 0. ``least`` and ``most`` are as they were
 
-    measured, where the tool tells them, and not the middle of a bin.
+    measured, where the tool tells them, and not the middle of a bin. ``repeat`` is which of several
+    repeats of one file it is of, as the file's values have it; no block keeps it.
     """
 
     test: str
@@ -46,6 +48,7 @@ class Distribution:
     counts: tuple[int, ...]
     least: float | None = None
     most: float | None = None
+    repeat: int | None = None
 
     @cached_property
     def cumulative(self) -> list[int]:
@@ -108,10 +111,13 @@ def distribution(
 
 
 def merged(some: Sequence[Distribution]) -> Distribution:
-    """All of them as one; at least one, all of one unit. Raises ValueError for another."""
+    """All of them as one; at least one. Of several units of time all become ns, which is exact.
+
+    Raises ValueError for another unit.
+    """
+    if len({one.unit for one in some}) > 1:
+        some = [in_ns(one) for one in some]
     first = some[0]
-    if any(one.unit != first.unit for one in some):
-        raise ValueError("distributions of different units cannot be merged")
     pairs = (pair for one in some for pair in zip(one.values, one.counts, strict=True))
     leasts = [one.least for one in some if one.least is not None and isfinite(one.least)]
     mosts = [one.most for one in some if one.most is not None and isfinite(one.most)]
@@ -125,6 +131,20 @@ def merged(some: Sequence[Distribution]) -> Distribution:
     )
     assert found is not None  # each has a count
     return found
+
+
+def in_ns(one: Distribution) -> Distribution:
+    """The same in nanoseconds: whole ones, as values are whole. Raises ValueError."""
+    if one.unit not in _NS:
+        raise ValueError(f"distributions in {one.unit} and in another unit cannot be merged")
+    times = _NS[one.unit]
+    return replace(
+        one,
+        unit="ns",
+        values=tuple(value * times for value in one.values),
+        least=None if one.least is None else one.least * times,
+        most=None if one.most is None else one.most * times,
+    )
 
 
 def by_test(some: Iterable[Distribution]) -> dict[tuple[str, str], Distribution]:

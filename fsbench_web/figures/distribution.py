@@ -45,7 +45,8 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
             "title": {"text": "percentile", "font": {"size": 12}},
             "tickmode": "array",
             "tickvals": [_nines(one / 100) for one in places],
-            "ticktext": [f"{one:g}%" for one in places],
+            # 0% and 50% would run into each other on a narrow screen.
+            "ticktext": [f"{one:g}%" if one else "" for one in places],
         },
         _logarithmic(lines, unit, f"{shown}, less is better (log)"),
         lines,

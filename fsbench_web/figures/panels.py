@@ -13,6 +13,8 @@ from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.lines import Line, Point
 
 ROW_PX = 18
+ABOVE_PX, BELOW_PX = 20, 52
+"""Of a small chart: its title; the numbers of its axis and the way to the next."""
 COLUMNS = 3
 MOST_PANELS = 24
 
@@ -34,25 +36,35 @@ def stacked(
     among: Iterable[str] = (),
     scale: str = "",
 ) -> go.Figure:
-    """Panels over one axis, the first on top; a contender looks alike in all of them."""
+    """Panels over one axis, the first on top; a contender looks alike in all of them.
+
+    What each is of stands above it: beside a low panel there is no room for a long name.
+    """
     places = sorted({point.x for one in panels for line in one.lines for point in line.points})
     names = {x: f"{x:g}" for x in places}
     looks = palette.looks([line.name for one in panels for line in one.lines], among)
-    traces, layout = [], _layout(title, 120 + 260 * len(panels))
+    traces, layout = [], _layout(title, 140 + 260 * len(panels))
+    layout["margin"] = layout["margin"] | {"t": 84}
+    layout["annotations"] = []
+    layout["legend"] = layout["legend"] | {"y": 0, "yref": "container", "yanchor": "bottom"}
     told: set[str] = set()
-    height = (1 - 0.08 * (len(panels) - 1)) / len(panels)
+    gap = 0.2 / len(panels)
+    height = (1 - gap * (len(panels) - 1)) / len(panels)
     for place, one in enumerate(panels):
         scaled = [curves.in_shown_unit(line, one.unit) for line in one.lines]
         unit = numbers.unit_name(one.unit)
         axis = "" if not place else str(place + 1)
-        top = 1 - place * (height + 0.08)
+        top = 1 - place * (height + gap)
         words = f"{plain_text(one.title)}, {plain_text(unit)}"
-        layout[f"yaxis{axis}"] = curves.y_axis(
+        of_values = curves.y_axis(
             [point for line in scaled for point in line.points],
             f"{words}, {curves.direction(one.lower_is_better)}",
             cuts=True,
             scale=scale,
-        ) | {"domain": [max(0.0, top - height), top]}
+        )
+        layout["annotations"].append(_above(str(of_values["title"]["text"]), top))
+        of_values["title"] = of_values["title"] | {"text": plain_text(unit)}
+        layout[f"yaxis{axis}"] = of_values | {"domain": [max(0.0, top - height), top]}
         for line in scaled:
             trace = curves.trace(line, places, names, unit, looks[line.name], places)
             trace.update(yaxis=f"y{axis}", legendgroup=trace.name)
@@ -65,6 +77,14 @@ def stacked(
     said = "; ".join(f"{one.title}: {_said(one, names)}" for one in panels)
     layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {said}."}
     return figure(traces, layout)
+
+
+def _above(words: str, top: float) -> dict[str, Any]:
+    return {
+        **{"name": "panel", "text": words, "showarrow": False, "font": {"size": 12}},
+        **{"xref": "paper", "x": 0, "xanchor": "left", "align": "left"},
+        **{"yref": "paper", "y": min(1.0, top), "yanchor": "bottom"},
+    }
 
 
 def _said(panel: Panel, names: Mapping[float, str]) -> str:
@@ -93,7 +113,7 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
     looks = palette.looks([name for one in panels for name, _ in one.points], among)
     rows = max((len(one.points) for one in panels), default=1)
     lines = -(-len(panels) // COLUMNS)
-    height = rows * ROW_PX + 56
+    height = rows * ROW_PX + ABOVE_PX + BELOW_PX
     layout = _layout(title, round(96 + lines * height)) | {"showlegend": False}
     layout["annotations"] = []
     traces = []
@@ -102,7 +122,6 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
         number = "" if not place else str(place + 1)
         left, top = (place % COLUMNS) * wide, 1 - (place // COLUMNS) * high
         plot = {"left": left + 0.28 * wide, "right": left + 0.97 * wide}
-        low = top - high * (height - 34) / height
         layout[f"xaxis{number}"] = {
             "domain": [plot["left"], plot["right"]],
             "anchor": f"y{number}",
@@ -111,7 +130,10 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
             "zeroline": False,
         }
         layout[f"yaxis{number}"] = {
-            "domain": [low + high * 18 / height, top - high * 20 / height],
+            "domain": [
+                top - high * (height - BELOW_PX) / height,
+                top - high * ABOVE_PX / height,
+            ],
             "anchor": f"x{number}",
             "type": "category",
             "autorange": "reversed",

@@ -61,7 +61,9 @@ def percentiles(
                 "automargin": True,
                 "zeroline": False,
             },
-            "yaxis": y_axis(_points(lines), f"{plain_text(unit)}, {direction(True)}", scale=scale),
+            "yaxis": y_axis(
+                _points(lines), f"{plain_text(unit)}, {direction(True)}", cuts=True, scale=scale
+            ),
         },
         title,
         along_shares=True,

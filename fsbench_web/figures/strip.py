@@ -60,7 +60,14 @@ def repeats(
         ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
         layout={
             "showlegend": True,
-            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0},
+            # Below the axis and its title, on however many lines these are.
+            "legend": {
+                "orientation": "h",
+                "y": 0,
+                "yref": "container",
+                "yanchor": "bottom",
+                "x": 0,
+            },
             "hovermode": "closest",
         },
     )

@@ -220,7 +220,7 @@ def run(plan: dict[str, Any]) -> int:
         is_checked, used_before = False, None
         last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]
         for planned in plan["steps"]:
-            if planned["phase"] == "benchmark" and not is_checked:
+            if planned["phase"] == "benchmark" and not is_checked and plan["mount_point"]:
                 is_checked, used_before = True, sampler.used_bytes(plan["mount_point"])
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 mounted.check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)

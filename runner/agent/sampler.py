@@ -341,7 +341,8 @@ def start(say: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
     for place, device in enumerate(plan.get("member_devices") or [], start=1):
         devices.append((f"member-{place}", device))
     try:
-        return Sampler(say, devices, every_s, is_shared=not plan.get("unmount"))
+        is_shared = bool(plan.get("mount_point")) and not plan.get("unmount")
+        return Sampler(say, devices, every_s, is_shared=is_shared)
     except Exception as error:
         say("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {error}.")
         return None

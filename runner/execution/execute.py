@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.filesystems import RAW, OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
@@ -43,9 +43,10 @@ from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
+from runner.execution.tracing import tracing
 from runner.executors.base import ONLY_IN_GUESTS, Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, disk_health, locks, lun_state, processors
+from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.scheduler import SchedulerError
@@ -185,7 +186,7 @@ def _erase_and_measure(
     problem = host.capabilities.refusal(
         configuration.filesystem,
         # What a guest's kernel mounts is asked of the guest, below.
-        not entries[0][1].is_directory and not machine.is_guest,
+        not entries[0][1].is_directory and not machine.is_guest and configuration.filesystem != RAW,
         (
             *workload_of(series.workload.tool, series.workload.parameters).needs,
             # Those of the image, which a worker without containers does not look into.
@@ -238,7 +239,9 @@ def _erase_and_measure(
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
+                owned = block_events.owner(host.config.site, host.name)
                 with (
+                    tracing(run, data.number, owned) as recorder.tracing,
                     _watched_device(data.number, recorder),
                     MountWatch(data.entry, plan.own_mark) as watch,
                 ):
@@ -353,6 +356,8 @@ def _run_plan(
     def take(message: Message) -> None:
         spool.add(message)
         recorder.take(message)
+        if recorder.tracing is not None:
+            recorder.tracing.hear(message)
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.

@@ -22,7 +22,7 @@ from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
 from fsbench_web.studies.scores.quality import STEADY_STATE
-from runner.execution import activity, layouts, steadiness
+from runner.execution import activity, layouts, steadiness, tracing
 from runner.execution.creation import creation_values
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.spool import Spooled, left_over
@@ -238,11 +238,21 @@ def _finish(spooled: Spooled) -> bool:
     return True
 
 
+def _uncounted(ending: Ending) -> Ending:
+    """The end of an extra run: its outputs are kept, and none of their numbers is a measurement."""
+    if ending.state != RunState.DONE:
+        return ending
+    return replace(ending, reason=f"Extra run, traced. {NOT_MEASURED}", parsed={})
+
+
 def _store(recorder: Recorder, ending: Ending) -> None:
-    handle, parsed = recorder.handle, ending.parsed
+    handle = recorder.handle
     # First, because it locks the lease: whoever lost it must not write a line.
     lifecycle.heartbeat(handle)
     run = Run.objects.select_related("series").get(pk=handle.run_id)
+    if run.is_extra:
+        ending = _uncounted(ending)
+    parsed = ending.parsed
     if PROBE_OUTPUT in recorder.finished_outputs:
         printed = "".join(recorder.outputs[PROBE_OUTPUT])
         probes.record(run, printed, recorder.conditions.get("lun") or {})
@@ -261,6 +271,7 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
     activity.store(run, recorder, parsed, artefacts)
+    tracing.store(run, recorder.tracing)
     lifecycle.record_conditions(handle, recorder.conditions)
     lifecycle.finish(handle, ending.state, ending.reason, ending.cause)
     if ending.state == RunState.DONE:

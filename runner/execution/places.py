@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.stacks import DATA, Member, Shape
@@ -203,7 +203,7 @@ def check_directory(
         _check_mount(entry, filesystem, options)
         return
     found = checks.directory_filesystem(entry.path)
-    if found != FILESYSTEMS[filesystem].kernel_name:
+    if found != ALL[filesystem].kernel_name:
         raise RunRefused(
             f"{entry.path} is on {found or 'an unknown file system'}, not on {filesystem}: choose "
             f"{found or 'another LUN'}, or a LUN on which {filesystem} can be made."

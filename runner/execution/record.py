@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import Error as DatabaseError
@@ -26,6 +26,9 @@ from fsbench_web.studies.models import RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
 from runner.executors.base import Message
+
+if TYPE_CHECKING:
+    from runner.execution.tracing import Tracing
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -78,6 +81,8 @@ class Recorder:
     mounted: Message | None = None
     # What devices, processors and memory did meanwhile (core.activity).
     activity: ActivityBuilder = field(default_factory=ActivityBuilder)
+    # What is traced meanwhile, of an extra run; None before anything is.
+    tracing: "Tracing | None" = None
     reason: str = ""
     is_ok: bool | None = None
     # The agent ended because somebody asked it to.

@@ -50,7 +50,7 @@ class GuestExecutor(GuestKernels):
         if seen.problem:
             return f"The kernel {seen.kernel.name} cannot be used: {seen.problem}"
         ability = seen.announced["filesystems"].get(filesystem, {})
-        if not ability.get("usable"):
+        if plan.mount_point and not ability.get("usable"):
             said = ability.get("reason") or f"{filesystem} was not tried with it."
             return str(said)
         missing = [name for name in plan.layers if not seen.kernel.has(name)]
@@ -118,5 +118,5 @@ class GuestExecutor(GuestKernels):
             **target.lun_labels,
         }
         layers = [*plan.layers, *QUICKER_MODULES] if plan.layers else []
-        modules = kernel.modules_for([plan.filesystem], layers)
+        modules = kernel.modules_for([plan.filesystem] if plan.mount_point else [], layers)
         return self._container(kernel, request, modules, pairs, labels, has_logs=False)

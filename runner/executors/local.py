@@ -109,7 +109,7 @@ class LocalExecutor:
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
-        has_group = self.is_root and plan.makes_filesystem
+        has_group = self.is_root and plan.is_on_device
         problem = control_groups.problem(plan.rates, plan.memory_bytes)
         if (plan.rates or plan.memory_bytes) and not has_group:
             problem = problem or control_groups.NOT_IN_FOLDERS
@@ -134,7 +134,7 @@ class LocalExecutor:
             return Outcome(1, reason=str(error))
 
     def _run(self, plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
-        isolated = _ISOLATED if plan.makes_filesystem else ()
+        isolated = _ISOLATED if plan.is_on_device else ()
         process = subprocess.Popen(
             [*isolated, *_PYTHON],
             stdin=subprocess.PIPE,

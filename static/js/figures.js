@@ -213,23 +213,34 @@
   function reflow(layout, width, data) {
     const px = data[0] && data[0].meta && data[0].meta.panel_px;
     const columns = Math.max(1, Math.min(3, Math.floor((width || 900) / 300)));
-    if (!px || columns === 3) return;
+    if (!px) return;
     const panels = layout.annotations;
     const lines = Math.ceil(panels.length / columns);
-    layout.height = 96 + lines * px;
+    const titles = panels.map((title) => inLines(title.text, Math.floor((width || 900) / columns / 6.8)));
+    const above = 4 + 16 * Math.max(...titles.map((one) => one.length));
+    const high = px - 20 + above;
+    const margin = layout.margin || {};
+    layout.height = (margin.t || 44) + (margin.b || 48) + lines * high;
     panels.forEach(function (title, at) {
       const number = at ? at + 1 : "";
       const left = (at % columns) / columns;
       const top = 1 - Math.floor(at / columns) / lines;
       layout["xaxis" + number].domain = [left + 0.28 / columns, left + 0.97 / columns];
-      layout["yaxis" + number].domain = [top - (px - 52) / px / lines, top - 20 / px / lines];
-      Object.assign(title, { x: left, y: top, text: inLines(title.text, Math.floor((width || 900) / columns / 6.5))[0] });
+      layout["yaxis" + number].domain = [top - (high - 52) / high / lines, top - above / high / lines];
+      Object.assign(title, { x: left, y: top, align: "left", text: titles[at].join("<br>") });
     });
+  }
+
+  // What a panel is of stands above it, on lines as wide as the figure.
+  function wrapPanels(layout, width) {
+    for (const note of layout.annotations || []) {
+      if (note.name === "panel" && width) note.text = inLines(note.text, Math.floor((width - 60) / 6.8)).join("<br>");
+    }
   }
 
   // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
   function fitSizes(layout, width, data) {
-    const map = data.find((trace) => trace.type === "heatmap");
+    const map = data.find((trace) => trace.type === "heatmap" && trace.x);
     if (!map || !width || !layout.xaxis || (width - 150) / (map.x.length - 1) >= 52) return;
     layout.xaxis.tickfont = { size: 10 };
   }
@@ -249,6 +260,7 @@
     makeRoom(copy, width, data);
     fitSizes(copy, width, data);
     reflow(copy, width, data);
+    wrapPanels(copy, width);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";

@@ -159,7 +159,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
     """(path of the description, an address) of every read but signs of life, of what is there.
 
-    There is no job and no watch.
+    There is no job, no watch and no trace.
     """
     queries = {
         "/api/v1/history": f"?series={there['series_id']}",
@@ -169,7 +169,9 @@ def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             path,
-            path.format(**{"sweep_id": 1, "watch_id": 1} | there | {"suffix": suffix})
+            path.format(
+                **{"sweep_id": 1, "watch_id": 1, "tracer": "requests"} | there | {"suffix": suffix}
+            )
             + queries.get(path, ""),
         )
         for method, path in sorted(CALLS)

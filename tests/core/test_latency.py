@@ -59,8 +59,8 @@ def test_what_was_never_measured_is_no_distribution() -> None:
     assert distribution("clat", "", "ns", []) is None
     with pytest.raises(ValueError, match="below 0"):
         distribution("clat", "", "ns", [(5, -1)])
-    with pytest.raises(ValueError, match="different units"):
-        latency.merged([of([(1, 1)]), Distribution("clat", "", "µs", (1,), (1,))])
+    with pytest.raises(ValueError, match="cannot be merged"):
+        latency.merged([of([(1, 1)]), Distribution("clat", "", "B", (1,), (1,))])
 
 
 def test_ends_are_known_where_all_of_them_are() -> None:
@@ -80,3 +80,11 @@ def test_a_damaged_block_is_refused() -> None:
         latency.decode(block[:-1] + bytes([block[-1] ^ 1]))
     with pytest.raises(UnreadableBlock, match="begins with"):
         latency.decode(b"fsba" + block[4:])
+
+
+def test_of_two_units_of_time_all_become_nanoseconds() -> None:
+    micro = Distribution("clat", "", "µs", (2, 5), (3, 1), 1.5, 5.25)
+    both = latency.merged([of([(2000, 1)]), micro])
+    assert (both.unit, both.values, both.counts) == ("ns", (2000, 5000), (4, 1))
+    assert latency.merged([micro]) == micro
+    assert latency.merged([micro, Distribution("clat", "", "ns", (7,), (1,), 7, 7)]).most == 5250

@@ -64,7 +64,12 @@ def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_bot
     assert above.marker.symbol == below.marker.symbol == styles(["xfs"])[0].symbol
     assert (above.showlegend, below.showlegend) == (True, False)
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
-    assert "less is better" in figure.layout.yaxis2.title.text
+    # What a panel is of stands above it, and beside it the unit alone.
+    said = [note.text for note in figure.layout.annotations]
+    assert said[1] == "Latency, µs, less is better"
+    assert figure.layout.yaxis2.title.text == "µs"
+    tops = [figure.layout.yaxis.domain[1], figure.layout.yaxis2.domain[1]]
+    assert [note.y for note in figure.layout.annotations] == tops
 
 
 def test_small_charts_do_not_lie_on_each_other() -> None:
@@ -79,6 +84,9 @@ def test_small_charts_do_not_lie_on_each_other() -> None:
         assert 0 <= y[0] < y[1] <= 1
         for other_x, other_y in places[at + 1 :]:
             assert x[1] <= other_x[0] or y[0] >= other_y[1]
+    # A row is as high as its letters.
+    (low, high), height = places[0][1], figure.layout.height - 92
+    assert (high - low) * height >= 2 * 18 - 1
     assert list(figure.data[0].marker.symbol) == [one.symbol for one in styles(["xfs", "ext4"])]
     assert figure.data[6].xaxis == "x7"
     assert figure.data[0].meta["panel_px"] > 0  # by which the browser puts them into fewer columns

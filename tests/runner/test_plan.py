@@ -54,7 +54,7 @@ def test_only_the_benchmark_is_kept_and_every_step_has_a_limit() -> None:
 def test_a_directory_is_neither_made_nor_mounted() -> None:
     made = plan(device="/srv/bench/", is_directory=True)
     assert [step.phase for step in made.steps] == ["benchmark"]
-    assert not made.makes_filesystem
+    assert not made.is_on_device
     assert made.unmount == []
     assert made.steps[0].argv[-1] == "/srv/bench/fsbench.work.iozone"
     assert made.leave_nothing == "fsbench.work"

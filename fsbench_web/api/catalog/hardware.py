@@ -16,13 +16,13 @@ from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem
+from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
 from fsbench_web.core.activity.price import USUAL_YEARS, Price
 from fsbench_web.studies.activity import pricing
-from fsbench_web.studies.models import RunState
+from fsbench_web.studies.models import UNTRACED, RunState
 
 router = Router()
 
@@ -228,7 +228,7 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> dict[str, A
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that jobs choose from."""
-    return {"filesystems": [_filesystem(spec) for spec in FILESYSTEMS.values()]}
+    return {"filesystems": [_filesystem(spec) for spec in ON_LUNS.values()]}
 
 
 @router.get(
@@ -243,6 +243,7 @@ def list_configurations(
 ) -> dict[str, Any]:
     """All file system configurations that were run or imported, with the runs you may see."""
     seen = ~Q(series__study__in=rights.hidden_studies())
+    seen &= Q(series__runs__tracing=UNTRACED)
     done = Q(series__runs__state=RunState.DONE)
     found = (
         FilesystemConfiguration.objects.annotate(

@@ -126,7 +126,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             422, [("study", f"Series {series.pk} is of the study {series.study.slug}: name it.")]
         )
     _, team = owner_of(series)
-    offered = dict(offered_lines.choices(series, filters.test, studies))
+    offered = dict(offered_lines.choices(series, filters.test, studies, filters.category))
     test = filters.test or next(iter(offered), "")
     categories = offered.get(test, [])
     preferred = history.DEFAULT_CATEGORY

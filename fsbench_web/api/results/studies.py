@@ -24,7 +24,7 @@ from fsbench_web.api.protocol.pages import (
 from fsbench_web.api.protocol.text import is_storable
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 
 router = Router()
 
@@ -154,7 +154,8 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
         dict(Score.objects.order_by().values_list("series__study").annotate(n=Count("id")))
     )
     states: dict[int, Counter[str]] = {}
-    counted = Run.objects.order_by().values_list("series__study", "state").annotate(n=Count("id"))
+    runs = Run.objects.filter(tracing=UNTRACED).order_by()
+    counted = runs.values_list("series__study", "state").annotate(n=Count("id"))
     for study_id, state, n in counted:
         states.setdefault(study_id, Counter())[state] = n
     return [
@@ -182,7 +183,8 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
         .order_by("configuration__filesystem", "configuration__label", "id")
     )
     runs: dict[int, Counter[str]] = {}
-    for row in Run.objects.filter(series__study=study).values_list("series", "state"):
+    counted = Run.objects.filter(series__study=study, tracing=UNTRACED)
+    for row in counted.values_list("series", "state"):
         runs.setdefault(row[0], Counter())[row[1]] += 1
     states: Counter[str] = sum(runs.values(), Counter())
     configurations = _configurations(series, runs)

@@ -45,6 +45,7 @@ class PlannedRunOut(Schema):
     position: int
     repeat: int
     reference: bool
+    tracing: list[str] = Field(description="of an extra run, which counts in no score")
     configuration: str
     filesystem: str
     options: dict[str, str]
@@ -138,6 +139,7 @@ class JobRun(Schema):
     configuration: str
     repeat: int
     reference: bool
+    tracing: list[str] = Field(description="of an extra run, which counts in no score")
     state: str
     retry_of: int | None
     rerun: int

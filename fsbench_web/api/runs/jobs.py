@@ -118,6 +118,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
                 "position": position,
                 "repeat": run.repeat,
                 "reference": run.is_reference,
+                "tracing": run.tracing.split(),
                 "configuration": run.configuration,
                 "filesystem": run.filesystem,
                 "options": dict(run.options),
@@ -349,10 +350,12 @@ _ACTIONS = ("pause", "resume", "cancel", "retry", "priority")
 def _planned(job: Job) -> list[dict[str, Any]]:
     rows = job.runs.order_by(*IN_TURN).values_list(
         *("id", "series__configuration__label", "repeat", "is_reference", "state"),
-        *("retry_of", "rerun"),
+        *("retry_of", "rerun", "tracing"),
     )
     keys = ("id", "configuration", "repeat", "reference", "state", "retry_of", "rerun")
-    return [dict(zip(keys, row, strict=True)) for row in rows]
+    return [
+        dict(zip(keys, row, strict=True)) | {"tracing": tracing.split()} for *row, tracing in rows
+    ]
 
 
 def _left_out(rows: Any) -> list[dict[str, str]]:

@@ -248,6 +248,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "job": run.job_id,
         "sweep": run.job_id,
         "reference": run.is_reference,
+        "tracing": run.tracing.split(),
         "retry_of": run.retry_of_id,
         "retried_as": run.again_as,  # type: ignore[attr-defined]
         "rerun": run.rerun,

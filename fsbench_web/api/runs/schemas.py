@@ -86,6 +86,9 @@ class RunSummary(Schema):
     job: int | None
     sweep: int | None = Field(description="the same as `job`, as it was called first")
     reference: bool
+    tracing: list[str] = Field(
+        description="of an extra run: what it is traced with; its numbers count in no score"
+    )
     retry_of: int | None
     retried_as: int | None
     rerun: int

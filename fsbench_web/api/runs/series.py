@@ -14,7 +14,7 @@ from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut
 from fsbench_web.catalog.configurations.stacks import members_in
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
 router = Router()
 
@@ -47,7 +47,7 @@ class SeriesOut(Schema):
 class SeriesWithScores(SeriesOut):
     """``scores`` are over all finished repeats: 2,000 of them from ``offset`` on, of
 
-    ``scores_total``. ``run_ids`` are the first 5,000; `/runs?series=` lists all.
+    ``scores_total``. ``run_ids`` are the first 5,000; `/runs?series=` lists all, extra runs too.
     """
 
     run_ids: list[int]
@@ -103,7 +103,7 @@ def get_series(
     total, most, start = scores.count(), limits.MOST_LISTED_SCORES, filters.offset
     if start + most < total:
         response["Link"] = f'<{request.path}?offset={start + most}>; rel="next"'
-    runs = row.runs.order_by("id").values_list("id", flat=True)
+    runs = row.runs.filter(tracing=UNTRACED).order_by("id").values_list("id", flat=True)
     return {
         **_series(row),
         "run_ids": list(runs[: limits.MOST_LISTED]),
@@ -113,11 +113,12 @@ def get_series(
 
 
 def _listed() -> Any:
+    counted = Q(runs__tracing=UNTRACED)
     return Series.objects.select_related(
         *("study", "configuration", "workload", "hardware", "lun__worker", "journal_lun")
     ).annotate(
-        run_count=Count("runs"),
-        done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+        run_count=Count("runs", filter=counted),
+        done_count=Count("runs", filter=counted & Q(runs__state=RunState.DONE)),
     )
 
 

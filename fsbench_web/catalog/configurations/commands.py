@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.filesystems import (
+    RAW,
     OptionError,
     journal_command,
     mkfs_command,
@@ -19,10 +20,12 @@ from fsbench_web.catalog.configurations.filesystems import (
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layer_commands import Made, made
 from fsbench_web.catalog.configurations.layers import Layer
+from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.preparation import (
     LEAST_SPRANDOM_REGIONS,
     MIB,
     NOT_FOR_DIRECTORIES,
+    NOT_FOR_RAW,
     PLAIN,
     PRECONDITION_FROM_BYTES,
     SPRANDOM_REGION_BYTES,
@@ -44,6 +47,8 @@ LAYOUT_PROGRAM = "fsbench-layout"
 LAYOUT_OUTPUTS = ("layout-before.txt", "layout-after.txt")
 LAYOUT_S = 1800.0
 AGING_SEED = 1
+# Where a benchmark of the raw device begins: as preconditioning, behind the label.
+RAW_FROM_BYTES = PRECONDITION_FROM_BYTES
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ def run_commands(
     A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack, over which
     ``layers`` are made; they are taken down behind the last unmount.
 
+    ``filesystem`` may be the raw device: then the benchmark works on ``device`` itself.
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
     ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
     size, which preconditioning needs. ``probe_s`` are the seconds in which the device itself is
@@ -92,6 +98,10 @@ def run_commands(
     (catalog.configurations.filesystems) for a file system or option that is not allowed, and
     PreparationError for a preparation that cannot be made there.
     """
+    if filesystem == RAW:
+        if not makes_filesystem or journal is not None or members or layers:
+            raise OptionError("The raw device is one LUN by itself, without layers or journal.")
+        return _raw_commands(workload, device, preparation, size_bytes, probe_s)
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
@@ -137,6 +147,42 @@ def run_commands(
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
+    ]
+
+
+def _raw_commands(
+    workload: Workload,
+    device: str,
+    preparation: Preparation,
+    size_bytes: int | None,
+    probe_s: int,
+) -> list[PlannedCommand]:
+    """The benchmark on the LUN itself, which is erased for it as for a file system.
+
+    fsbench knows a LUN as its own by a label: a file system of it stays at the very begin, and the
+    benchmark writes behind it.
+    """
+    if not workload.takes_device:
+        raise OptionError(f"{workload.name} needs a file system: the raw device has no files.")
+    if preparation.fill_percent:
+        raise PreparationError(NOT_FOR_RAW)
+    needed = RAW_FROM_BYTES + workload.space_needed_bytes()
+    if size_bytes is not None and needed > size_bytes:
+        raise OptionError(
+            f"The workload needs {needed} bytes of the LUN, which has {size_bytes}: make its file "
+            "smaller, or choose a larger LUN."
+        )
+    label = ("mkfs.ext2", "-q", "-F", "-L", OWN_LABEL, "-E", "nodiscard", device, "512k")
+    place = Place("", device, RAW_FROM_BYTES)
+    return [
+        *_device_commands(preparation, device, size_bytes),
+        *_probe_commands(preparation, device, probe_s),
+        PlannedCommand("wipe", ("wipefs", "--all", device)),
+        PlannedCommand("wipe", label),
+        *(
+            PlannedCommand("benchmark", one.argv, one.stdin, one.output, one.timeout_s)
+            for one in workload.commands(place)
+        ),
     ]
 
 

@@ -59,10 +59,13 @@ from fsbench_web.catalog.configurations.options import (
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
 from fsbench_web.core import needs
 
+RAW = "raw"
+
 
 @dataclass(frozen=True)
 class Filesystem:
-    """A file system that a worker may make on a LUN, or finds mounted (``is_made`` tells which).
+    """A file system that a worker may make on a LUN, or finds mounted (``is_made`` tells which),
+    or none: the LUN itself (``is_raw``).
 
     ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.core.needs``.
     ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
@@ -82,8 +85,20 @@ class Filesystem:
 
     @property
     def is_made(self) -> bool:
-        """False: the host has mounted it, and fsbench neither makes nor erases it."""
+        """False: the host has mounted it, and fsbench neither makes nor erases it; or it is none
+        at all (``is_raw``).
+        """
         return bool(self.mkfs)
+
+    @property
+    def is_raw(self) -> bool:
+        """The LUN itself: benchmarks write to the device, and erase it as mkfs does."""
+        return self.slug == RAW
+
+    @property
+    def is_as_mounted(self) -> bool:
+        """The host has mounted it."""
+        return not self.is_made and not self.is_raw
 
     @property
     def kernel_name(self) -> str:
@@ -95,8 +110,8 @@ class Filesystem:
 
     @property
     def tool_package(self) -> str:
-        """The Debian package that its mkfs comes from."""
-        return needs.FILESYSTEMS[self.slug].package
+        """The Debian package that its mkfs comes from; "" where nothing is made."""
+        return needs.FILESYSTEMS[self.slug].package if self.is_made else ""
 
     def option(self, key: str) -> Option:
         """The option named ``key``. Raises OptionError with the keys there are."""
@@ -214,7 +229,15 @@ AS_MOUNTED: dict[str, Filesystem] = {
     slug: Filesystem(slug, as_mounted.NAMES[slug], (), 0, options)
     for slug, options in as_mounted.OPTIONS.items()
 }
-ALL = {**FILESYSTEMS, **AS_MOUNTED}
+# What a LUN is measured as that has no file system: a contender like any other.
+ON_LUNS = {
+    **FILESYSTEMS,
+    RAW: Filesystem(
+        *(RAW, "Raw device", (), MIB),
+        notes="No file system: the ceiling of all. For fio by queue depth",
+    ),
+}
+ALL = {**ON_LUNS, **AS_MOUNTED}
 # mke2fs(8) -J device=, mkfs.xfs(8) -l logdev=, jfs_mkfs(8) -J device=, mkreiserfs(8) -j.
 EXTERNAL_JOURNAL_FILESYSTEMS = tuple(slug for slug, spec in FILESYSTEMS.items() if spec.journal)
 
@@ -309,6 +332,8 @@ def mkfs_command(
 
 def _made(slug: str) -> Filesystem:
     spec = filesystem(slug)
+    if spec.is_raw:
+        raise OptionError("The raw device has no file system: none is made or mounted.")
     if not spec.is_made:
         raise OptionError(f"{spec.name} is measured as a host has mounted it, and never made.")
     return spec

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
     AS_MOUNTED,
-    FILESYSTEMS,
+    ON_LUNS,
     SCHEDULER_LABELS,
     Filesystem,
     Option,
@@ -131,8 +131,8 @@ def _named(word: str) -> tuple[Filesystem, LabelParts] | None:
     """What the first part of a label says: a file system, or one that is found mounted with its
     version (nfs4.2). Others of those are words that anybody may have written of something else.
     """
-    if word in FILESYSTEMS:
-        return FILESYSTEMS[word], LabelParts(word)
+    if word in ON_LUNS:
+        return ON_LUNS[word], LabelParts(word)
     for spec in AS_MOUNTED.values():
         for option in spec.options:
             value = _value_of(option, word.removeprefix(spec.slug)) if option.is_joined else None

@@ -73,13 +73,17 @@ def option_conflicts(
 def _folder_conflicts(
     slug: str, lun: Lun | None, journal: Lun | None, shape: Shape
 ) -> Iterator[str]:
-    """Of a file system that is there already, with the options that it has."""
+    """Of a file system that is there already, with the options that it has, or of none."""
     if ALL[slug].is_made and lun is not None:
         yield (
             f"{lun.name} is a {lun.kind}: no file system is made there, so that no option can be "
             "set. Leave all options at their defaults."
         )
-    elif shape != PLAIN_SHAPE or journal is not None:
+    elif shape == PLAIN_SHAPE and journal is None:
+        return
+    elif ALL[slug].is_raw:
+        yield "The raw device is one LUN by itself: leave its layers and other LUNs out."
+    else:
         yield f"{ALL[slug].name} is as a host has mounted it: no other LUN is added to it."
 
 

@@ -20,6 +20,10 @@ MIB = 1024 * 1024
 # A LUN is written from here on: what stands before keeps the label by which fsbench knows its own
 # LUNs, should the run be killed before mkfs.
 PRECONDITION_FROM_BYTES = MIB
+NOT_FOR_RAW = (
+    "The raw device has no files: it can be neither filled nor aged. Leave that out, or leave out "
+    "the raw device."
+)
 NOT_FOR_DIRECTORIES = (
     "A directory LUN has the file system it has: it is neither discarded, nor written as a whole, "
     "nor filled. Leave the preparation out, or choose a LUN on which file systems are made."

@@ -222,10 +222,16 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
     if lun.kind == Lun.Kind.MOUNT:
         yield from _mount_problems(lun, spec)
         return
-    if not spec.is_made:
+    if spec.is_as_mounted:
         yield (
             f"{spec.name} is measured where a host has mounted it, and {lun.name} is no mount: "
             'choose a LUN of the kind mount, or list one with kind = "mount".'
+        )
+        return
+    if lun.is_folder and spec.is_raw:
+        yield (
+            f"{lun.name} is a {lun.kind}, and the raw device is a disk: choose a LUN that is a "
+            "device or a sparse file."
         )
         return
     if lun.is_folder:
@@ -236,7 +242,9 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
                 f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
             )
         return
-    if kernel is not None:
+    if spec.is_raw:
+        pass  # nothing is made or mounted
+    elif kernel is not None:
         if not kernel.mounts(slug):
             yield _not_mounted(spec.name, kernel, slug)
     elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:
@@ -373,3 +381,22 @@ def missing_tool(worker: Worker, tool: str) -> str:
         return reason
     install = f": install the package {package} there" if package else ""
     return f"The worker {worker.name} has no {tool}{install}."
+
+
+def tracer_problem(lun: Lun, slug: str) -> str:
+    """Why runs on this LUN cannot be traced so (core.traces.tracers), or ""."""
+    if lun.is_folder:
+        what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
+        return (
+            f"{lun.name} is {what}, and requests are traced of a device: choose a LUN on "
+            "which file systems are made, or leave tracing out."
+        )
+    ability = lun.worker.capabilities.get("tracing", {}).get(slug)
+    if ability is None:
+        return (
+            f"The worker {lun.worker.name} does not say that it can trace: it is of another "
+            "version of fsbench. Bring it up to date, or leave tracing out."
+        )
+    if ability.get("usable"):
+        return ""
+    return str(ability.get("reason") or f"The worker {lun.worker.name} cannot trace {slug}.")

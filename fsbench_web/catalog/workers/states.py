@@ -10,6 +10,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestAbility
 from fsbench_web.catalog.workers.setup import WorkerSetup
+from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.platform import clock
 
 # How often pages look at workers again: while one sets itself up, while one is busy, and while
@@ -43,6 +44,12 @@ class WorkerState:
     @property
     def tools(self) -> list[tuple[str, dict[str, object]]]:
         return sorted(self.worker.capabilities.get("tools", {}).items())
+
+    @property
+    def tracers(self) -> list[tuple[str, dict[str, object] | None]]:
+        """(label, what the worker announced of it) for every tracer fsbench knows."""
+        announced = self.worker.capabilities.get("tracing", {})
+        return [(one.label, announced.get(slug)) for slug, one in TRACERS.items()]
 
     @property
     def guest(self) -> GuestAbility | None:

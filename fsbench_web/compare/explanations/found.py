@@ -8,7 +8,7 @@ from fsbench_web.compare.explanations.setups import setups
 from fsbench_web.core import units
 from fsbench_web.core.explanation import Explanation, RunCosts, explained
 from fsbench_web.core.scoring.deltas import delta_rows
-from fsbench_web.studies.models import RunActivity, RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, RunActivity, RunState, Score, Series
 
 MOST_SERIES = 12
 MOST_RUNS = 200
@@ -99,7 +99,7 @@ def _costs_of(series_ids: Sequence[int]) -> dict[int, list[RunCosts]]:
     """What is kept of the finished runs of each series, the latest first."""
     found: dict[int, list[RunCosts]] = {}
     rows = RunActivity.objects.filter(
-        run__series__in=series_ids, run__state=RunState.DONE, is_whole=True
+        run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED, is_whole=True
     ).order_by("-run_id")
     for series_id, block, costs in rows.values_list("run__series", "run__block", "costs")[
         : MOST_RUNS * len(series_ids)

@@ -26,7 +26,7 @@ from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
-from fsbench_web.studies.models import MeasurementBlock, Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 
 DEFAULT_CATEGORY = "total_average"
@@ -60,6 +60,8 @@ class History:
     file does not say when they were measured: they have the date of their import. ``problem`` says
     in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
     they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
+    ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
+    whatever point is the first of a later look, levels times theirs can be compared.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -72,6 +74,7 @@ class History:
     printed_units: tuple[str, ...] = ()
     own: OwnLine = field(default_factory=OwnLine)
     margin_percent: float = 0.0
+    reference: float | None = None
 
     @property
     def own_changes(self) -> list[str]:
@@ -115,6 +118,7 @@ class _Measured:
     unknown: int
     printed_units: tuple[str, ...]
     scores: Mapping[int, float] = field(default_factory=dict)
+    reference: float | None = None
 
 
 def history(
@@ -152,12 +156,14 @@ def history(
         points=points,
         changes=[
             replace(
-                said_of(change, named, unit, lower), disk=own.said_of_change(change.place, margin)
+                said_of(change, named, unit, lower, found.reference is not None),
+                disk=own.said_of_change(change.place, margin),
             )
             for change in steps
         ],
         own=own,
         margin_percent=margin,
+        reference=found.reference,
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
@@ -175,6 +181,7 @@ def _latest(line: Series | Watch, studies: Collection[int]) -> tuple[int, list[R
         Run.objects.filter(
             series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
             state=RunState.DONE,
+            tracing=UNTRACED,
         )
         .annotate(
             kernel=F("series__kernel"),
@@ -229,7 +236,8 @@ def _by_work(latest: Sequence[Row], profile: Profile, along: str, units: str) ->
         own = tuple(values) or (score,)
         points.append(Point(str(name), scored[name].runs, own, interval(own), score))
     left = len(unknown.runs) if unknown else 0
-    return _Measured(points, shown[printed].unit, left, _printed_units(shown))
+    reference = base if profile.together == RATIO else None
+    return _Measured(points, shown[printed].unit, left, _printed_units(shown), reference=reference)
 
 
 def _groups(rows: Sequence[Row], along: str) -> dict[Any, list[int]]:

@@ -11,19 +11,19 @@ from fsbench_web.compare.history import work
 from fsbench_web.compare.history.same_line import LINE, MACHINE, same_line
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import RunState, Score, Series
+from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
 MOST_LINES = 100
 """Offered of one study."""
 
 
 def choices(
-    series: Series, asked: str = "", studies: Collection[int] = ()
+    series: Series, asked: str = "", studies: Collection[int] = (), category: str = ""
 ) -> list[tuple[str, list[str]]]:
     """What can be shown of the line: its tests in order, each with its categories. One query.
 
     Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
-    another query then.
+    another query then. ``category`` is asked for too: of a work profile it may be an older version.
     """
     of_line = Series.objects.filter(same_line(series, studies)).values("pk")
     every = (
@@ -41,10 +41,10 @@ def choices(
         if asked not in kept:
             pairs += every.filter(test=asked)
     found: dict[str, list[str]] = defaultdict(list)
-    for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
-        found[test].append(category)
+    for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
+        found[test].append(kind)
     shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = work.offered(found) if found else []
+    of_work = work.offered(found, category) if found else []
     return [*shown, (testnames.WORK, of_work)] if of_work else shown
 
 
@@ -67,7 +67,7 @@ def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
         .annotate(
             first=Min("pk"),
             kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
-            done=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            done=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
             latest=Max("runs__pk"),
         )
         .filter(done__gt=0)

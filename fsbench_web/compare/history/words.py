@@ -21,9 +21,15 @@ class ShownChange:
 
 
 def said_of(
-    change: Change, points: Sequence[tuple[str, tuple[float, ...]]], unit: str, lower: bool
+    change: Change,
+    points: Sequence[tuple[str, tuple[float, ...]]],
+    unit: str,
+    lower: bool,
+    of_first: bool = False,
 ) -> ShownChange:
-    """``points`` are (name, scores of its repeats), ``lower`` says that less is better."""
+    """``points`` are (name, scores of its repeats), ``lower`` says that less is better,
+    ``of_first`` that all are multiples of the first.
+    """
     (old, before), (new, after) = points[change.place - 1 : change.place + 1]
     is_slower = (change.change_percent > 0) == lower
     # Zero is also what vanishes: of very many points that scatter by very little.
@@ -34,6 +40,7 @@ def said_of(
         f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "
         f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
         f"significant (p is {probability(change.p_value)})."
-        f"{f' {NO_SCATTER}' if is_still else ''}",
+        f"{f' {NO_SCATTER}' if is_still else ''}"
+        f"{f' 1.00 is {points[0][0]}.' if of_first else ''}",
         is_slower,
     )

@@ -16,12 +16,19 @@ from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
 
 
-def offered(tests: Collection[str]) -> list[str]:
-    """The profiles, as categories, all of whose tests a line has. One query."""
+def offered(tests: Collection[str], asked: str = "") -> list[str]:
+    """The profiles, as categories, all of whose tests a line has: the latest version of each, and
+    the one that is ``asked`` for, as watches of an older one do. Two queries at most.
+    """
     has = set(tests)
-    return [
+    found = [
         f"{categories.PROFILE}{one.name}" for one in profiles.latest() if has.issuperset(one.tests)
     ]
+    if asked and asked not in found:
+        older = profile_of(asked)
+        if older is not None and asked == f"{categories.PROFILE}{older.name}":
+            found += [asked] if has.issuperset(older.tests) else []
+    return found
 
 
 def profile_of(category: str) -> Profile | None:

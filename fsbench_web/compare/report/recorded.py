@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Q
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import Environment, HardwareProfile, Workload
 from fsbench_web.studies.jobs.forms.workload import named_parameters
-from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
+from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series, Study
 from fsbench_web.studies.runs import repeats
 
 MOST_SERIES = 150
@@ -100,9 +100,9 @@ def _rows(study: Study) -> list[Any]:
     return list(
         study.series.select_related("configuration", "workload", "hardware", "lun__worker")
         .annotate(
-            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
             failed_count=Count("runs", filter=Q(runs__state__in=failed)),
-            newest=Max("runs__id", filter=Q(runs__state=RunState.DONE)),
+            newest=Max("runs__id", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
         )
         .order_by("configuration__filesystem", "configuration__label", "id")[: MOST_SERIES + 1]
     )

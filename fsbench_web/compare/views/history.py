@@ -30,11 +30,12 @@ def page(request: HttpRequest) -> HttpResponse:
     if not asked:
         return _choose(request)
     series = offered_lines.series_of(asked)
-    offered = dict(offered_lines.choices(series, request.GET.get("test", "")[:LONGEST_VALUE]))
-    test = request.GET.get("test", "")
+    test, category = request.GET.get("test", ""), request.GET.get("category", "")
+    offered = dict(
+        offered_lines.choices(series, test[:LONGEST_VALUE], category=category[:LONGEST_VALUE])
+    )
     test = test if test in offered else next(iter(offered), "")
     of_test = offered.get(test, [])
-    category = request.GET.get("category", "")
     if category not in of_test:
         category = (
             lines.DEFAULT_CATEGORY if lines.DEFAULT_CATEGORY in of_test else next(iter(of_test), "")

@@ -14,7 +14,7 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.tables.field import field_of
-from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS
 
 MOST_STUDIES = 30
@@ -77,7 +77,9 @@ def _picked(studies: Iterable[Study]) -> list[Picked]:
     series = Series.objects.filter(study__in=ids).order_by()
     for study, configuration, filesystem in series.values_list(*columns).distinct():
         compared[study].add((configuration, filesystem))
-    done = Run.objects.filter(series__study__in=ids, state=RunState.DONE).order_by()
+    done = Run.objects.filter(
+        series__study__in=ids, state=RunState.DONE, tracing=UNTRACED
+    ).order_by()
     runs = dict(done.values_list("series__study").annotate(Count("pk")))
     return [
         Picked(

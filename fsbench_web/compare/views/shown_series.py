@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.studies.models import END_STATES, Run, RunState, Study
+from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Study
 from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.scores.queries import on_worker
 
@@ -61,7 +61,8 @@ def shown(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
     keys = [key for key, *_ in page]
     rules = repeats.rules_of(keys)
     counts: dict[int, dict[str, int]] = defaultdict(dict)
-    states = Run.objects.filter(series__in=keys).order_by().values_list("series_id", "state")
+    counted = Run.objects.filter(series__in=keys, tracing=UNTRACED).order_by()
+    states = counted.values_list("series_id", "state")
     for series_id, state, count in states.annotate(Count("pk")):
         counts[series_id][state] = count
     found = []

@@ -186,7 +186,7 @@ def _line(said: QueryDict) -> dict[str, Any]:
     """The line that is to be watched, with its words. Raises Http404 when there is none."""
     series = offered_lines.series_of(said.get("series", ""))
     test, category = said.get("test", "")[:LONGEST_VALUE], said.get("category", "")
-    offered = dict(offered_lines.choices(series, test))
+    offered = dict(offered_lines.choices(series, test, category=category))
     if category not in offered.get(test, []):
         raise Http404(
             "This configuration has no such test or category. Its page under Over time, /history/, "

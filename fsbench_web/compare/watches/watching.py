@@ -32,7 +32,7 @@ from fsbench_web.compare.watches.rights import is_there
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import Change
 from fsbench_web.core.units import is_known
-from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 
 logger = logging.getLogger("fsbench.watches")
 
@@ -182,11 +182,13 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
         if locked is None:
             return []
         locked.series = (
-            Series.objects.filter(same_line(locked), runs__state=RunState.DONE)
+            Series.objects.filter(
+                same_line(locked), runs__state=RunState.DONE, runs__tracing=UNTRACED
+            )
             .order_by("-id")
             .first()
         )
-        fresh = _slower(locked, shown, _reported(locked))
+        fresh = _slower(locked, shown, _reported(locked, shown))
         made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
         for message in made:
             deliveries.enqueue(message, now)
@@ -210,7 +212,7 @@ def resume(one: Watch) -> None:
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
         if locked.is_active:
             return
-        for change in _slower(locked, shown, _reported(locked)):
+        for change in _slower(locked, shown, _reported(locked, shown)):
             _write(locked, shown, change, WatchMessage.Kind.KNOWN)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
         locked.problem = _problem(shown)
@@ -270,7 +272,9 @@ def _look(one: Watch) -> tuple[str, History]:
 
 def _seen(one: Watch) -> str:
     found = Run.objects.filter(
-        Q(series__in=Series.objects.filter(same_line(one)).values("pk")), state=RunState.DONE
+        Q(series__in=Series.objects.filter(same_line(one)).values("pk")),
+        state=RunState.DONE,
+        tracing=UNTRACED,
     ).aggregate(count=Count("pk"), latest=Max("pk"), ended=Max("ended_at"))
     ended = found["ended"].isoformat() if found["ended"] else "-"
     return f"{found['count']} {found['latest'] or '-'} {ended}"
@@ -285,12 +289,16 @@ def _problem(shown: History) -> str:
     return shown.problem
 
 
-def _reported(one: Watch) -> dict[str, float]:
-    """Where told and known changes began, and the levels they led to."""
-    return {
-        message.point: message.payload["change"]["after"]
-        for message in one.messages.exclude(kind=WatchMessage.Kind.TEST)
-    }
+def _reported(one: Watch, shown: History) -> dict[str, float]:
+    """Where told and known changes began, and the levels they led to, as multiples of what is 1.00
+    of the line now: its first point may be another one than it was then.
+    """
+    found = {}
+    for message in one.messages.exclude(kind=WatchMessage.Kind.TEST):
+        change = message.payload["change"]
+        then, now = change.get("reference"), shown.reference
+        found[message.point] = change["after"] * (then / now if then and now else 1)
+    return found
 
 
 def _slower(one: Watch, shown: History, reported: Mapping[str, float]) -> list[Change]:
@@ -355,6 +363,7 @@ def _payload(
             "p_value": change.p_value,
             "margin_percent": one.margin_percent,
             "runs": list(shown.points[change.place].runs),
+            "reference": shown.reference,
             "runs_of_line": sorted(run for each in shown.points for run in each.runs),
         }
     return payload

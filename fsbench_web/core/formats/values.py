@@ -20,6 +20,7 @@ from fsbench_web.core.formats.result import (
     too_many_values,
 )
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown, vanishes
+from fsbench_web.core.latency import Distribution
 
 # C prints with the decimal sign of its locale and never groups digits.
 _NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
@@ -96,6 +97,7 @@ class Collector:
     _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
     _settings: list[tuple[str, ...]] = field(default_factory=lambda: [()])
     _count: int = 0
+    _places: list[int] = field(default_factory=list)
 
     def begin(self, settings: Iterable[str] = ()) -> None:
         """A further report starts: what it measures again is a repeat.
@@ -159,6 +161,12 @@ class Collector:
                 )
             )
 
+    def add_distribution(self, one: Distribution | None) -> None:
+        """Keep latencies as counts; of the repeat that the value is of which was added last."""
+        if one is not None:
+            self.result.distributions.append(one)
+            self._places.append(self._count - 1)
+
     def warn(self, line: int | None, message: str, *, is_note: bool = False) -> None:
         """Say what was left out or went wrong; ``is_note``: what a reader should know else."""
         if len(self.result.warnings) > MAX_VALUES:
@@ -197,5 +205,9 @@ class Collector:
         self._check_settings()
         if self.problems:
             raise UnreadableFile(capped(self.problems))
-        self.result.values = numbered(self._blocks)
+        values = self.result.values = numbered(self._blocks)
+        self.result.distributions = [
+            replace(one, repeat=values[place].repeat if place >= 0 else None)
+            for one, place in zip(self.result.distributions, self._places, strict=True)
+        ]
         return self.result

@@ -61,10 +61,15 @@ _WORDS = {"io": "I/O", "bzimage": "bzImage"}
 _TOOLS = {"mongo": "Mongo", "postmark": "PostMark"}
 # fio's endings: its rates, and its latencies with what is told of them.
 _RATES = {"bw": "throughput", "iops": "operations per second"}
-_LATENCIES = {"lat": "latency", "clat": "completion latency", "slat": "submission latency"}
+_LATENCIES = {
+    "clat_hist": "completion latency by its log",
+    "clat": "completion latency",
+    "slat": "submission latency",
+    "lat": "latency",
+}
 _OF_FIO = re.compile(
     r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
-    r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean|max)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
+    r"|(?P<latency>clat_hist|[cs]?lat)_(?:(?P<mean>mean|max)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
 )
 _COST_OF_FIO = re.compile(r".+_disk_util|(?:.+_)?(?:usr|sys)_cpu")
 """What fio prints of processors and disk beside its rates."""
@@ -192,7 +197,8 @@ def percentile_of(test: str) -> float | None:
 
 def label_of_latency(latency: str) -> str:
     """What people read of ``latency_of``: "Randread, completion latency"."""
-    name, _, kind = latency.rpartition("_")
+    kind = next(kind for kind in _LATENCIES if latency.endswith(f"_{kind}"))
+    name = latency.removesuffix(f"_{kind}")
     return f"{_named(name)}, {_LATENCIES[kind]}"
 
 

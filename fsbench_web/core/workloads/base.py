@@ -64,9 +64,13 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a workload runs: the folder that is measured, as the tool sees it."""
+    """Where a workload runs: the folder that is measured, as the tool sees it; or, without one,
+    the block ``device`` itself, which may be written to ``from_byte`` on.
+    """
 
     folder: str
+    device: str = ""
+    from_byte: int = 0
 
     @property
     def work(self) -> str:
@@ -270,6 +274,11 @@ class Workload(ABC):
     def needs(self) -> Mapping[str, str]:
         """The programs that these parameters need, each with its Debian package."""
         return self.programs
+
+    @property
+    def takes_device(self) -> bool:
+        """Whether it can work on a block device that has no file system (``Place.device``)."""
+        return False
 
     def limits(self) -> Limits:
         return Limits()

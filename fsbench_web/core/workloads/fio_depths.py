@@ -167,6 +167,11 @@ class FioDepths(Workload):
             f"{steady_title(self)}{fio_data_title(self)}"
         )[:200]
 
+    @property
+    def takes_device(self) -> bool:
+        """Direct I/O in one place: a part of the device is as good as a file."""
+        return True
+
     def space_needed_bytes(self) -> int:
         return int(1.02 * self.file_mb * MIB) + 4 * MIB
 
@@ -182,10 +187,12 @@ class FioDepths(Workload):
         return f"{self.access}_{block}"
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        file = (f"--filename={place.work}/{FILE}", f"--size={self.file_mb}m", *fio_data(self))
+        file = (*_file(place), f"--size={self.file_mb}m", *fio_data(self))
         layout = ("fio", "--name=layout", *file, "--rw=write", "--bs=1m", "--ioengine=psync")
+        # Of a device nothing is to be in the cache, which no unmounting empties.
+        layout += ("--direct=1",) if place.device else ()
         return [
-            BenchmarkCommand(("mkdir", place.work)),
+            *([] if place.device else [BenchmarkCommand(("mkdir", place.work))]),
             BenchmarkCommand((*layout, "--end_fsync=1", "--minimal")),
             *(
                 BenchmarkCommand(
@@ -242,6 +249,13 @@ class FioDepths(Workload):
             return None
         place = RANDOM if self.access == "random" else SEQUENTIAL
         return Request(place, _DIRECTIONS[way], self.block_kb * KB, int(depth))
+
+
+def _file(place: Place) -> tuple[str, ...]:
+    """What fio writes to; a colon would part two names (fio(1), filename)."""
+    if not place.device:
+        return (f"--filename={place.work}/{FILE}",)
+    return (f"--filename={place.device.replace(':', chr(92) + ':')}", f"--offset={place.from_byte}")
 
 
 def _of_one(test: str, own: str, job: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,10 +12,12 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.core import latency
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.core.latency import Distribution
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import kilobytes
@@ -25,6 +27,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRo
 from fsbench_web.imports.rereads.renewal import renewed
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
+from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.scores.measurements import Measurement
@@ -70,12 +73,14 @@ class Difference:
     changes_workload: bool = False
     dated: dict[int, Measured] = field(default_factory=dict)
     """Runs with another date than is stored."""
+    latencies: dict[int, list[Distribution]] = field(default_factory=dict)
+    """Distributions as they would be kept, by run; of those alone whose are others."""
     warnings: list[WarningRow] | None = None
     """Those of its import as they would be; None where they stay."""
 
     @property
     def is_empty(self) -> bool:
-        parts = (self.added, self.removed, self.changed, self.moved, self.dated)
+        parts = (self.added, self.removed, self.changed, self.moved, self.dated, self.latencies)
         return not (any(parts) or self.changes_workload or self.warnings is not None)
 
     @property
@@ -97,6 +102,9 @@ class Difference:
         said = [rows, self.changes_workload, *dates]
         if self.warnings is not None:
             said.append(self.warnings)
+        if self.latencies:
+            kept = [latency.encode(some).hex() for _, some in sorted(self.latencies.items())]
+            said.append([sorted(self.latencies), kept])
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -108,6 +116,12 @@ def is_large(artefact: Artefact) -> bool:
 
 def difference(artefact: Artefact) -> Difference:
     """Compare what is stored with what today's parsers read. Raises ImportRefused."""
+    if artefact.run.is_extra:
+        message = (
+            f"Run {artefact.run_id} is an extra one with tracing, and its numbers never count: "
+            "there is nothing to be read again."
+        )
+        raise ImportRefused([ImportProblem(message, artefact.name)])
     if is_large(artefact):
         message = (
             f"The file holds more than {MAX_VALUES:,} values, too many to be replaced one by one. "
@@ -193,6 +207,7 @@ def _by_run(
         read[run_id][_cell(value)] = value
     found.new_runs = len(unknown)
     _compare_dates(parsed, runs, found)
+    _compare_latencies(parsed, runs, found)
     return read
 
 
@@ -208,6 +223,21 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], found: Differe
         now = measured(parsed, keys[run_id])
         if [now.at, now.source] != stored:
             found.dated[run_id] = now
+
+
+def _compare_latencies(parsed: ParsedResult, runs: dict[OwnKey, int], found: Difference) -> None:
+    of_repeat = {repeat: run_id for (_, _, _, repeat, _), run_id in runs.items()}
+    read: dict[int, list[Distribution]] = defaultdict(list)
+    for one in parsed.distributions:
+        if (run_id := of_repeat.get(one.repeat)) is not None:
+            read[run_id].append(replace(one, repeat=None))
+    try:
+        kept = latencies.of_output(found.artefact)
+    except latencies.UnreadableBlock:
+        kept = {}
+    for run_id in {*read, *kept}:
+        if read.get(run_id, []) != kept.get(run_id, []):
+            found.latencies[run_id] = read.get(run_id, [])
 
 
 def _compare(
@@ -285,6 +315,7 @@ def _write(found: Difference) -> None:
     """Numbers that stay keep their place, and what is known of them; new ones come last."""
     for run_id, now in found.dated.items():
         Run.objects.filter(pk=run_id).update(measured_at=now.at, measured_source=now.source)
+    latencies.replace_of_output(found.artefact, found.latencies)
     new = {
         (change.run_id, _cell(change.any)): change.new
         for change in (*found.removed, *found.changed, *found.moved)
@@ -326,6 +357,8 @@ def _note(run: Run, found: Difference, user: User) -> None:
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     if run.pk in found.dated:
         said += ", its date is another"
+    if run.pk in found.latencies:
+        said += ", its latencies are kept as distributions anew"
     if found.warnings is not None:
         said += ", the warnings of its import are renewed"
     reason = f"{found.artefact.name} was read again by {user.get_username()}: {said}."

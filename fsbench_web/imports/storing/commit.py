@@ -9,6 +9,7 @@ from typing import BinaryIO
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from fsbench_web.core.latency import Distribution
 from fsbench_web.imports import dates, work
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
@@ -202,4 +203,11 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         block=entry.block,
         measured=dates.measured(entry.parsed, entry.own),
         planned=entry,
+        distributions=_distributions(entry),
     )
+
+
+def _distributions(entry: PlannedRun) -> list[Distribution]:
+    """The latencies of the run's own repeats of a file that may hold several."""
+    repeats = {value.repeat for value in entry.values}
+    return [one for one in entry.parsed.distributions if one.repeat in repeats]

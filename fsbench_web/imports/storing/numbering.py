@@ -11,6 +11,7 @@ from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.formats.result import OwnKey, ParsedResult
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.text import shown
+from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports.dates import Measured
 from fsbench_web.imports.plan import PlannedRun
@@ -55,6 +56,7 @@ class PlacedRun:
     block: str = ""
     measured: Measured = field(default_factory=Measured)
     planned: PlannedRun | None = None
+    distributions: Sequence[Distribution] = ()
 
     @property
     def says_no_settings(self) -> bool:

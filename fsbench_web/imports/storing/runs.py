@@ -20,6 +20,7 @@ from fsbench_web.imports.storing.existing_runs import Known
 from fsbench_web.imports.storing.numbering import Numbered, Numbering, PlacedRun, Say
 from fsbench_web.imports.targets import artefact_of, hardware_for
 from fsbench_web.platform import clock
+from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, Run, Series, StateChange, Study
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
@@ -271,6 +272,8 @@ def _notes(
     existing_runs.forget([run.pk for one, run in runs if one.joins is not None])
     for one, run in runs:
         of_source[id(one.placed.source)].append((one.placed, run))
+        if measured := one.placed.distributions:
+            yield latencies.new_block(run.pk, artefacts[id(one.placed.source)], measured)
         if one.joins is None:
             parts[run.pk].append(one)
     for run_id, some_parts in parts.items():

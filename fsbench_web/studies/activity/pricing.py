@@ -14,7 +14,7 @@ from fsbench_web.core.activity.price import TESTS, Price, per_million_operations
 from fsbench_web.core.activity.window import Seen, window_of
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.activity import records
-from fsbench_web.studies.models import Run, RunActivity, RunState
+from fsbench_web.studies.models import UNTRACED, Run, RunActivity, RunState
 from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.series import lock_all
 
@@ -61,7 +61,10 @@ def state(profile: HardwareProfile, price: Price | None, most: int | None = MOST
 
 def _runs_on(profile: HardwareProfile) -> list[Run]:
     found = Run.objects.filter(
-        series__hardware=profile, state=RunState.DONE, activity__isnull=False
+        series__hardware=profile,
+        state=RunState.DONE,
+        tracing=UNTRACED,
+        activity__isnull=False,
     )
     return list(found.select_related("series").order_by("pk"))
 

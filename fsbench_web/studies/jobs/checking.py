@@ -16,6 +16,7 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
+from fsbench_web.core.traces.tracers import joined
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.platform import clock
@@ -42,6 +43,9 @@ from fsbench_web.studies.jobs.checks import (
 )
 from fsbench_web.studies.jobs.checks import (
     stack as stack_checks,
+)
+from fsbench_web.studies.jobs.checks import (
+    tracing as tracing_checks,
 )
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
@@ -78,7 +82,9 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
+    method.check_raw(spec, problems)
     method.check_probe(spec, lun, problems)
+    tracing_checks.check(spec, lun, problems)
     now = clock.now()
     time_window.check_times(spec, now, problems)
     if spec.race is not None:
@@ -125,6 +131,15 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         )
         for place, slot in enumerate(slots)
     ]
+    if spec.tracing:
+        extra = [Slot(index, spec.planned_repeats + 1) for index in range(len(things))]
+        runs += [
+            planned_run(
+                *(slot, *things[slot.index or 0], lun, spec.preparation, neighbours),
+                tracing=joined(spec.tracing),
+            )
+            for slot in extra
+        ]
     window = time_window.window(spec, runs, now)
     time_window.check_window(window, runs, problems)
     return Plan(
@@ -156,7 +171,8 @@ def _most_runs(spec: JobSpec, things: int, runs: int) -> int:
     """How many runs there will be at most."""
     if spec.race is not None:
         return spec.race.runs or MOST_RUNS
-    return things * spec.until.most if spec.until else runs
+    extra = things if spec.tracing else 0
+    return things * spec.until.most + extra if spec.until else runs
 
 
 def _checked_workloads(

@@ -48,10 +48,10 @@ class Product:
 
 
 def products(runs: Sequence[PlannedRun], found: Sequence[Estimate | None]) -> list[Product]:
-    """By workload, without the runs of a reference; ``found`` are the estimates of the runs."""
+    """By workload, of the runs that count; ``found`` are the estimates of all."""
     by_workload: dict[str, list[tuple[PlannedRun, Estimate | None]]] = defaultdict(list)
     for run, estimate in zip(runs, found, strict=True):
-        if not run.is_reference:
+        if run.is_counted:
             by_workload[run.workload_title].append((run, estimate))
     return [_product(title, some) for title, some in by_workload.items()]
 

@@ -42,6 +42,7 @@ class PlannedRun:
     ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
     worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
     and whether its worker measured that. ``members`` are the other LUNs of its stack: (role, LUN).
+    ``tracing``: it is an extra run (``Run.tracing``).
     """
 
     repeat: int
@@ -60,6 +61,12 @@ class PlannedRun:
     machine: Machine = OWN_MACHINE
     kernel: str = ""
     boot_s: tuple[float, bool] | None = None
+    tracing: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is a repeat of a block: no reference, and no extra run."""
+        return not (self.is_reference or self.tracing)
 
     @property
     def workload_title(self) -> str:
@@ -147,6 +154,7 @@ def planned_run(
     preparation: Preparation,
     neighbours: Mapping[str, Lun],
     probe_s: int = 0,
+    tracing: str = "",
 ) -> PlannedRun:
     """The run in this place of the sequence, with the commands that will be run.
 
@@ -193,6 +201,7 @@ def planned_run(
         shape=wanted.stack.shape,
         workload=workload,
         is_reference=slot.is_reference,
+        tracing=tracing,
         preparation=preparation,
         machine=host.machine,
         kernel=host.kernel.version if host.kernel else "",

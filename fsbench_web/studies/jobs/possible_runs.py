@@ -11,7 +11,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import rights
-from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import ALL, ON_LUNS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestKernel
@@ -67,7 +67,7 @@ def _refusals(user: User) -> Callable[[Lun], list[str]]:
 def offered(lun: Lun | None) -> list[str]:
     """The file systems that the form shows: those that are made, or the one that is mounted."""
     found = availability.mounted(lun) if lun is not None else None
-    return list(FILESYSTEMS) if found is None else [found.filesystem]
+    return list(ON_LUNS) if found is None else [found.filesystem]
 
 
 def filesystem_problems(

@@ -27,6 +27,7 @@ from fsbench_web.catalog.configurations.stacks import PLAIN_STACK, Stack
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
@@ -267,6 +268,12 @@ class JobOptions(BaseModel):
         f"run of each block, {LEAST_PROBE_S} to {MOST_PROBE_S}; 0: it is not",
     )
 
+    tracing: tuple[StrictStr, ...] = Field(
+        default=(),
+        max_length=10,
+        description="what one more run of each configuration, after all others, is traced with: "
+        f"{', '.join(TRACERS)}; that run counts in no score. Empty: there is none",
+    )
     start_at: Moment | None = Field(
         default=None,
         description="ISO 8601 with its zone: no run begins before; null: at once",
@@ -347,17 +354,22 @@ class JobSpec(JobOptions):
         """
         repeats = self.until.most if self.until else self.planned_repeats
         kernels = len(self.guest.kernels) if self.guest else self.limits.count
-        planned = len(self.configurations) * len(self.workloads) * kernels * repeats
-        return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
+        things = len(self.configurations) * len(self.workloads) * kernels
+        planned, extra = things * repeats, things if self.tracing else 0
+        return (
+            extra
+            + planned
+            + (reference_count(planned, self.reference.every) if self.reference else 0)
+        )
 
 
 class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
     lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
-    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, study,
-    order, seed, reference, priority, time_limit_s, run_again, start_at, stop_before, confirmation;
-    or the place in a document, ``configurations[2].options.atime``.
+    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
+    study, order, seed, reference, priority, time_limit_s, run_again, start_at, stop_before,
+    confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """
 

@@ -181,10 +181,13 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
             plan.lun, planned.journal, [one for _, one in planned.members]
         )
         # A reference shows how blocks differ, and is in none.
-        block = "" if planned.is_reference else new_runs.block_of(job, planned.repeat)
+        # An extra run is none of the repeats: no rule counts it either.
+        block = new_runs.block_of(job, planned.repeat) if planned.is_counted else ""
+        rule = None if planned.tracing else rules.get(key)
         wanted.append(
             NewRun(
-                *(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed, block)
+                *(series[key], repeats[key], planned.is_reference, rule, confirmed, block),
+                tracing=planned.tracing,
             )
         )
         repeats[key] += 1

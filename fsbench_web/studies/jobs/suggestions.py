@@ -13,6 +13,8 @@ from fsbench_web.core.numbers import duration
 
 # Two, because a comparison is what it is for; those that most people ask about first.
 MOST_FILESYSTEMS = 2
+# Most workloads need files.
+_FOR_THOSE_WHO_ASK = ("raw",)
 _FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
 # What is done in about a minute on any disk, in the order of how many programs have to be there.
 _WORKLOADS = (
@@ -35,7 +37,11 @@ def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = (
     """
     if ticked and not any(problems.get(slug) for slug in ticked):
         return list(ticked)
-    known = [slug for slug in dict.fromkeys((*_FILESYSTEMS, *problems)) if slug in problems]
+    known = [
+        slug
+        for slug in dict.fromkeys((*_FILESYSTEMS, *problems))
+        if slug in problems and slug not in _FOR_THOSE_WHO_ASK
+    ]
     return [slug for slug in known if not problems[slug]][:MOST_FILESYSTEMS]
 
 

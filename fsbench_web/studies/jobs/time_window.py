@@ -52,7 +52,7 @@ def window(spec: JobSpec, runs: Sequence[PlannedRun], now: datetime) -> Window |
     items = _items(runs)
     out = sorted(fitting.left_out(items, (spec.stop_before - begins_at).total_seconds()))
     left = [runs[place] for place in out]
-    labels = tuple((None if run.is_reference else run.repeat, _label(run)) for run in left)
+    labels = tuple((run.repeat if run.is_counted else None, _label(run)) for run in left)
     unknown = sum(item.duration_s is None for item in items)
     return Window(begins_at, spec.stop_before, len(runs), tuple(out), unknown, labels)
 
@@ -62,10 +62,10 @@ def check_window(found: Window | None, runs: Sequence[PlannedRun], problems: Pro
     if found is None or found.stop_before is None:
         return
     kept = set(range(len(runs))) - set(found.left_out)
-    if any(not runs[place].is_reference for place in kept):
+    if any(runs[place].is_counted for place in kept):
         return
     items = _items(runs)
-    first = next(place for place, run in enumerate(runs) if not run.is_reference)
+    first = next(place for place, run in enumerate(runs) if run.is_counted)
     block = [item.duration_s or 0 for item in items if item.block == items[first].block]
     room = duration((found.stop_before - found.begins_at).total_seconds())
     takes = f"a run takes about {duration(items[first].duration_s)}"
@@ -86,7 +86,7 @@ def _items(runs: Sequence[PlannedRun]) -> list[fitting.Item]:
     found = estimates.of_planned(runs)
     return [
         fitting.Item(
-            "" if run.is_reference else str(run.repeat),
+            str(run.repeat) if run.is_counted else "",
             run.workload[1].estimated_s() if one is None else one.duration_s,
         )
         for run, one in zip(runs, found, strict=True)

@@ -5,6 +5,7 @@ from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.runs import (
     ACTIVE_STATES,
     END_STATES,
+    UNTRACED,
     Artefact,
     LatencyBlock,
     Lease,
@@ -13,6 +14,7 @@ from fsbench_web.studies.models.runs import (
     Run,
     RunActivity,
     RunState,
+    RunTrace,
     StateChange,
 )
 from fsbench_web.studies.models.scores import (
@@ -29,6 +31,7 @@ __all__ = [
     "ACTIVE_STATES",
     "COMPUTED",
     "END_STATES",
+    "UNTRACED",
     "Artefact",
     "Job",
     "KeptBestScore",
@@ -43,6 +46,7 @@ __all__ = [
     "Run",
     "RunActivity",
     "RunState",
+    "RunTrace",
     "Score",
     "Selection",
     "Series",

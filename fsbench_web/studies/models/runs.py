@@ -29,6 +29,8 @@ class RunState(models.TextChoices):
 
 
 ACTIVE_STATES = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
+UNTRACED = ""
+"""``Run.tracing`` of the runs that count: whoever asks for finished runs asks for these alone."""
 END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
 
 
@@ -67,6 +69,14 @@ class Run(models.Model):
         db_default="",
         help_text="Runs of a study with the same block were measured beside each other: "
         "everything once before anything again; empty: in none",
+    )
+    tracing = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of an extra run: what it is traced with (core.traces.tracers), joined by "
+        "blanks. Its numbers never count. Empty: an ordinary run",
     )
     confirmed = models.JSONField(
         default=dict,
@@ -157,6 +167,11 @@ class Run(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.state in END_STATES
+
+    @property
+    def is_extra(self) -> bool:
+        """Whether it was run beside those that count, to be traced."""
+        return bool(self.tracing)
 
     @property
     def date(self) -> datetime | None:
@@ -337,3 +352,24 @@ class LatencyBlock(models.Model):
 
     class Meta:
         ordering = ["id"]
+
+
+class RunTrace(models.Model):
+    """What a tracer saw of an extra run, read and written by studies.activity.traces alone.
+
+    ``content`` is a block of core.traces.requests; null where ``problem`` says why there is none.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="traces")
+    tracer = models.CharField(max_length=20, help_text="Of core.traces.tracers")
+    content = models.BinaryField(null=True)
+    problem = models.TextField(blank=True)
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "tracer"], name="run_trace_unique"),
+        ]

@@ -262,6 +262,7 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
                 retry_of=run,
                 repeat_rule=run.repeat_rule,
                 block=blocks.get(run.block, ""),
+                tracing=run.tracing,
             )
         )
         repeats[run.series_id] += 1

@@ -284,6 +284,7 @@ def _run_again(run: Run, cause: Cause) -> str:
         follows=run,
         rerun=run.rerun + 1,
         block=run.block,
+        tracing=run.tracing,
         why=f"Run again by itself after run {run.pk}: {cause.label}.",
     )
     audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)

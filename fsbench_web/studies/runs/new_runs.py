@@ -34,6 +34,7 @@ def create_queued(
     rerun: int = 0,
     block: str = "",
     why: str = "",
+    tracing: str = "",
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
 
@@ -54,6 +55,7 @@ def create_queued(
         rerun=rerun,
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
         block=block,
+        tracing=tracing,
         confirmed=follows.confirmed
         if follows
         else confirmed_of(series.lun, series.journal_lun, [one.lun for one in series.members]),
@@ -111,6 +113,7 @@ class NewRun:
     repeat_rule: RepeatRule | None = None
     confirmed: dict[str, Any] = field(default_factory=dict)
     block: str = ""
+    tracing: str = ""
 
 
 @transaction.atomic
@@ -129,6 +132,7 @@ def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | N
                 repeat_rule=one.repeat_rule,
                 confirmed=one.confirmed,
                 block=one.block,
+                tracing=one.tracing,
             )
             for one in wanted
         ],

@@ -17,6 +17,7 @@ from django.db.models import F, Q, QuerySet, Value
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
 from fsbench_web.studies.models import (
+    UNTRACED,
     KeptBestScores,
     Run,
     RunState,
@@ -143,7 +144,7 @@ _RUN_COUNT = """, (
         SELECT DISTINCT scored.series_id
         FROM scored JOIN contender ON contender.member = scored.member
     ) AS taking_part ON taking_part.series_id = run.series_id
-    WHERE run.state = %s
+    WHERE run.state = %s AND run.tracing = %s
 )"""
 
 
@@ -203,7 +204,7 @@ def best_candidates(
         else "",
     )
     if counts_runs:
-        parameters = (*parameters, RunState.DONE.value)
+        parameters = (*parameters, RunState.DONE.value, UNTRACED)
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         rows = cursor.fetchall()

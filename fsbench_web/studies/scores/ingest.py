@@ -87,7 +87,10 @@ def store_values(
     """Store some of a file's numbers: a table may hold those of several runs.
 
     ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already.
+    An extra run has none, whatever its outputs say: no score, flag or page can count them.
     """
+    if run.is_extra:
+        return 0
     artefact_id = artefact.pk if artefact is not None else None
     return measurements.store_values(run.pk, artefact_id, values, is_new=is_new)
 

@@ -23,7 +23,7 @@ from fsbench_web.core.measurement_columns import (
     UnreadableBlock,
 )
 from fsbench_web.core.scoring.quality import FLAGS, Flag
-from fsbench_web.studies.models import MeasurementBlock, RunState
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 
 _COLUMNS = ("run_id", "artefact_id", "count", "tests", "content", "flags", "samples")
@@ -166,7 +166,7 @@ def of_run(run_id: int) -> QuerySet[MeasurementBlock]:
 def of_finished(series_ids: Iterable[int]) -> QuerySet[MeasurementBlock]:
     """Those of the finished runs of some series, which scores are made of."""
     return MeasurementBlock.objects.filter(
-        run__series__in=list(series_ids), run__state=RunState.DONE
+        run__series__in=list(series_ids), run__state=RunState.DONE, run__tracing=UNTRACED
     )
 
 

@@ -19,7 +19,7 @@ from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED
 from fsbench_web.core.units import is_known, lower_is_better
-from fsbench_web.studies.models import Run, RunState, Selection, Series
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Selection, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
@@ -150,7 +150,9 @@ def _count(tests: Iterable[Iterable[Any]], names: Collection[tuple[str, str]]) -
 
 
 def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
-    rows = Run.objects.filter(series__in=list(series_ids), state=RunState.DONE).order_by("id")
+    rows = Run.objects.filter(
+        series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED
+    ).order_by("id")
     found: dict[int, dict[int, Repeat]] = {}
     columns = ("id", "series_id", "block", "is_contended", "drift_percent", "conditions__busy")
     for pk, series_id, block, is_contended, drift, busy in rows.values_list(*columns):

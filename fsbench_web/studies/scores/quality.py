@@ -38,7 +38,7 @@ from fsbench_web.core.scoring.quality import (
 )
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.units import is_known, lower_is_better
-from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.score_filter import ScoreFilter
@@ -170,7 +170,9 @@ class _KnownOfRuns:
 def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRuns:
     rows: Iterable[tuple[Any, ...]]
     if finished is None:
-        of_series = Run.objects.filter(series=series, state=RunState.DONE).order_by("id")
+        of_series = Run.objects.filter(
+            series=series, state=RunState.DONE, tracing=UNTRACED
+        ).order_by("id")
         rows = of_series.values_list("id", *READ_OF_RUNS)
     else:
         rows = map(attrgetter("id", *READ_OF_RUNS), finished)

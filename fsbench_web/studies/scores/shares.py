@@ -18,7 +18,7 @@ from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.scoring.shares import Share, is_of_time, most_percent, share_of, share_percent
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
-from fsbench_web.studies.models import LunProbe, Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, LunProbe, Run, RunState, Series
 
 OVERALL = "overall"  # a sum of the others, and no rate
 MOST_PROBES = 200
@@ -105,7 +105,7 @@ def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | 
 def of_many(series_ids: Collection[int]) -> dict[int, SeriesCeilings]:
     """Those of several series, by key, where their LUNs were measured. Three queries at most."""
     rows = Run.objects.filter(
-        series__in=list(series_ids), state=RunState.DONE, probe__isnull=False
+        series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED, probe__isnull=False
     ).order_by()
     of_series: dict[int, set[int]] = {}
     for series_id, probe_id in rows.values_list("series", "probe").distinct():

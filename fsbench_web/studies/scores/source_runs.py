@@ -8,7 +8,7 @@ from django.db.models import Case, Count, F, Max, Min, QuerySet, When
 from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import Environment
-from fsbench_web.studies.models import Run, RunState, Score
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Score
 
 MOST_LISTED = 900
 """Above this many series, runs are read by study and not by a list of series."""
@@ -42,7 +42,7 @@ def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]
     began = Case(When(origin=Run.Origin.MEASURED, then=F("started_at")))
     when = Coalesce(F("measured_at"), began)
     rows = (
-        Run.objects.filter(series__in=list(series_ids), state=RunState.DONE)
+        Run.objects.filter(series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED)
         .order_by()
         .values_list("series_id")
         .annotate(first=Min(when), last=Max(when), runs=Count("pk"), known=Count(when))
@@ -62,7 +62,10 @@ def environments_of(
         return {}
     pairs = list(
         Run.objects.filter(
-            state=RunState.DONE, series__in=list(series_ids), environment__isnull=False
+            state=RunState.DONE,
+            tracing=UNTRACED,
+            series__in=list(series_ids),
+            environment__isnull=False,
         )
         .order_by()
         .values_list("series_id", "environment_id")
@@ -87,13 +90,15 @@ def environments_of(
 
 
 def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
-    runs = Run.objects.filter(state=RunState.DONE)
+    runs = Run.objects.filter(state=RunState.DONE, tracing=UNTRACED)
     return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
 
 
 def behind(scores: QuerySet[Score]) -> QuerySet[Run]:
     """The finished runs of all series that have any of the scores."""
-    return Run.objects.filter(state=RunState.DONE, series__in=scores.order_by().values("series"))
+    return Run.objects.filter(
+        state=RunState.DONE, tracing=UNTRACED, series__in=scores.order_by().values("series")
+    )
 
 
 def count_behind(scores: QuerySet[Score]) -> int:
@@ -103,4 +108,4 @@ def count_behind(scores: QuerySet[Score]) -> int:
     series has any of the scores.
     """
     series = scores.order_by().values("series").distinct()
-    return Run.objects.filter(state=RunState.DONE, series__in=series).count()
+    return Run.objects.filter(state=RunState.DONE, tracing=UNTRACED, series__in=series).count()

@@ -28,6 +28,7 @@ from fsbench_web.catalog.workers.machines import (
 )
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.paired import LEAST_BLOCKS
+from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
@@ -290,6 +291,10 @@ def _choices(
         ],
         "journal_names": [journal.name for journal in journals],
         "questions": by_question(presets),
+        "tracers": [
+            (one, availability.tracer_problem(lun, one.slug) if lun else "")
+            for one in TRACERS.values()
+        ],
         "race_tests": race_checks.tests_of(form.workloads[:1]),
         "missing": list(dict.fromkeys(ticked)),
         "setup": availability.setup(lun.worker) if lun else None,

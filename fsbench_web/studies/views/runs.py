@@ -18,8 +18,8 @@ from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
 from fsbench_web.platform import clock, limits
 from fsbench_web.studies.activity import shown as activity
-from fsbench_web.studies.activity import shown_latencies
-from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.activity import shown_latencies, shown_traces
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.runs import (
     authority,
     conditions,
@@ -75,7 +75,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Everything about one run: where it is, what it did, what it measured."""
     shown = _get(run_id)
     series = shown.series
-    runs_of_series = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
+    runs_of_series = list(
+        series.runs.filter(tracing=UNTRACED)
+        .order_by("repeat", "id")
+        .values_list("id", "repeat", "state")
+    )
     context = {
         "run": shown,
         "steering": rights.decide(request.user, rights.Action.STEER, shown),
@@ -102,6 +106,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "seen": control.seen_of([shown]),
         "time_zone": timezone.get_current_timezone_name(),
         "activity": activity.shown(shown.pk),
+        "traces": shown_traces.shown(shown),
         "latencies": shown_latencies.shown(shown.pk),
     }
     context |= _log(shown) | _measured(shown) | _retried(shown)
@@ -134,7 +139,7 @@ def _measured(shown: Run) -> dict[str, Any]:
         "artefacts": run_details.artefacts(shown, numbers),
         "most_outputs": limits.MOST_OUTPUTS,
     }
-    if shown.state == RunState.DONE:
+    if shown.state == RunState.DONE and not shown.is_extra:
         count = too_many or len(numbers or ())
         found["scores"] = scores.score_table(shown)
         found["probe"] = _probe(shown)

@@ -15,7 +15,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.figures import heatmap
-from fsbench_web.studies.models import COMPUTED, RunState, Score, Series, Study
+from fsbench_web.studies.models import COMPUTED, UNTRACED, RunState, Score, Series, Study
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores.mean_maps import MeanMap, mean_maps
 from fsbench_web.studies.views.study_list import own_studies, published_studies
@@ -130,7 +130,9 @@ def _described(series_ids: Iterable[int]) -> dict[int, Series]:
     return {
         row.pk: row
         for row in found.select_related("configuration", "workload", "hardware", "lun")
-        .annotate(done_count=Count("runs", filter=Q(runs__state=RunState.DONE)))
+        .annotate(
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED))
+        )
         .order_by("pk")
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, F, IntegerField, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 
 
 def own_studies() -> QuerySet[Study]:
@@ -17,7 +17,7 @@ def own_studies() -> QuerySet[Study]:
     until it knows which rows it will return. Counts come each from their own table, because a join
     has a row for every pair.
     """
-    runs = Run.objects.filter(series__study=OuterRef("pk"))
+    runs = Run.objects.filter(series__study=OuterRef("pk"), tracing=UNTRACED)
     return (
         Study.objects.filter(is_published=False)
         .annotate(

@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest
 
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Study
+from fsbench_web.studies.models import ACTIVE_STATES, UNTRACED, Run, RunState, Study
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> S
     since = _time(request.GET.get("seen", ""))
     came = 0
     if since is not None:
-        came = runs.filter(state=RunState.DONE, ended_at__gt=since).count()
+        came = runs.filter(state=RunState.DONE, tracing=UNTRACED, ended_at__gt=since).count()
     return StudyProgress(
         active=counted["all"] - counted["queued"],
         queued=counted["queued"],

@@ -28,6 +28,7 @@ SUMMARY = [
     "job",
     "sweep",
     "reference",
+    "tracing",
     "retry_of",
     "retried_as",
     "rerun",

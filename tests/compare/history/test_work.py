@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from django.test import Client
 
 from fsbench_web.accounts.models import Role
 from fsbench_web.compare.history import lines, offered
@@ -96,7 +97,7 @@ def test_a_line_without_any_says_so():
     )
 
 
-def test_a_watch_keeps_the_version_that_it_was_made_with():
+def test_a_watch_keeps_the_version_that_it_was_made_with(client: Client) -> None:
     ada = person(Role.CONTRIBUTOR, "ada")
     made = records.make(replace(LATEST["oltp"], title="Ours", slug="", version=0), ada)
     series = on("6.1", 100)
@@ -117,3 +118,49 @@ def test_a_watch_keeps_the_version_that_it_was_made_with():
     watching.run_maintenance()
     [message] = watch.messages.filter(kind="slower")
     assert "From 6.2 to 6.3: −50.0%" in message.sentence
+    assert message.sentence.endswith("1.00 is 6.1.")
+    # Its link leads to the very version, which is none of those that are offered to others.
+    client.force_login(ada)
+    page = client.get(watching.address_of(watch))
+    assert page.context["category"] == "profile:ours@1"
+    assert "profile:ours@1" not in dict(offered.choices(series))["work"]
+    asked = {"series": series.pk, "test": "work", "category": "profile:ours@1", "along": "kernel"}
+    answer = client.get("/api/v1/history", asked).json()
+    assert [point["name"] for point in answer["points"]] == ["6.1", "6.2", "6.3"]
+    for other in ("profile:ours@9", "profile:ours", "profile:nobodys@1"):
+        assert client.get("/api/v1/history", asked | {"category": other}).status_code == 422
+
+
+def test_what_was_told_is_told_once_also_when_another_point_is_the_first() -> None:
+    """1.00 is the first point of the line: an older kernel that is measured later takes its
+    place, and so does the next where the oldest runs fall out of the line.
+    """
+    ada = person(Role.CONTRIBUTOR, "ada")
+    series = on("6.1", 100)
+    watch = watching.watch(
+        ada,
+        series,
+        test="work",
+        category=OLTP,
+        along="kernel",
+        margin_percent=10,
+        email="",
+        webhook_url="",
+        site="https://fsbench.example",
+    )
+    on("6.2", 50)
+    watching.run_maintenance()
+    [told] = watch.messages.filter(kind="slower")
+    change = told.payload["change"]
+    assert (change["from"], change["to"], change["unit"]) == ("6.1", "6.2", "×")
+    assert change["after"] == pytest.approx(0.5)
+    assert change["after"] * change["reference"] == pytest.approx(50 * 1024)
+    # The step moves to another point, and all levels are now multiples of a tenth of the speed.
+    on("5.9", 10)
+    on("6.1.5", 50)
+    watching.run_maintenance()
+    watch.refresh_from_db()
+    assert [point.mean for point in lines.history(series, "work", OLTP, "kernel", 10).points] == (
+        pytest.approx([1, 10, 5, 5])
+    )
+    assert list(watch.messages.filter(kind="slower")) == [told]

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,18 @@ from tests.services.pages import at_rest
 
 MOST_BYTES = 700_000
 PATIENCE_MS = 120_000
+RUN_INTO_EACH_OTHER = """() => {
+    const all = document.querySelector("#picture .main-svg").getBoundingClientRect();
+    const words = [...document.querySelectorAll("#picture text")]
+        .map((one) => [one.getBoundingClientRect(), one.textContent])
+        .filter(([box, text]) => box.width && text.trim());
+    const cut = words.filter(([box]) => box.left < all.left - 1 || box.right > all.right + 1);
+    const common = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]);
+    const over = words.flatMap(([a, text], at) => words.slice(at + 1)
+        .filter(([b]) => common(a, b, "left", "right") > 3 && common(a, b, "top", "bottom") > 4)
+        .map(([, other]) => text + " × " + other));
+    return [...cut.map(([, text]) => text), ...over];
+}"""
 STATIC = Path(__file__).parents[3] / "static"
 
 
@@ -211,3 +224,25 @@ def test_what_the_legend_puts_out_and_the_axis_are_in_the_address(page: Page, la
     expect(page.locator("#picture .ytitle")).to_contain_text("(log)")
     page.reload()
     expect(page.locator("#picture .traces[style*='opacity: 0.5']")).to_have_count(1)
+
+
+@pytest.mark.django_db
+def test_words_of_small_charts_do_not_run_into_each_other_on_a_narrow_screen(
+    page: Page, lab: Any
+) -> None:
+    """Rates and latencies over queue depth, by the names that fio's output gives them."""
+    test = "random_4k_read"
+    of_depths = [
+        replace(loaded(number * depth, f"iodepth={depth}"), test=f"{test}_{kind}", unit=unit)
+        for depth in (1, 16)
+        for kind, unit, number in (
+            *(("bw", "KB/s", 4000), ("iops", "ops/s", 1000)),
+            *(("clat_mean", "ns", 9e5), ("clat_max", "ns", 3e6)),
+        )
+    ]
+    for label in ("ext4_wb", "xfs"):
+        finished(label, *of_depths)
+    page.set_viewport_size({"width": 390, "height": 800})
+    for kind in ("queue", "multiples", "repeats"):
+        drawn(page, f"picture={kind}")
+        assert page.evaluate(RUN_INTO_EACH_OTHER) == [], kind

@@ -104,6 +104,29 @@ def test_it_measures(
     assert client.containers.list(all=True) == []
 
 
+def test_the_raw_device_is_measured_and_free_when_it_is_stopped_in_the_middle(
+    host: Host,
+    lun_file: Path,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    client: docker.DockerClient,
+) -> None:
+    quick = {"depths": [1], "runtime_s": 1, "ramp_s": 0, "file_mb": 8, "time_limit_s": 300}
+    run = carry_out(submitted(host, "raw", tool="fio-depths", parameters=quick), host)
+    assert run.state == RunState.DONE, run.reason
+    rates = [one for one in measured(run) if one.test == "random_4k_write_iops"]
+    assert [one.load for one in rates] == ["iodepth=1"]
+    device = host.named_device(read_luns(lun_file)[0], host.device(read_luns(lun_file)[0]))
+    long = plan_run("raw", {}, "fio-depths", quick | {"runtime_s": 290}, device=device)
+    work = OnLun(host, lun_file, long).start()
+    work.stop.set()
+    work.thread.join(120)
+    assert work.outcome is not None
+    assert work.outcome.was_stopped
+    work.assert_free()
+    assert client.containers.list(all=True) == []
+
+
 def test_no_other_disk_can_be_reached(
     host: Host, lun_file: Path, other_loop: str, client: docker.DockerClient
 ) -> None:

@@ -33,6 +33,7 @@ PARTS = {
     "until": RepeatTarget(2.5, 3, 8),
     "preparation": Preparation(discard=True, fill_percent=50),
     "guest": GuestSpec(("debian-6.1", "own-2.6"), 2048, 1),
+    "tracing": ("requests",),
 }
 LIMITS = {"limits": LimitsSpec(read_mib_s=(0, 16), memory_mib=(512,))}
 RACE = {"race": RaceSpec(hours=2.5, test="read", category="overall", margin_percent=5)}

@@ -293,3 +293,8 @@ def test_a_silent_worker_sets_nothing_up(signed_in):
     Worker.objects.update(seen_at="2020-01-01T00:00:00Z")
     for address in ("/", "/workers/lab1/", "/runs/new/", "/runs/new/possible/"):
         assert "data-setup" not in text(signed_in.get(address))
+
+
+def test_the_raw_device_is_for_those_who_ask_for_it() -> None:
+    assert suggestions.filesystems({"xfs": [], "raw": []}) == ["xfs"]
+    assert suggestions.filesystems({"xfs": ["no"], "raw": []}) == []

@@ -139,7 +139,7 @@ def test_a_changed_form_has_an_address_with_all_its_rows(signed_in, query):
     expected = [
         *(("ext2.1", ""), ("ext3.1", ""), ("ext4.1", " checked"), ("ext4.2", ""), ("ext4.3", "")),
         *(("xfs.1", " checked"), ("xfs.2", " checked"), ("btrfs.1", "")),
-        *((f"{slug}.1", "") for slug in ("jfs", "reiser3", "f2fs", "nilfs2")),
+        *((f"{slug}.1", "") for slug in ("jfs", "reiser3", "f2fs", "nilfs2", "raw")),
     ]
     assert re.findall(rows, text(changed)) == re.findall(rows, text(again)) == expected
     assert re.search(r'name="ext4.2.journal_mode">.*?value="writeback" selected', text(again))

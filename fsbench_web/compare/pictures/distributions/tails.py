@@ -14,15 +14,18 @@ from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of
 
+_STANDS_FOR_ALL = ("lat_mean", "clat_hist_p50")
 Known = list[tuple[str, Distribution, list[int]]]
 
 
 def _with_latencies(scored: ScoredTests) -> list[str]:
-    """The mean of each latency at each load, which stands for all that is told of it."""
+    """The mean of each latency at each load, which stands for all that is told of it; of a log of
+    histograms, which has none, the median.
+    """
     return [
         test
         for test, kinds in scored.items()
-        if is_measured(kinds) and testnames.parts(test)[0].endswith("lat_mean")
+        if is_measured(kinds) and testnames.parts(test)[0].endswith(_STANDS_FOR_ALL)
     ]
 
 
@@ -52,7 +55,9 @@ class Tails(OfSeveral):
             return Picture(
                 None,
                 notes=[
-                    "No distribution is kept of these runs: they are of before it was, or imported."
+                    "No distribution is kept of these runs: fio prints it as JSON+ alone "
+                    "(--output-format=json+) or in logs of histograms (--write_hist_log). Files "
+                    "that were stored before it was kept have it once they are read again."
                 ],
             )
         unit = known[0][1].unit

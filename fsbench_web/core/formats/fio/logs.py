@@ -16,6 +16,7 @@ from statistics import fmean, median
 
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.latency import distribution
 
 FORMAT = "fio-log"
 _NAME = re.compile(
@@ -198,6 +199,14 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
                 one.line,
                 samples=[percentile(bins, percent, coarse) for bins in measured],
             )
+        found.add_distribution(
+            distribution(
+                test_name(job, direction, "clat_hist"),
+                "",
+                unit,
+                ((int(middle(place, coarse)), count) for place, count in enumerate(merged)),
+            )
+        )
         found.warn(
             one.line,
             f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
@@ -214,6 +223,11 @@ def percentile(bins: Sequence[int], percent: str, coarse: int = 0) -> float:
     """
     wanted = Decimal(percent) / 100 * sum(bins)
     place = next(n for n, count in enumerate(accumulate(bins)) if count and count >= wanted)
+    return middle(place, coarse)
+
+
+def middle(place: int, coarse: int = 0) -> float:
+    """The middle of a bin, a whole number, as JSON+ names it; ``coarse`` as above."""
     first, last = place << coarse, ((place + 1) << coarse) - 1
     return _middle(first) if first == last else fmean((_bounds(first)[0], _bounds(last)[1]))
 

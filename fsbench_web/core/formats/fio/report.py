@@ -295,8 +295,7 @@ def _distribution(found: Collector, name: str, latency: JsonObject, unit: str, l
         return
     ends = [latency.number(key) for key in ("min", "max")]
     least, most = (float(end.text) if end is not None else None for end in ends)
-    if (one := distribution(name, load, unit, bins.pairs(), least, most)) is not None:
-        found.result.distributions.append(one)
+    found.add_distribution(distribution(name, load, unit, bins.pairs(), least, most))
 
 
 def _is_filler(percent: str) -> bool:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,
+    NOT_FOR_RAW,
     PLAIN,
     Preparation,
     has_sprandom,
@@ -56,6 +58,12 @@ def check_preparation(
             f"{size(lun.size_bytes - filled)} left, and the workload needs {size(needed)}: fill "
             "it less, or make the largest file smaller.",
         )
+
+
+def check_raw(spec: JobSpec, problems: Problems) -> None:
+    """Whether the raw device, where it is among the configurations, can be prepared so."""
+    if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
+        problems.add("preparation", NOT_FOR_RAW)
 
 
 def no_sprandom(lun: Lun) -> str:

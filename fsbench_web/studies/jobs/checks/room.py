@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from fsbench_web.catalog.configurations.commands import RAW_FROM_BYTES
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
+    ON_LUNS,
+    RAW,
     OptionError,
     validated_options,
 )
@@ -71,6 +74,8 @@ def _left(
             options = validated_options(wanted.filesystem, wanted.options)
         except OptionError:
             continue
+        if wanted.filesystem == RAW:
+            yield ON_LUNS[RAW].name, max(0, size_bytes - RAW_FROM_BYTES)
         if wanted.filesystem not in FILESYSTEMS:
             continue  # made by nobody
         taken = least_taken_bytes(wanted.filesystem, options, size_bytes, bool(wanted.journal))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.core.numbers import duration
@@ -37,6 +38,11 @@ def problems(
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from tool_problems(workload, lun)
+    if not workload.takes_device and any(one.filesystem == RAW for one in configurations):
+        yield (
+            f"{workload.name} needs a file system, and the raw device has none: choose fio by "
+            "queue depth, or leave the raw device out."
+        )
     if sentence := time_problem(workload):
         yield sentence
     limits = workload.limits()

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from fsbench_web.catalog.configurations.filesystems import (
-    FILESYSTEMS,
+    ON_LUNS,
     OptionError,
     external_journal,
     filesystem,
@@ -204,7 +204,7 @@ class ConfigurationReader:
 
     def filesystems(self, entry: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
         if entry.get("filesystem") is None:
-            self.problems.add(place, f"filesystem is missing: one of {', '.join(FILESYSTEMS)}.")
+            self.problems.add(place, f"filesystem is missing: one of {', '.join(ON_LUNS)}.")
             return []
         found = []
         for slug, where in names(entry["filesystem"], f"{place}.filesystem", self.problems):

@@ -33,7 +33,7 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
-    FILESYSTEMS,
+    ON_LUNS,
     Filesystem,
     Option,
 )
@@ -184,7 +184,7 @@ class JobForm(OptionsForm):
         """
         groups = []
         chosen = [key.rsplit(".", 1)[0] for key in self.chosen]
-        shown = dict.fromkeys([*(problems or FILESYSTEMS), *(one for one in chosen if one in ALL)])
+        shown = dict.fromkeys([*(problems or ON_LUNS), *(one for one in chosen if one in ALL)])
         for spec in (ALL[slug] for slug in shown):
             numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
             variants = tuple(self._variant(spec, number) for number in numbers)
@@ -212,7 +212,7 @@ class JobForm(OptionsForm):
     def add_variant(self, slug: str) -> None:
         """One more variant of a file system, chosen. What is no file system adds nothing."""
         numbers = {1, *(n for name, n in self.variants if name == slug)}
-        if slug not in FILESYSTEMS or len(numbers) >= MAXIMUM_VARIANTS:
+        if slug not in ON_LUNS or not ON_LUNS[slug].options or len(numbers) >= MAXIMUM_VARIANTS:
             return
         number = max(numbers) + 1
         self.variants += [(slug, 1), (slug, number)]
@@ -296,10 +296,11 @@ class JobForm(OptionsForm):
         for key in dict.fromkeys([*self.chosen, *reference, *rows]):
             given = {name: value for name, value in self.options.get(key, {}).items() if value}
             if not given and key not in (*self.chosen, *reference):
-                if key.split(".")[0] not in FILESYSTEMS:
+                spec = ON_LUNS.get(key.split(".")[0])
+                if spec is None or not spec.options:
                     continue
                 # An option without a value says that the row is there.
-                given = {FILESYSTEMS[key.split(".")[0]].options[0].key: ""}
+                given = {spec.options[0].key: ""}
             for name, value in given.items():
                 query[f"{key}.{name}"] = value
         query.setlist("scheduler", self.schedulers)
@@ -350,7 +351,7 @@ def read(query: QueryDict) -> JobForm:
         assert isinstance(value, str)
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
-        if match and match[1] in FILESYSTEMS:
+        if match and match[1] in ON_LUNS:
             said = ",".join(query.getlist(name)) if last == stack_fields.LUNS else value
             form.options.setdefault(head, {})[last] = said.strip()
             form.variants.append((match[1], int(match[2])))

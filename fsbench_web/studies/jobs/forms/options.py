@@ -91,6 +91,7 @@ _ASKED = {
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
+    "tracing": "name each tracer once",
     "start_at": _TIME_ASKED,
     "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
@@ -114,7 +115,7 @@ _INTERVAL = ("half_width", "least", "most")
 _RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
-_TEXTS = ("order", "kernels", "race_test", "race_category")
+_TEXTS = ("order", "kernels", "tracing", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
@@ -172,6 +173,7 @@ class OptionsForm:
     age_rounds: str = ""
     age_extents: str = ""
     probe_s: str = ""
+    tracing: list[str] = field(default_factory=list)
     limit_read_mib_s: str = ""
     limit_write_mib_s: str = ""
     limit_read_iops: str = ""
@@ -291,7 +293,7 @@ class OptionsForm:
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):
-                query[name] = value
+                query.setlist(name, value if isinstance(value, list) else [value])
         if not self.reference:
             query.pop("reference_every", None)
 
@@ -318,6 +320,7 @@ def read_options(query: QueryDict) -> dict[str, Any]:
     said |= {name: times.local(said[name]) for name in _TIMES}
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
+        "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
         **{
             name: text if text or name in _REFUSED_EMPTY else _USUAL[name]
             for name, text in said.items()

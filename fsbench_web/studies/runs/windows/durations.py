@@ -17,7 +17,7 @@ from typing import Any
 from django.db.models import Avg, Count, ExpressionWrapper, F, fields
 
 from fsbench_web.core.workloads import ParameterError, workload_of
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import UNTRACED, Run, RunState
 
 Kind = tuple[int, int, str]
 """(workload, LUN, file system) by keys and slug."""
@@ -62,6 +62,7 @@ class Experience:
         rows = (
             Run.objects.filter(
                 state=RunState.DONE,
+                tracing=UNTRACED,
                 origin=Run.Origin.MEASURED,
                 started_at__isnull=False,
                 series__workload__in=set(workload_ids),

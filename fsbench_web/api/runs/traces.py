@@ -1,0 +1,74 @@
+"""What the tracers of an extra run saw, as CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Router
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.runs.routes import run_or_404
+from fsbench_web.core.traces.requests import RequestTrace
+from fsbench_web.studies.activity import traces
+
+router = Router()
+MEDIA_TYPE = "text/csv; charset=utf-8"
+_CSV = binary("text/csv", description="text/csv")
+
+
+@router.get(
+    "/runs/{int:run_id}/trace/{slug:tracer}/latency.csv",
+    response={200: str, 404: Error},
+    summary="How long the requests of an extra run took",
+    url_name="run_trace_latency",
+    openapi_extra=_CSV,
+)
+@requires(Action.READ)
+def get_latency_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
+    """Requests by operation and power of two of microseconds; bins without any are left out."""
+    found = _of(run_id, tracer)
+    head = ("operation", "from_us", "below_us", "requests")
+    return _answer(run_id, tracer, "latency", head, found.latency_rows())
+
+
+@router.get(
+    "/runs/{int:run_id}/trace/{slug:tracer}/map.csv",
+    response={200: str, 404: Error},
+    summary="Where the requests of an extra run went when",
+    url_name="run_trace_map",
+    openapi_extra=_CSV,
+)
+@requires(Action.READ)
+def get_map_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
+    """Requests by operation, time and place, each in 256 equal parts; those without any are left
+    out.
+    """
+    found = _of(run_id, tracer)
+    head = ("operation", "from_s", "to_s", "from_byte", "to_byte", "requests")
+    return _answer(run_id, tracer, "map", head, found.map_rows())
+
+
+def _answer(
+    run_id: int, tracer: str, part: str, head: Sequence[str], rows: Iterable[Sequence[object]]
+) -> HttpResponse:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    name = f"run-{run_id}-{tracer}-{part}.csv"
+    return HttpResponse(
+        out.getvalue(),
+        content_type=MEDIA_TYPE,
+        headers={"Content-Disposition": f'inline; filename="{name}"'},
+    )
+
+
+def _of(run_id: int, tracer: str) -> RequestTrace:
+    run_or_404(run_id)
+    found = traces.trace_of(run_id, tracer)
+    if found is None:
+        raise Http404(f"Run {run_id} has no trace of {tracer}; its page says why.")
+    return found

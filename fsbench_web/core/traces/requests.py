@@ -1,0 +1,198 @@
+"""Requests of a device as two pictures: how long they took, and where they went when. Pure.
+
+Latencies are counted in bins of powers of two microseconds, as biolatency of BCC and bpftrace does
+(B. Gregg, "BPF Performance Tools", 2019, section 9.3.1): bin 0 is below 2 µs, bin k from 2^k to
+below 2^(k+1). The map counts requests by the place of their first sector and the time at which they
+were issued, as blktrace's seekwatcher and iowatcher draw them, in equal parts of device and time.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
+from fsbench_web.core.traces import block_events
+from fsbench_web.core.traces.block_events import DISCARD, FLUSH, OPERATIONS, READ, SECTOR, WRITE
+
+MAGIC = b"fsbr"
+MOST_BINS = 48
+"""Of latencies: the last one is some 4 years and all above."""
+PARTS = 256
+"""Of the device, and of the time."""
+MAPPED = (READ, WRITE, DISCARD)
+
+
+@dataclass(frozen=True)
+class RequestTrace:
+    """``latencies``: {operation: counts by bin}. ``maps``: {operation: {(part of the time, part of
+    the device): requests}}. ``seconds`` from the first request to the last event that was kept.
+
+    ``is_cut``: the trace ended at its bound, before the benchmark did. ``outside`` requests began
+    beyond the device. The rest as ``block_events.Requests`` has it.
+    """
+
+    seconds: float
+    device_bytes: int
+    latencies: Mapping[str, tuple[int, ...]]
+    maps: Mapping[str, Mapping[tuple[int, int], int]]
+    bytes_of: Mapping[str, int]
+    is_cut: bool = False
+    without_end: int = 0
+    without_start: int = 0
+    lost: int = 0
+    outside: int = 0
+
+    @property
+    def requests(self) -> dict[str, int]:
+        """How many ended, by operation."""
+        return {name: sum(counts) for name, counts in self.latencies.items()}
+
+    @property
+    def part_s(self) -> float:
+        return self.seconds / PARTS
+
+    @property
+    def part_bytes(self) -> float:
+        return self.device_bytes / PARTS
+
+    def latency_rows(self) -> Iterator[tuple[str, int, int, int]]:
+        """(operation, from µs, below µs, requests), without those that are 0."""
+        for name, counts in self.latencies.items():
+            for place, count in enumerate(counts):
+                if count:
+                    yield name, edge_us(place), edge_us(place + 1), count
+
+    def map_rows(self) -> Iterator[tuple[str, float, float, int, int, int]]:
+        """(operation, from s, to s, from byte, to byte, requests), without those that are 0."""
+        for name, cells in self.maps.items():
+            for (when, where), count in sorted(cells.items()):
+                yield (
+                    name,
+                    when * self.part_s,
+                    (when + 1) * self.part_s,
+                    where * self.device_bytes // PARTS,
+                    (where + 1) * self.device_bytes // PARTS,
+                    count,
+                )
+
+
+def edge_us(place: int) -> int:
+    """Where a bin of latencies begins, in microseconds."""
+    return 0 if place == 0 else 1 << place
+
+
+def bin_of(latency_us: int) -> int:
+    return min(max(latency_us.bit_length() - 1, 0), MOST_BINS - 1)
+
+
+def traced(
+    lines: Iterable[str], device_bytes: int, *, first_sector: int = 0, is_cut: bool = False
+) -> RequestTrace | None:
+    """What the events of a device say; None where there are none of it.
+
+    ``first_sector``: where the LUN begins on its disk, for a partition.
+    """
+    found = block_events.read(lines)
+    if not found.issued:
+        return None
+    began = found.issued[0][0]
+    seconds = max(found.issued[-1][0] - began, 1) / 1e6
+    bins: dict[str, Counter[int]] = {name: Counter() for name in OPERATIONS}
+    for operation, latency_us in found.ended:
+        bins[operation][bin_of(latency_us)] += 1
+    maps: dict[str, Counter[tuple[int, int]]] = {name: Counter() for name in MAPPED}
+    sizes: Counter[str] = Counter()
+    outside = 0
+    for at, operation, sector, sectors in found.issued:
+        sizes[operation] += sectors * SECTOR
+        if operation not in MAPPED:
+            continue
+        offset = (sector - first_sector) * SECTOR
+        if not 0 <= offset < device_bytes:
+            outside += 1
+            continue
+        when = min(int((at - began) / 1e6 / seconds * PARTS), PARTS - 1)
+        maps[operation][when, offset * PARTS // device_bytes] += 1
+    return RequestTrace(
+        seconds=seconds,
+        device_bytes=device_bytes,
+        latencies={
+            name: tuple(counts[place] for place in range(max(counts) + 1))
+            for name, counts in bins.items()
+            if counts
+        },
+        maps={name: dict(cells) for name, cells in maps.items() if cells},
+        bytes_of={name: sizes[name] for name in OPERATIONS if sizes[name]},
+        is_cut=is_cut,
+        without_end=found.without_end,
+        without_start=found.without_start,
+        lost=found.lost,
+        outside=outside,
+    )
+
+
+_SAID = ("seconds", "device_bytes", "is_cut", "without_end", "without_start", "lost", "outside")
+
+
+def encode(trace: RequestTrace) -> bytes:
+    """The block of a trace, of the form of those of measurements: 400 KB at most."""
+    cells = [
+        (when * PARTS + where, count)
+        for of_operation in trace.maps.values()
+        for (when, where), count in sorted(of_operation.items())
+    ]
+    directory = {
+        **{name: getattr(trace, name) for name in _SAID},
+        "bytes_of": dict(trace.bytes_of),
+        "latencies": {name: list(counts) for name, counts in trace.latencies.items()},
+        "maps": [[name, len(of_operation)] for name, of_operation in trace.maps.items()],
+    }
+    columns = [
+        np.array([place for place, _ in cells], dtype=np.int64),
+        np.array([count for _, count in cells], dtype=np.int64),
+    ]
+    return pack(directory, columns, MAGIC)
+
+
+def decode(block: bytes) -> RequestTrace:
+    """The inverse. Raises UnreadableBlock."""
+    directory, arrays = unpack(block, MAGIC)
+    try:
+        places, counts = (one.tolist() for one in arrays)
+        maps, start = {}, 0
+        for name, size in directory["maps"]:
+            part = slice(start, start + size)
+            maps[name] = {
+                divmod(place, PARTS): count
+                for place, count in zip(places[part], counts[part], strict=True)
+            }
+            start += size
+        trace = RequestTrace(
+            **{name: directory[name] for name in _SAID},
+            latencies={name: tuple(some) for name, some in directory["latencies"].items()},
+            maps=maps,
+            bytes_of=directory["bytes_of"],
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
+    if start != len(places) or len(places) != len(counts):
+        raise UnreadableBlock("The block holds other numbers than it names.")
+    return trace
+
+
+__all__ = [
+    "DISCARD",
+    "FLUSH",
+    "MAPPED",
+    "OPERATIONS",
+    "READ",
+    "WRITE",
+    "RequestTrace",
+    "UnreadableBlock",
+    "decode",
+    "edge_us",
+    "encode",
+    "traced",
+]

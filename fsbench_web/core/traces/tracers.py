@@ -1,0 +1,33 @@
+"""What an extra run may be traced with: a closed list. Pure."""
+
+from dataclasses import dataclass
+
+REQUESTS = "requests"
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """``what`` is what it shows, in words."""
+
+    slug: str
+    label: str
+    what: str
+
+
+TRACERS: dict[str, Tracer] = {
+    REQUESTS: Tracer(
+        REQUESTS,
+        "Requests of the device",
+        "how long each request took, by operation, and where on the LUN it went when",
+    ),
+}
+
+
+def joined(slugs: tuple[str, ...]) -> str:
+    """As runs keep them."""
+    return " ".join(slugs)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The inverse; what this version does not know any more is left out."""
+    return tuple(slug for slug in text.split() if slug in TRACERS)

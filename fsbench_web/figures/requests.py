@@ -1,0 +1,160 @@
+"""Requests of a device: how long they took, and where on it they went when."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fsbench_web.core import numbers
+from fsbench_web.figures import colourscale, palette
+from fsbench_web.figures.frame import Plain, heading, plain_text
+
+Bins = Sequence[tuple[int, int, int]]
+"""(from µs, below µs, requests), rising."""
+
+
+def latencies(bins: Mapping[str, Bins], title: str) -> Plain:
+    """Requests by the time that they took, a line an operation, both in powers of two."""
+    edges = sorted({low for rows in bins.values() for low, _, _ in rows})
+    order = list(range(int(math.log2(max(edges[0], 1))), int(math.log2(max(edges[-1], 1))) + 1))
+    labels = {place: _from(0 if place == 0 else 1 << place) for place in order}
+    traces = []
+    for place, (name, rows) in enumerate(bins.items()):
+        known = {int(math.log2(max(low, 1))): (low, high, count) for low, high, count in rows}
+        total = sum(count for _, _, count in rows)
+        traces.append(
+            {
+                "type": "bar",
+                "name": plain_text(name),
+                "x": [labels[one] for one in order],
+                "y": [known[one][2] if one in known else None for one in order],
+                "customdata": [
+                    f"{_from(known[one][0])} to {_from(known[one][1])}: {known[one][2]:,} of "
+                    f"{total:,}"
+                    if one in known
+                    else ""
+                    for one in order
+                ],
+                "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
+                "marker": {"color": palette.colour(place % 7 + 1)},
+                "meta": {"series": place % 7 + 1},
+            }
+        )
+    return {
+        "data": traces,
+        "layout": {
+            "title": heading(title),
+            "height": 320,
+            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+            "barmode": "group",
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top"},
+            "hovermode": "closest",
+            "xaxis": {
+                "title": {"text": "latency, from", "font": {"size": 12}},
+                "type": "category",
+                "fixedrange": True,
+                "automargin": True,
+            },
+            "yaxis": {
+                "title": {"text": "requests (log)", "font": {"size": 12}, "standoff": 12},
+                "type": "log",
+                "dtick": 1,
+                "fixedrange": True,
+                "automargin": True,
+            },
+            "meta": {"summary": f"{title}. " + "; ".join(_most(*one) for one in bins.items())},
+        },
+    }
+
+
+def _from(micros: int) -> str:
+    return numbers.with_unit(micros * 1000, "ns")
+
+
+def _most(name: str, rows: Bins) -> str:
+    low, high, count = max(rows, key=lambda row: row[2])
+    total = sum(row[2] for row in rows)
+    return f"{name}: {total:,}, most ({count:,}) took {_from(low)} to {_from(high)}"
+
+
+def over_device(
+    cells: Mapping[tuple[int, int], int],
+    parts: tuple[int, int],
+    ends: tuple[float, int],
+    title: str,
+) -> Plain:
+    """Requests by time and place. ``cells``: {(part of the time, of the device): requests};
+    ``parts`` how many of each there are, ``ends`` the seconds and the bytes of all.
+    """
+    (times, places), (seconds, size) = parts, ends
+    shades: list[list[float | None]] = [[None] * times for _ in range(places)]
+    said: list[list[str | None]] = [[None] * times for _ in range(places)]
+    for (when, where), count in cells.items():
+        shades[where][when] = round(math.log10(count), 2)
+        said[where][when] = f"{count:,}"
+    most = max(cells.values(), default=1)
+    ticks = [0, *(one for one in range(1, 12) if 10**one <= most)]
+    unit, factor = next(
+        (name, factor)
+        for name, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+        if size >= factor or name == "KiB"
+    )
+    return {
+        "data": [
+            {
+                "type": "heatmap",
+                "z": shades,
+                "customdata": said,
+                "x0": seconds / times / 2,
+                "dx": seconds / times,
+                "y0": size / factor / places / 2,
+                "dy": size / factor / places,
+                "hovertemplate": "%{x:.4~g} s, %{y:.4~g} "
+                + unit
+                + "<br>%{customdata} requests<extra></extra>",
+                "hoverongaps": False,
+                "colorscale": colourscale.as_plotly(colourscale.VIRIDIS),
+                "zmin": 0,
+                "zmax": max(math.log10(most), 0.3),
+                "colorbar": {
+                    "title": {"text": "requests, log", "side": "right"},
+                    "tickvals": ticks,
+                    "ticktext": [f"{10**one:,}" for one in ticks],
+                    "thickness": 12,
+                },
+            }
+        ],
+        "layout": {
+            "title": heading(title),
+            "height": 420,
+            "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
+            "xaxis": {
+                "title": {"text": "seconds of the trace", "font": {"size": 12}},
+                "range": [0, seconds],
+                "fixedrange": True,
+                "automargin": True,
+                "zeroline": False,
+            },
+            "yaxis": {
+                "title": {"text": f"place on the LUN, {unit}", "font": {"size": 12}},
+                "range": [0, size / factor],
+                "fixedrange": True,
+                "automargin": True,
+                "zeroline": False,
+            },
+            "meta": {"summary": _where(cells, parts, ends, title)},
+        },
+    }
+
+
+def _where(
+    cells: Mapping[tuple[int, int], int],
+    parts: tuple[int, int],
+    ends: tuple[float, int],
+    title: str,
+) -> str:
+    total = sum(cells.values())
+    touched = len({where for _, where in cells})
+    return (
+        f"{title}: {total:,} requests in {ends[0]:.4g} s, to {touched} of {parts[1]} equal parts "
+        f"of {numbers.size(ends[1])}."
+    )

@@ -1,0 +1,25 @@
+"""What is wrong with the extra runs of a job: whether its worker can trace them."""
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability
+from fsbench_web.core.traces.tracers import TRACERS
+from fsbench_web.studies.jobs.spec import JobSpec, Problems
+
+
+def check(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
+    """Each tracer is known, is named once, and can run where this LUN is."""
+    if not spec.tracing or problems.is_reported("tracing"):
+        return
+    for slug in dict.fromkeys(spec.tracing):
+        if slug not in TRACERS:
+            problems.add("tracing", f'"{slug}" is no tracer: choose of {", ".join(TRACERS)}.')
+        elif spec.tracing.count(slug) > 1:
+            problems.add("tracing", f"{slug} is named more than once: name it once.")
+        elif lun is not None and (said := availability.tracer_problem(lun, slug)):
+            problems.add("tracing", said)
+    if spec.race is not None:
+        problems.add(
+            "tracing",
+            "A race ends when its winner is known, and has no run behind that: trace the winner in "
+            "a job of its own.",
+        )

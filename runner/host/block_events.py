@@ -1,0 +1,273 @@
+"""The kernel's block events of one device, read while a benchmark runs, bounded in bytes and time.
+
+Through tracefs (Documentation/trace/events.rst, "Instances" in ftrace.rst): a ring buffer of its
+own, with the two events filtered to the device in the kernel, so that other disks cost nothing and
+other tracers (perf, bpftrace, blktrace) are not disturbed. It asks for no program, no kprobes and
+no BPF: the kernels of Debian, Ubuntu, Fedora and RHEL have it. Only root may.
+
+The reader is a thread of the worker. When the worker is killed nothing reads any more, and what is
+left is the instance: a folder whose name says whose it was, which ``remove_left`` takes away.
+"""
+
+import contextlib
+import logging
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from runner.host import blockdev
+from runner.host.blockdev import ToolError, run_tool
+
+logger = logging.getLogger("fsbench.worker")
+
+TRACEFS = Path("/sys/kernel/tracing")
+EVENTS = ("block_rq_issue", "block_rq_complete")
+MOST_BYTES = 32 * 1024 * 1024
+"""Of text: some 160,000 requests; compressed a tenth of that."""
+MOST_S = 3600.0
+BUFFER_KIB = 4096
+"""For each processor, until the reader comes."""
+_EVERY_S = 0.1
+_LAST_WAIT_S = 5.0
+_PREFIX = "fsbench"
+
+
+class TraceError(Exception):
+    """The device cannot be traced; the text says why and what to do."""
+
+
+def why_not(folder: Path = TRACEFS, filesystems: Path = Path("/proc/filesystems")) -> str:
+    """Why no device of this host can be traced so, or "". Changes nothing."""
+    if os.geteuid() != 0:
+        return "Only root may read the kernel's block events: run the worker as root."
+    if not folder.is_dir() or "tracefs" not in _words(filesystems):
+        return "This kernel has no tracefs (CONFIG_TRACING): run one that has."
+    if (folder / "instances").is_dir():
+        return _why_not_mounted(folder)
+    if _is_read_only(folder):
+        return (
+            "Nothing mounted /sys/kernel/tracing, and /sys is read-only here, as in a container: "
+            "run the worker on the host itself."
+        )
+    return ""  # it is mounted where a run asks for it
+
+
+def _why_not_mounted(folder: Path) -> str:
+    missing = [name for name in EVENTS if not (folder / "events/block" / name).is_dir()]
+    if missing:
+        return f"This kernel has no event block:{missing[0]} (CONFIG_BLK_DEV_IO_TRACE)."
+    if _is_read_only(folder):
+        return "/sys/kernel/tracing is read-only here: run the worker on the host itself."
+    return ""
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []
+
+
+def _is_read_only(folder: Path) -> bool:
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return True
+
+
+def owner(site: str, worker: str) -> str:
+    """How the instances of a worker begin: no other worker of the host has such."""
+    return f"{_PREFIX}.{site}.{worker}."
+
+
+class Trace:
+    """What was read so far. ``begin`` and ``end`` may be called by any thread, and again."""
+
+    def __init__(self, instance: Path) -> None:
+        self._instance = instance
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_cut = False
+        self._began: float | None = None
+        self._is_over = threading.Event()
+        self._reader = threading.Thread(target=self._read, name="trace", daemon=True)
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(self._parts)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it came to its bound before it was ended."""
+        return self._is_cut
+
+    def begin(self) -> None:
+        if self._began is not None or self._is_over.is_set():
+            return
+        self._began = time.monotonic()
+        _write(self._instance / "tracing_on", "1")
+        self._reader.start()
+
+    def end(self) -> None:
+        """No event is kept from now on; what the kernel has is read to its end."""
+        if self._is_over.is_set():
+            return
+        self._is_over.set()
+        with contextlib.suppress(TraceError):
+            _write(self._instance / "tracing_on", "0")
+        if self._began is not None:
+            self._reader.join(_LAST_WAIT_S)
+
+    def _read(self) -> None:
+        try:
+            handle = os.open(self._instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            logger.error("the trace cannot be read: %s", error)
+            return
+        try:
+            while self._take_all(handle) and not self._is_over.is_set():
+                select.select([], [], [], _EVERY_S)
+                self._stop_in_time()
+            if not self._is_cut:
+                self._take_all(handle)
+        except OSError as error:
+            self._is_cut = True
+            logger.error("the trace broke off: %s", error)
+        finally:
+            os.close(handle)
+
+    def _take_all(self, handle: int) -> bool:
+        """Read what there is; False once there is too much of it."""
+        while True:
+            try:
+                data = os.read(handle, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not data:
+                return True
+            self._parts.append(data)
+            self._size += len(data)
+            if self._size >= MOST_BYTES:
+                self._cut()
+                return False
+
+    def _stop_in_time(self) -> None:
+        if self._began is not None and time.monotonic() - self._began > MOST_S:
+            self._cut()
+            self._is_over.set()
+
+    def _cut(self) -> None:
+        self._is_cut = True
+        _write(self._instance / "tracing_on", "0")
+
+
+@contextlib.contextmanager
+def traced(number: int, name: str, folder: Path = TRACEFS) -> Iterator[Trace]:
+    """What is given to this block device can be read meanwhile; nothing is before ``begin``.
+
+    ``name`` is that of the instance (``owner`` and the run). Raises TraceError.
+    """
+    _mount(folder)
+    why = why_not(folder)
+    if why:
+        raise TraceError(why)
+    disk = blockdev.whole_disk(number)
+    if not (blockdev.sys_folder(disk) / "mq").is_dir():
+        raise TraceError(
+            f"{blockdev.kernel_name(disk)} takes its requests as they come, without a queue of its "
+            "own (md, device mapper, zram, brd): the kernel tells no latency of them."
+        )
+    instance = folder / "instances" / name
+    _remove(instance)
+    try:
+        instance.mkdir()
+    except OSError as error:
+        raise TraceError(f"The kernel gives no buffer for a trace: {error.strerror}.") from None
+    trace = Trace(instance)
+    try:
+        _prepare(instance, disk, number)
+        yield trace
+    finally:
+        trace.end()
+        _remove(instance)
+
+
+def _prepare(instance: Path, disk: int, number: int) -> None:
+    _write(instance / "tracing_on", "0")
+    _write(instance / "trace_clock", "mono")
+    _write(instance / "buffer_size_kb", str(BUFFER_KIB))
+    # The kernel's own form of a device number has 20 bits of minor (include/linux/kdev_t.h).
+    wanted = f"dev == {os.major(disk) << 20 | os.minor(disk)}"
+    if disk != number:
+        first = first_sector(number)
+        last = first + blockdev.size_bytes(number) // 512
+        wanted += f" && sector >= {first} && sector < {last}"
+    for event in EVENTS:
+        _write(instance / "events/block" / event / "filter", wanted)
+        _write(instance / "events/block" / event / "enable", "1")
+
+
+def first_sector(number: int) -> int:
+    """Where the device begins on its disk, in sectors of 512 bytes; 0 where it is the disk."""
+    try:
+        return int((blockdev.sys_folder(number) / "start").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _mount(folder: Path) -> None:
+    """As every tracer does: most systems have it mounted already."""
+    if why_not(folder) or (folder / "instances").is_dir():
+        return
+    try:
+        run_tool("mount", "-t", "tracefs", "tracefs", str(folder))
+    except ToolError as error:
+        raise TraceError(f"tracefs cannot be mounted: {error}") from None
+
+
+def left(owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS) -> Iterator[Path]:
+    """The instances of a worker (``owner``) whose run is not going on."""
+    for instance in sorted((folder / "instances").glob(f"{owned}*")):
+        run = instance.name.removeprefix(owned)
+        if not run.isdecimal() or not is_going_on(int(run)):
+            yield instance
+
+
+def remove_left(
+    owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS
+) -> list[str]:
+    """Take away what killed workers left. Returns the names."""
+    return [one.name for one in left(owned, is_going_on, folder) if _remove(one)]
+
+
+def remove(instance: Path) -> None:
+    """Take one away. Raises ToolError."""
+    if not _remove(instance):
+        raise ToolError(f"{instance} is still being read.")
+
+
+def _remove(instance: Path) -> bool:
+    """Whether it was there, and is not any more."""
+    if not instance.is_dir():
+        return False
+    with contextlib.suppress(TraceError):
+        _write(instance / "tracing_on", "0")
+    for event in EVENTS:
+        with contextlib.suppress(TraceError):
+            _write(instance / "events/block" / event / "enable", "0")
+    try:
+        instance.rmdir()
+    except OSError as error:
+        logger.error("%s cannot be removed: %s", instance, error.strerror)
+        return False
+    return True
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise TraceError(f"{path} takes no {text!r}: {error.strerror}.") from None

@@ -1,0 +1,178 @@
+"""An extra run is traced and never counted: a real kernel's events, a loop device, IOzone."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from fsbench_web.core.traces.tracers import REQUESTS
+from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.rereads import reading
+from fsbench_web.studies.activity import traces
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState, RunTrace
+from fsbench_web.studies.scores import ingest
+from runner import leftovers, orphans
+from runner.execution import tracing
+from runner.executors.local import LocalExecutor
+from runner.host import block_events, locks
+from runner.worker import Host
+from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+CarryOut = Callable[[Run, Host], Run]
+
+
+@pytest.fixture
+def lun_file(tmp_path: Path) -> Path:
+    path = tmp_path / "luns.toml"
+    write_luns(path, sparse_lun(tmp_path / "scratch.img", size="64 MiB"))
+    return path
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host]) -> Host:
+    return make_host(LocalExecutor())
+
+
+def extra(run: Run) -> Run:
+    run.tracing = REQUESTS
+    run.save(update_fields=["tracing"])
+    return run
+
+
+def test_an_extra_run_is_traced_and_changes_no_score(
+    host: Host, submitted: Callable[..., Run], carry_out: CarryOut, client: Client
+) -> None:
+    counted, traced = (
+        submitted(host, "ext2", scheduler="none", parameters=SMALL | {"direct_io": True})
+        for _ in range(2)
+    )
+    extra(traced)
+    carry_out(counted, host)
+    traced.refresh_from_db()
+    for run in (counted, traced):
+        run.refresh_from_db()
+        assert run.state == RunState.DONE, run.reason
+    assert counted.series == traced.series
+    assert {tuple(one.run_ids) for one in counted.series.scores.all()} == {(counted.pk,)}
+    assert not MeasurementBlock.objects.filter(run=traced).exists()
+    assert "Nothing of it enters a score" in traced.reason
+    ingest.rescore(traced.series)
+    assert {one.repeats for one in counted.series.scores.all()} == {1}
+    with pytest.raises(ImportRefused, match="never count"):
+        reading.difference(traced.artefacts.exclude(name=tracing.ARTEFACT)[0])
+
+    seen = traces.trace_of(traced.pk, REQUESTS)
+    assert seen is not None
+    # IOzone writes 64 and 128 KB files in records of 4 and 8 KB, directly, and reads them.
+    assert seen.requests["write"] > 50
+    assert seen.requests["read"] > 50
+    assert seen.device_bytes == 64 * 2**20
+    assert (seen.lost, seen.outside, seen.is_cut) == (0, 0, False)
+    assert seen.without_start == seen.without_end == 0
+    assert traced.artefacts.get(name=tracing.ARTEFACT).size_bytes > 10_000
+    assert not list(block_events.left(block_events.owner("test", host.name), lambda run: False))
+
+    page = client.get(f"/runs/{traced.pk}/").content.decode()
+    assert "This is an extra run." in page
+    assert "Requests of the device" in page
+    assert "trace-map-figure" in page
+    assert "Scores" not in page.split("<main", 1)[-1].split("details", 1)[0]
+    lines = client.get(f"/api/v1/runs/{traced.pk}/trace/requests/latency.csv").content.decode()
+    assert lines.startswith("operation,from_us,below_us,requests\r\n")
+    assert sum(int(line.split(",")[3]) for line in lines.split()[1:]) == sum(seen.requests.values())
+    table = client.get(f"/api/v1/runs/{traced.pk}/trace/requests/map.csv").content.decode()
+    assert len(table.split("\r\n")) == sum(map(len, seen.maps.values())) + 2
+    assert client.get(f"/api/v1/runs/{counted.pk}/trace/requests/map.csv").status_code == 404
+    assert client.get(f"/api/v1/runs/{traced.pk}").json()["tracing"] == ["requests"]
+    assert "extra" in client.get("/runs/").content.decode()
+
+
+def test_what_cannot_be_traced_is_named_and_the_run_is_done(
+    host: Host,
+    submitted: Callable[..., Run],
+    carry_out: CarryOut,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    why = "This kernel has no event block:block_rq_issue (CONFIG_BLK_DEV_IO_TRACE)."
+    monkeypatch.setattr(block_events, "why_not", lambda *folder: why)
+    run = carry_out(extra(submitted(host, "ext2", scheduler="none")), host)
+    assert run.state == RunState.DONE, run.reason
+    assert RunTrace.objects.get(run=run).problem == why
+    assert why in client.get(f"/runs/{run.pk}/").content.decode()
+    page = client.get(f"/workers/{host.name}/").content.decode()
+    assert "Trace: requests of the device" in page
+
+
+_BEGIN = """
+import sys, time
+from runner.host import block_events, locks
+with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
+    trace.begin()
+    print("begun", flush=True)
+    time.sleep(600)
+"""
+
+
+def killed(other_loop: str, instance: Path) -> None:
+    """Begin a trace in a process of its own, and kill that without a warning."""
+    number = str(Path(other_loop).stat().st_rdev)
+    argv = [sys.executable, "-c", _BEGIN, number, instance.name]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGKILL)
+    assert instance.is_dir()
+
+
+def test_a_killed_worker_leaves_no_trace_behind(
+    host: Host, other_loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
+    left = block_events.TRACEFS / "instances" / f"{block_events.owner('test', host.name)}7"
+    killed(other_loop, left)
+    with host.carrying_out(7):
+        leftovers.remove_traces(host)
+        assert left.is_dir()  # of a run that goes on here
+    leftovers.remove_traces(host)
+    assert not left.exists()
+
+    # Where no worker comes back: orphans tells of it, unless one lives, and takes it away.
+    killed(other_loop, left)
+    with locks.worker_lock(orphans.lock_of(host.config.name, host.config.site)):
+        assert [one for one in orphans.find(host.config) if one.kind == "trace"] == []
+    (found,) = [one for one in orphans.find(host.config) if one.kind == "trace"]
+    assert found.what == str(left)
+    assert found.remove is not None
+    found.remove()
+    assert not left.exists()
+
+
+def test_a_trace_ends_at_its_bound(other_loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_events, "MOST_BYTES", 4096)
+    number = Path(other_loop).stat().st_rdev
+    with block_events.traced(number, "fsbench.test.bound.1") as trace:
+        trace.begin()
+        tool("dd", "if=/dev/zero", f"of={other_loop}", "bs=4k", "count=400", "oflag=direct")
+        trace.end()
+        trace.begin()  # is over
+    assert trace.is_cut
+    assert 4096 <= len(trace.text) <= 4096 + 2**16
+
+
+def test_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert not block_events.why_not()
+    without = tmp_path / "filesystems"
+    without.write_text("nodev proc\n")
+    assert "no tracefs" in block_events.why_not(filesystems=without)
+    (tmp_path / "instances").mkdir()
+    assert "no event block:block_rq_issue" in block_events.why_not(tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "root" in block_events.why_not()
