@@ -25,6 +25,7 @@ from runner.host import (
     blockdev,
     layer_marks,
     locks,
+    processors,
     scheduler_notes,
     signatures,
     sparse,
@@ -70,6 +71,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
         yield from _traces(config)
         yield from _layers(entries)
         yield from _schedulers(config)
+        yield from _processors(config)
     yield from _loops(config, entries, alive)
     if not alive:
         yield from _spooled(config)
@@ -175,6 +177,17 @@ def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
             "scheduler",
             f"{note.wanted} of the disk {blockdev.as_text(note.number)}, which was {note.before}",
             lambda: scheduler_notes.give_back(folder),
+        )
+
+
+def _processors(config: WorkerConfig) -> Iterator[Orphan]:
+    """Governor and turbo that runs of the dead have set, on a host that wants them held."""
+    folder = config.processor_notes
+    if processors.is_left(folder):
+        yield Orphan(
+            "processors",
+            "governor and turbo as killed runs held them",
+            lambda: processors.give_back(folder),
         )
 
 

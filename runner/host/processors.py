@@ -64,6 +64,19 @@ def held(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
         yield said
 
 
+def is_left(folder: Path) -> bool:
+    """Whether runs of the dead hold them, and nobody has given them back."""
+    if not _note(folder).exists():
+        return False
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_locked(folder / "change"))
+        try:
+            stack.enter_context(_locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return _note(folder).exists()
+
+
 def give_back(folder: Path) -> list[str]:
     """Put back what runs of the dead have set; says what was done, for the log. Call it at any
     time: while a run holds them nothing is done.

@@ -1,5 +1,6 @@
 """What dead workers left behind, and that nothing else is touched."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from runner import orphans
 from runner.config import WorkerConfig
 from runner.host import locks, signatures, sparse
 from runner.host.blockdev import ToolError
+from runner.host.fingerprint import boot_id
 from runner.management.commands import orphans as command
 from runner.worker import Host
 from tests.runner.conftest import sparse_lun, tool, write_luns
@@ -69,6 +71,22 @@ def test_a_loop_device_is_detached_unless_a_worker_lives(config: WorkerConfig) -
     remove([found])
     assert not loops(config)
     assert left(config, "loop device") == []
+
+
+def test_processors_that_killed_runs_held_are_given_back(config: WorkerConfig) -> None:
+    assert left(config, "processors") == []
+    governor = config.data_folder / "scaling_governor"
+    governor.parent.mkdir(parents=True, exist_ok=True)
+    governor.write_text("performance")
+    config.processor_notes.mkdir(parents=True)
+    said = {"before": {str(governor): "powersave"}, "wanted": {str(governor): "performance"}}
+    (config.processor_notes / "note.json").write_text(json.dumps({"boot": boot_id(), **said}))
+    with locks.worker_lock(orphans.lock_of(config.name, config.site)):
+        assert left(config, "processors") == []
+    (found,) = left(config, "processors")
+    remove([found])
+    assert governor.read_text() == "powersave"
+    assert left(config, "processors") == []
 
 
 def test_a_loop_device_that_is_in_use_stays(config: WorkerConfig, host: Host) -> None:

@@ -133,9 +133,11 @@ def run_commands(
             if one.role == DATA
             for command in _device_commands(preparation, one.device, one.size_bytes)
         ),
-        # What one LUN can do is no bound for several; below the layers of one it is.
+        # What one LUN can do is no bound for several: there it is the device that layers make of
+        # them, of which no more is read than the probe writes (a thin volume has nothing else).
         *_probe_commands(preparation, device, 0 if members else probe_s),
         *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
+        *_probe_commands(PLAIN, top, probe_s if members and _is_one(members, further) else 0),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,
@@ -148,6 +150,11 @@ def run_commands(
         unmount,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
     ]
+
+
+def _is_one(members: Sequence[Member], further: Sequence[str]) -> bool:
+    """Whether the data lie on one device (``Shape.is_one_device``)."""
+    return not further and all(one.role in (DATA, CACHE) for one in members)
 
 
 def _raw_commands(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.limits import WORDS
 from fsbench_web.core.setup_effects import SetupDifference
 from fsbench_web.studies.models import Series
@@ -37,8 +38,10 @@ _NEVER_NONE = ("filesystem", "kernel", "workload", "lun", "hardware")
 def _chosen(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
     """Of a configuration whose options are known."""
     configuration = series.configuration
+    spec = FILESYSTEMS.get(configuration.filesystem)
+    names = {option.key: option.name for option in spec.options} if spec else {}
     for key, value in sorted(configuration.options.items()):
-        yield f"option.{key}", (key.replace("_", " "), str(value))
+        yield f"option.{key}", (names.get(key, key), str(value))
     yield "scheduler", ("I/O scheduler", configuration.scheduler)
     where = "on a LUN of its own" if configuration.external_journal else "on the data LUN"
     yield "journal", ("journal", where)

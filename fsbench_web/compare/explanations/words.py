@@ -4,9 +4,10 @@ They speak of association: *it wrote 2.1 times the bytes*, never *because*.
 """
 
 from collections.abc import Sequence
+from math import log, log1p
 
 from fsbench_web.core import numbers
-from fsbench_web.core.explanation import ALIKE, UNSURE, Difference, Explanation
+from fsbench_web.core.explanation import ALIKE, ALIKE_PERCENT, UNSURE, Difference, Explanation
 
 MOST_SAID = 3
 CAUTION = (
@@ -40,8 +41,10 @@ _PHRASES = {
 
 
 def times(ratio: float) -> str:
-    """A ratio in words: "2.1 times", "0.48 times"."""
-    digits = 0 if ratio >= 100 else 1 if ratio >= 9.95 else 2
+    """A ratio in words, without digits that few runs do not give: "2.1 times", "1.15 times"."""
+    if ratio < 0.1:
+        return f"{ratio:.2g} times"
+    digits = 0 if ratio >= 9.95 else 1 if ratio >= 1.95 else 2
     return f"{ratio:,.{digits}f} times"
 
 
@@ -67,12 +70,14 @@ def sentence(
     """Who is slower by how much, what differs most for certain, and what is alike."""
     if behind_percent is None:
         head = f"{slower} against {faster}"
+    elif behind_percent == 0:
+        head = f"{slower} is as fast as {faster}"
     else:
         head = f"{slower} is {abs(behind_percent):.3g}% slower than {faster}"
     if not explanation.work and not explanation.waits:
         return f"{head}: of one of the two nothing was sampled."
     differing = explanation.differing[:MOST_SAID]
-    alike = [one.cost.label for one in explanation.work if one.status == ALIKE][:MOST_SAID]
+    alike = [_within(one.cost.label) for one in explanation.work if one.status == ALIKE][:MOST_SAID]
     if not explanation.tested:
         if not explanation.work:
             return f"{head}: nothing that it cost is known of both."
@@ -85,23 +90,34 @@ def sentence(
         unsure = [one for one in explanation.work if one.status == UNSURE]
         if unsure:
             text = f"{text}; most apart, and it may be chance: it {phrase(unsure[0])}"
-    text = f"{text}; alike: {', '.join(alike)}." if alike else f"{text}."
+    if alike:
+        same = f"alike: {alike[0]}" if len(alike) == 1 else f"{_listed(alike)} are alike"
+        text = f"{text}; {same}"
+    text = f"{text}."
     fitting = setup_sentence(explanation)
     return f"{text} {fitting}" if fitting else text
 
 
 def setup_sentence(explanation: Explanation) -> str:
-    """What of the set-up differs and is known to change what was measured to differ; else ""."""
+    """What of the set-up differs and is known to change what was measured to differ; else "".
+
+    A difference that is sure and smaller than what is alike by two tests goes without it.
+    """
     found: dict[str, list[str]] = {}
     for one in explanation.differing:
-        for label in one.fits:
+        for label in one.fits if abs(log(one.ratio)) > log1p(ALIKE_PERCENT / 100) else ():
             found.setdefault(label, []).append(f"“{one.cost.label}”")
     parts = []
     for setup in explanation.setups:
         if costs := found.get(setup.label, [])[:MOST_SAID]:
-            which = f"{setup.label} ({setup.value} against {setup.other})"
+            which = f"{setup.label}, {setup.value} against {setup.other}"
             parts.append(f"{which}, which is known to change {_listed(costs)}")
     return f"Set up differently: {'; '.join(parts)}." if parts else ""
+
+
+def _within(label: str) -> str:
+    """A label inside of a sentence; "CPU seconds" and "I/O pressure" keep their first letter."""
+    return label if label[1:2] in "/" or label[:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _listed(parts: Sequence[str]) -> str:

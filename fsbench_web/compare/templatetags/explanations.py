@@ -18,29 +18,30 @@ _WORDS = {
 
 @register.simple_tag
 def explanation_table(differences: Sequence[Difference], caption: str) -> SafeString:
-    """A row a cost: both values, their ratio with its interval, and what is known of it."""
+    """A row a cost: the ratio with its interval, what is known of it, and both values."""
     rows = format_html_join(
         "\n",
-        '<tr><th scope="row">{}<span class="sub">{}</span></th><td class="num">{}</td>'
-        '<td class="num">{}</td><td class="num">{}{}</td><td>{}</td></tr>',
+        '<tr><th scope="row">{}<span class="sub">{}</span></th><td class="num">{}{}</td>'
+        '<td>{}</td><td class="num">{}</td><td class="num">{}</td></tr>',
         (
             (
                 one.cost.label,
                 one.cost.definition,
-                amount(one.value, one.cost.unit),
-                amount(one.other, one.cost.unit),
                 times(one.ratio),
                 _interval(one),
                 _status(one),
+                amount(one.value, one.cost.unit),
+                amount(one.other, one.cost.unit),
             )
             for one in differences
         ),
     )
     return format_html(
         '<div class="table-wrap"><table class="table is-dense is-named"><caption>{}</caption>'
-        '<thead><tr><th scope="col">Cost</th><th scope="col" class="num">Here</th>'
-        '<th scope="col" class="num">Of the fastest</th><th scope="col" class="num">Ratio, 95%</th>'
-        '<th scope="col">Verdict</th></tr></thead><tbody>{}</tbody></table></div>',
+        '<thead><tr><th scope="col">Cost</th><th scope="col" class="num">Ratio, 95%</th>'
+        '<th scope="col">Verdict</th><th scope="col" class="num">Here</th>'
+        '<th scope="col" class="num">Of the fastest</th></tr></thead><tbody>{}</tbody></table>'
+        "</div>",
         caption,
         rows,
     )

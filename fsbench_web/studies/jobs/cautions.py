@@ -24,11 +24,15 @@ def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
 
 def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
     """Which configurations have no ceiling, though their LUN is to be measured by itself."""
-    without = list(dict.fromkeys(run.configuration for run in runs if run.members))
+    without = list(dict.fromkeys(run.configuration for run in runs if not _is_measured(run)))
     if not spec.probe_s or not without:
         return []
     more = f" and {len(without) - MOST_NAMED} more" if len(without) > MOST_NAMED else ""
     return [f"{', '.join(without[:MOST_NAMED])}{more}: {OF_SEVERAL}"]
+
+
+def _is_measured(run: PlannedRun) -> bool:
+    return not run.members or run.shape.is_one_device
 
 
 def of_data(runs: Sequence[PlannedRun]) -> list[str]:

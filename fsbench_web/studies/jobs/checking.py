@@ -13,7 +13,6 @@ from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
-from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.traces.tracers import joined
@@ -50,7 +49,7 @@ from fsbench_web.studies.jobs.checks import (
 from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
+from fsbench_web.studies.jobs.checks.guest import LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
@@ -119,7 +118,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
-    probed = _first_of_blocks(slots, things)
+    probed = method.first_of_blocks(slots, things)
     runs = [
         planned_run(
             slot,
@@ -151,20 +150,6 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         most_runs=_most_runs(spec, len(things), len(runs)),
         window=window,
     )
-
-
-def _first_of_blocks(
-    slots: Sequence[Slot], things: Sequence[tuple[ConfigurationSpec, Host, object]]
-) -> set[int]:
-    """The places of the runs that measure the LUN: first in their block on their machine.
-
-    A reference is in no block, and what one LUN does is no bound for several.
-    """
-    found: dict[tuple[int, Machine], int] = {}
-    for place, slot in enumerate(slots):
-        if slot.index is not None and not things[slot.index][0].stack.members:
-            found.setdefault((slot.repeat, things[slot.index][1].machine), place)
-    return set(found.values())
 
 
 def _most_runs(spec: JobSpec, things: int, runs: int) -> int:

@@ -147,7 +147,9 @@ def runs_of(lun: Lun) -> QuerySet[Run]:
 
 def ledger(lun: Lun) -> Ledger:
     """Four queries."""
-    kept = list(LunProbe.objects.filter(lun=lun).order_by("-at", "-id")[: MOST_PROBES + 1])
+    kept = list(
+        LunProbe.objects.filter(lun=lun, target="").order_by("-at", "-id")[: MOST_PROBES + 1]
+    )
     visible = set(
         Run.objects.filter(made_probe__in=[one.pk for one in kept]).values_list("pk", flat=True)
     )

@@ -11,36 +11,61 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fsbench_web.catalog.configurations.stacks import Shape, Stack, members_in, stack_of
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.ceilings import Probe, read_probe
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import LunProbe, Run
+from fsbench_web.studies.models import LunProbe, Run, Series
 
 logger = logging.getLogger("fsbench.probes")
 
 MOST_BYTES = 1024 * 1024
 """Of what an agent prints as a probe; it is some 10 KB."""
-OF_SEVERAL = "on several LUNs, and what one LUN does by itself is no bound for them: not measured."
+OF_SEVERAL = (
+    "on several LUNs of which no layer makes one device, and what one LUN does by itself is no "
+    "bound for them: not measured."
+)
 
 
 def wanted_s(run: Run) -> int:
     """For how many seconds this run is to measure its LUN first; 0: not at all."""
     series, job = run.series, run.job
-    if job is None or not job.probe_s or not run.block or series.lun is None or series.stack_luns:
+    if job is None or not job.probe_s or not run.block or series.lun is None:
+        return 0
+    if target_of(series) is None:
         return 0
     if series.lun.is_folder or probe_of_block(run) is not None:
         return 0
     return job.probe_s
 
 
+def target(stack: Stack) -> str | None:
+    """What is measured below this stack: "" the LUN itself, else its words, of the device that
+    layers make of several LUNs; None where there is no such device.
+    """
+    if not stack.members:
+        return ""
+    return stack.words if stack.shape.is_one_device else None
+
+
+def target_of(series: Series) -> str | None:
+    """The same of a series."""
+    if not series.stack_luns:
+        return ""
+    layers = Shape.of(series.configuration.stack).layers
+    return target(stack_of(members_in(series.stack_luns), layers))
+
+
 def probe_of_block(run: Run) -> LunProbe | None:
-    """That of the run's LUN in its block, on its machine; None of several LUNs together."""
+    """That of what the run stands on in its block, on its machine."""
     series = run.series
-    if run.job_id is None or not run.block or series.lun_id is None or series.stack_luns:
+    if run.job_id is None or not run.block or series.lun_id is None:
+        return None
+    if (measured := target_of(series)) is None:
         return None
     # By the job and not by the name of the block alone: numbers of deleted jobs may come again.
     found = LunProbe.objects.filter(
-        lun=run.series.lun_id, run__job=run.job_id, run__block=run.block
+        lun=series.lun_id, target=measured, run__job=run.job_id, run__block=run.block
     ).select_related("run__series")
     return next((one for one in found if one.run and _machine(one.run) == _machine(run)), None)
 
@@ -64,6 +89,7 @@ def record(run: Run, printed: str, state: Mapping[str, Any]) -> LunProbe | None:
         run=run,
         defaults={
             "lun_id": run.series.lun_id,
+            "target": target_of(run.series) or "",
             "at": clock.now(),
             "state": dict(state),
             "result": result,
@@ -85,7 +111,7 @@ def why_none(run: Run) -> str:
     """
     if run.probe_id is not None or run.job is None or not run.job.probe_s:
         return ""
-    if run.series.stack_luns:
+    if target_of(run.series) is None:
         return f"It is {OF_SEVERAL}"
     if not run.block:
         return "It is in no block, as reference runs are: the LUN is measured once for each block."

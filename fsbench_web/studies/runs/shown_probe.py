@@ -39,10 +39,12 @@ class Row:
 class ShownProbe:
     """``made_by`` is the run that made it, None where that was deleted or is not to be seen.
 
-    ``sure`` of its means are known to SURE_PERCENT or better.
+    ``target`` is what was measured where it was no LUN. ``sure`` of its means are known to
+    SURE_PERCENT or better.
     """
 
     made_by: int | None
+    target: str
     fio: str
     took_s: float
     region_bytes: int
@@ -57,6 +59,7 @@ def shown(probe: LunProbe, made_by: int | None) -> ShownProbe:
     found = read_probe(probe.result)
     return ShownProbe(
         made_by,
+        probe.target,
         found.fio,
         found.took_s,
         found.to_byte - found.from_byte,

@@ -187,8 +187,11 @@ def test_a_run_wipes_prepares_layers_measures_and_takes_down() -> None:
     )
     phases = list(dict.fromkeys(one.phase for one in commands))
     assert phases == [
-        *("wipe", "discard", "layer", "mkfs", "mount", "benchmark", "unmount", "teardown")
+        *("wipe", "discard", "layer", "probe", "mkfs", "mount", "benchmark", "unmount", "teardown")
     ]
+    # The device that layers make of them, and no LUN of its own.
+    (probe,) = (one for one in commands if one.phase == "probe")
+    assert probe.argv[-1] == "/dev/mapper/fsbench0-data"
     assert commands[0].argv == ("wipefs", "--all", "/dev/vda", "/dev/vdb", "/dev/vdc")
     mkfs = next(one for one in commands if one.phase == "mkfs")
     assert mkfs.argv[-1] == "/dev/mapper/fsbench0-data"

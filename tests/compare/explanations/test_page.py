@@ -3,11 +3,17 @@
 import pytest
 from django.test import Client
 
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.limits import WORDS
 from fsbench_web.compare.explanations.address import why_address
 from fsbench_web.compare.explanations.found import MOST_SERIES
+from fsbench_web.compare.explanations.setups import setups
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.series import ActivityBuilder
+from fsbench_web.core.activity.waits import WAITS
+from fsbench_web.core.setup_effects import FITS
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from tests.compare.conftest import make_score
@@ -51,8 +57,8 @@ def test_the_page_says_what_differs_and_that_it_is_an_association(
     pair: tuple[Series, Series], client: Client
 ) -> None:
     page = client.get(f"/compare/why/?{address(*pair)}").content.decode()
-    assert "ext4 is 48% slower than xfs: it wrote 2.13 times the bytes" in page
-    assert "alike: CPU seconds for each GiB." in page
+    assert "ext4 is 48% slower than xfs: it wrote 2.1 times the bytes" in page
+    assert "; alike: CPU seconds for each GiB." in page
     assert "These are associations" in page
 
 
@@ -119,7 +125,7 @@ def test_what_was_set_up_differently_is_named_where_it_fits(client: Client, db: 
         series.configuration.save()
     page = client.get(f"/compare/why/?{address(fast, slow)}").content.decode()
     assert (
-        "Set up differently: I/O scheduler (bfq against none), which is known to change “CPU "
+        "Set up differently: I/O scheduler, bfq against none, which is known to change “CPU "
         "seconds of its processes for each GiB”."
     ) in page
     (one,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()["explanations"]
@@ -138,7 +144,21 @@ def test_limits_tell_contenders_apart(client: Client, db: None) -> None:
     found = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()
     (one,) = found["explanations"]
     assert one["contender"]["label"] == f"{found['reference']['label']}, at most reads 16 MiB/s"
-    assert "limit of reads, MiB/s (16 against none), which is known to" in one["sentence"]
+    assert "limit of reads, MiB/s, 16 against none, which is known to" in one["sentence"]
+
+
+def test_what_is_known_of_options_is_of_options_that_there_are(db: None) -> None:
+    keys = {option.key for spec in FILESYSTEMS.values() for option in spec.options}
+    options = {name.removeprefix("option.") for name in FITS if name.startswith("option.")}
+    assert options <= keys
+    limits = {name.removeprefix("limits.") for name in FITS if name.startswith("limits.")}
+    assert limits == set(WORDS)
+    assert {test for fits in FITS.values() for test in fits} <= {*COSTS, *WAITS}
+    fast, slow = (sampled(label, 100.0, merged_share=1.0) for label in ("ext4", "ext4_j4m"))
+    for series, size in ((fast, {}), (slow, {"journal_size_mb": "4"})):
+        series.configuration.is_known, series.configuration.options = True, size
+    (found,) = setups(slow, fast)
+    assert (found.label, found.value, found.other) == ("Journal size (MiB)", "4", "default")
 
 
 def test_what_is_not_on_record_is_no_difference(client: Client, db: None) -> None:

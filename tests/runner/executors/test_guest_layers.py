@@ -1,15 +1,18 @@
 """Layers for real: arrays, volumes and encryption made in a guest, measured and taken down."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
 from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_device
+from fsbench_web.core.scoring.ceilings import read_probe
 from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
@@ -48,6 +51,8 @@ STACKS = (
     ),
     ([{"layer": "md", "level": "raid10"}, {"layer": "luks", "sector_size": 4096}], 4, False),
 )
+
+PROBED = STACKS[2][0]
 
 
 @pytest.fixture
@@ -88,6 +93,7 @@ def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> Run
         size_bytes=SIZES_MIB[0] * MIB,
         members=members,
         layers=[Layer.of(one) for one in layers],
+        probe_s=1 if layers == PROBED else 0,
     )
 
 
@@ -129,6 +135,11 @@ def test_every_layer_is_made_measured_and_taken_down(
     errors = [one["reason"] for one in messages if one["type"] == "error"]
     assert errors == ["false ended with exit status 1."]
     assert outcome.exit_code == 1
+    # The device that layers make of several LUNs is measured without a file system.
+    (probed,) = (one for one in commands if one["phase"] == "probe")
+    assert probed["argv"][-1] == "/dev/mapper/fsbench0-data"
+    (printed,) = (one["text"] for one in messages if one.get("name") == PROBE_OUTPUT)
+    assert len(read_probe(json.loads(printed)).points) == 5
     sources = [one["argv"][-2] for one in commands if one["phase"] == "mount"]
     assert sources == [
         "/dev/mapper/fsbench1-0",

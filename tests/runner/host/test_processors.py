@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runner.host import processors
-from runner.host.processors import Machine, give_back, held
+from runner.host.processors import Machine, give_back, held, is_left
 
 
 @pytest.fixture
@@ -84,13 +84,16 @@ def test_after_kill_9_they_are_given_back(machine: Machine, tmp_path: Path) -> N
     assert process.stdout.readline() == "held\n"
     assert state(machine) == HELD
     assert give_back(notes) == []
+    assert not is_left(notes)
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
     assert state(machine) == HELD
+    assert is_left(notes)
     assert give_back(notes) == ["3 settings of processors are again what they were"]
     assert state(machine) == BEFORE
     assert give_back(notes) == []
+    assert not is_left(notes)
 
 
 def test_after_a_reboot_the_note_says_nothing(machine: Machine, tmp_path: Path) -> None:

@@ -4,14 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
+from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.stacks import Stack
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.platform import clock
 from fsbench_web.studies.jobs.cautions import of_probe
+from fsbench_web.studies.jobs.checks.guest import THIS_HOST
+from fsbench_web.studies.jobs.checks.method import first_of_blocks
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
-from fsbench_web.studies.models import Job, Run
-from fsbench_web.studies.runs import probes
+from fsbench_web.studies.models import Job, LunProbe, Run
+from fsbench_web.studies.runs import ledger, probes
+from fsbench_web.studies.sequence import Slot
+from tests.core.scoring.test_ceilings import DISK
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -103,7 +109,7 @@ def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
     # The block's first run is no place for it where that is of several LUNs.
     assert probed == [False, True]
     (said,) = of_probe(wanted, runs)
-    assert said.startswith(f"{runs[0].configuration}: on several LUNs")
+    assert said.startswith(f"{runs[0].configuration}: on several LUNs of which no layer")
     assert of_probe(spec(probe_s=0, configurations=(on_two,)), runs) == []
     submit(wanted, "disk1 disk2", None)
     first, second = Run.objects.order_by("pk").select_related("series", "job")
@@ -114,3 +120,46 @@ def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
     assert "reference" in probes.why_none(second)
     first.job = None
     assert probes.why_none(first) == ""
+
+
+MIRROR = Stack(("disk2",), layers=(Layer.of({"layer": "md", "level": "raid1"}),))
+
+
+def test_each_stack_that_is_one_device_is_measured_once_in_a_block() -> None:
+    configurations = [
+        ConfigurationSpec("ext4", stack=stack)
+        for stack in (MIRROR, Stack(), MIRROR, Stack(("disk2",)), Stack(log=("disk2",)))
+    ]
+    slots = [Slot(index, repeat) for repeat in (1, 2) for index in (None, 0, 1, 2, 3, 4)]
+    found = first_of_blocks(slots, [(one, THIS_HOST, None) for one in configurations])
+    assert found == {1, 2, 7, 8}
+    assert [probes.target(one.stack) for one in configurations] == [
+        *("disk2 md-raid1", "", "disk2 md-raid1", None, None)
+    ]
+
+
+def test_what_stands_on_layers_is_set_against_their_device_and_no_ledger_has_it(
+    with_two_disks: Worker, spec: Callable[..., JobSpec]
+) -> None:
+    on_two = ConfigurationSpec("btrfs", {"data_profile": "raid1"}, "none", stack=Stack(("disk2",)))
+    alone = ConfigurationSpec("ext4", scheduler="none")
+    submit(spec(probe_s=30, repeats=1, configurations=(on_two, alone)), "disk1 disk2", None)
+    on_layers, plain = Run.objects.order_by("pk").select_related("series__configuration", "job")
+    configuration = on_layers.series.configuration
+    configuration.stack = MIRROR.shape.stored()
+    configuration.save()
+    plain.block = on_layers.block
+    lun = plain.series.lun
+    assert lun is not None
+
+    def kept(run: Run, target: str) -> LunProbe:
+        return LunProbe.objects.create(run=run, lun=lun, target=target, at=clock.now(), result=DISK)
+
+    assert probes.wanted_s(on_layers) == 30
+    of_layers = kept(on_layers, probes.target_of(on_layers.series) or "")
+    assert of_layers.target == "disk2 md-raid1"
+    assert [probes.wanted_s(run) for run in (on_layers, plain)] == [0, 30]
+    assert probes.probe_of_block(plain) is None
+    of_lun = kept(plain, "")
+    assert [probes.probe_of_block(run) for run in (on_layers, plain)] == [of_layers, of_lun]
+    assert [row.key for row in ledger.ledger(lun).probes] == [of_lun.pk]

@@ -12,11 +12,21 @@ from fsbench_web.catalog.configurations.preparation import (
 )
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.numbers import size
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.confidence import LEAST_REPEATS
 from fsbench_web.core.workloads import Workload
-from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S, JobSpec, Problems
+from fsbench_web.studies.jobs.checks.guest import Host
+from fsbench_web.studies.jobs.spec import (
+    LEAST_PROBE_S,
+    MOST_PROBE_S,
+    ConfigurationSpec,
+    JobSpec,
+    Problems,
+)
+from fsbench_web.studies.runs import probes
+from fsbench_web.studies.sequence import Slot
 
 MOST_REPEATS = 50
 LEAST_HALF_WIDTH_PERCENT, MOST_HALF_WIDTH_PERCENT = 0.1, 50.0
@@ -100,6 +110,24 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
         )
     elif spec.guest is None and (said := availability.missing_tool(lun.worker, "fio")):
         problems.add("probe_s", f"The LUN itself is measured by fio. {said}")
+
+
+def first_of_blocks(
+    slots: Sequence[Slot], things: Sequence[tuple[ConfigurationSpec, Host, object]]
+) -> set[int]:
+    """The places of the runs that measure the LUN: first in their block on their machine.
+
+    A reference is in no block. What one LUN does is no bound for several: each stack that is one
+    device is measured for itself, and others are not.
+    """
+    found: dict[tuple[int, Machine, str], int] = {}
+    for place, slot in enumerate(slots):
+        if slot.index is None:
+            continue
+        wanted, host, _ = things[slot.index]
+        if (target := probes.target(wanted.stack)) is not None:
+            found.setdefault((slot.repeat, host.machine, target), place)
+    return set(found.values())
 
 
 def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
