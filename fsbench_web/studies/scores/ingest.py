@@ -206,19 +206,19 @@ def _rows(
                     score.cells,
                     expected.get(category),
                     as_json(selected.left_out.get(category)),
-                    as_json(_share(basis, score.value, unit, test, category, selection)),
+                    as_json(_share(basis, score.value, unit, test, category, selected)),
                     as_json(flags),
                     COMPUTED,
                 )
 
 
 def _share(
-    basis: Basis, value: float, unit: str, test: str, category: str, selection: str
+    basis: Basis, value: float, unit: str, test: str, category: str, selected: SelectedScores
 ) -> dict[str, object] | None:
-    """As ``Score.share`` keeps it. Selections are of other cells than the ceiling would be."""
-    if basis.ceilings is None or selection != Selection.ALL:
+    """As ``Score.share`` keeps it. A selection without some cells has the ceilings of the rest."""
+    if basis.ceilings is None:
         return None
-    found = basis.ceilings.share(value, unit, test, category)
+    found = basis.ceilings.share(value, unit, test, category, selected.cells.get(category))
     return None if found is None else found.as_dict()
 
 

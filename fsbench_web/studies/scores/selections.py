@@ -22,6 +22,7 @@ from fsbench_web.core.scoring.quality_repeats import Whole
 from fsbench_web.core.scoring.scores import ScoreValue
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.quality import CELL_FLAGS, Basis, Judged, slugs
+from fsbench_web.studies.scores.shares import OVERALL
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class SelectedScores:
     ``left_out`` is as ``Score.left_out`` keeps it, for each category of which something was.
     ``flags`` are those of the numbers that each score is made of, ``runs`` the runs they are from,
     oldest first, and ``of_runs`` the score of each of these by itself, where there are several.
+    ``cells`` are how many cells of each record size are left of a category, where some were left
+    out and the LUN was measured: their ceilings are those of the score.
     """
 
     scores: Mapping[str, ScoreValue]
@@ -39,6 +42,7 @@ class SelectedScores:
     flags: Mapping[str, list[str]] = field(default_factory=dict)
     runs: Mapping[str, list[int]] = field(default_factory=dict)
     of_runs: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    cells: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, test: str, columns: TestColumns) -> "SelectedScores":
@@ -90,6 +94,10 @@ def selected_scores(
     found = {}
     for selection, why in wanted.items():
         scores = _without(test, columns, judged, why, whole)
+        if basis.ceilings is not None and scores.left_out:
+            kept = columns.taken(~np.logical_or.reduce(list(why.values())))
+            left = {one: _by_record(kept, one) for one in scores.left_out if one != OVERALL}
+            scores = replace(scores, cells=left)
         if scores.scores:
             found[selection] = scores
     return found
@@ -165,6 +173,14 @@ def _without(
         flags=_flags(columns, judged, found.scores, ~taken),
         runs=_runs(columns, found.scores, ~taken),
     )
+
+
+def _by_record(columns: TestColumns, category: str) -> dict[int, int]:
+    """How many cells of each record size there are in the region of a category."""
+    inside = _region(category, columns)
+    cells = np.unique(np.stack([columns.records[inside], columns.files[inside]]), axis=1)
+    records, counts = np.unique(cells[0], return_counts=True)
+    return dict(zip(records.tolist(), counts.tolist(), strict=True))
 
 
 def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -> dict[str, Any]:

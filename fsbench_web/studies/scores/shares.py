@@ -5,7 +5,7 @@ has the rules); of a matrix it is made of its cells' ceilings as the score is of
 are made with the scores (``ingest.rescore``) and kept with them, so that every reader has the same.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -33,9 +33,19 @@ class SeriesCeilings:
     probes: Sequence[Probe]
     _found: dict[Request, Ceiling | None] = field(default_factory=dict)
 
-    def share(self, value: float, unit: str, test: str, category: str) -> Share | None:
-        """What a score of all cells is of its ceiling; None where it has none."""
-        found = self.ceiling(test, category)
+    def share(
+        self,
+        value: float,
+        unit: str,
+        test: str,
+        category: str,
+        cells: Mapping[int, int] | None = None,
+    ) -> Share | None:
+        """What a score is of its ceiling; None where it has none.
+
+        ``cells`` are how many of each record size it is made of; None: all that the workload has.
+        """
+        found = self.ceiling(test, category, cells)
         if found is None:
             return None
         return share_of(value, unit, test, found, len(self.probes))
@@ -50,13 +60,18 @@ class SeriesCeilings:
         found = self._of(test, record_kb)
         return share_of(1.0, unit, test, found, len(self.probes)) if found else None
 
-    def ceiling(self, test: str, category: str) -> Ceiling | None:
+    def ceiling(
+        self, test: str, category: str, cells: Mapping[int, int] | None = None
+    ) -> Ceiling | None:
         """That of a score of this test and category."""
         if category == MEAN:
             return self._of(test, None)
         if category == OVERALL:
             return None
-        records = [cell[0] for cell in self._cells if CATEGORIES[category].holds(cell)]
+        if cells is not None:
+            records = [record for record, count in cells.items() for _ in range(count)]
+        else:
+            records = [cell[0] for cell in self._cells if CATEGORIES[category].holds(cell)]
         known = [one for record in records if (one := self._of(test, record)) is not None]
         return ceilings.of_cells(known, category) if known and len(known) == len(records) else None
 

@@ -10,7 +10,7 @@ from fsbench_web.platform import clock
 from fsbench_web.studies.models import LunProbe, Run, Selection
 from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.quality import run_quality
-from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.scores import ingest, quality
 from tests.core.scoring.test_ceilings import KIB, MIB, document, point
 from tests.studies.conftest import start
 
@@ -63,7 +63,9 @@ def test_a_score_is_set_against_the_mean_of_its_blocks(runs: list[Run]) -> None:
     sound = scores.model.selections.get(
         series=first.series, test="read", category="maximum", selection=Selection.SOUND
     )
-    assert sound.share is None
+    # Nothing is left out of it: it is the same score, of the same ceiling.
+    whole = scores.get(test="read", category="maximum")
+    assert (sound.value, sound.share) == (whole.value, whole.share)
     # The chart of the scores has it as a line, and so has the slide.
     asked = f"study={first.series.study.slug}&of=read&in=total_average"
     page = Client().get(f"/compare/pictures/?{asked}")
@@ -104,6 +106,34 @@ def test_what_is_above_the_lun_is_not_of_the_disk(runs: list[Run]) -> None:
     assert (
         "1 of 2 kinds of request were measured in a single burst" in (run_quality(run, 6).limits[0])
     )
+
+
+def test_the_ceiling_of_a_selection_is_that_of_the_cells_that_are_left(runs: list[Run]) -> None:
+    [run, *_] = runs
+    probe(run, 100)
+    handle = start(run)
+    lifecycle.advance(handle, "collecting")
+    # 4 KB at a time the LUN does 4,000 KB/s, and 8 KB 8,000 at most: 4 KB came from a cache.
+    numbers = {4: 9000, 8: 2000}
+    values = [
+        ParsedValue("random_read", record, 1024, value, "KB/s", 1)
+        for record, value in numbers.items()
+    ]
+    with transaction.atomic():
+        artefact = ingest.store_artefact(run, "iozone.txt", b"raw")
+        ingest.store_result(run, artefact, ParsedResult("iozone", "iozone", values=values))
+        probes.attach(run)
+        lifecycle.finish(handle, "done", "")
+        ingest.rescore(run.series)
+    of_test = {"series": run.series, "test": "random_read", "category": "total_average"}
+    sound = run.series.scores.model.selections.get(**of_test, selection=Selection.SOUND)
+    assert sound.value == 2000
+    basis = quality.basis_of(run.series)
+    assert basis.ceilings is not None
+    own = basis.ceilings.share_of_one("KB/s", "random_read", 8)
+    assert own is not None
+    assert sound.share["ceiling"] == pytest.approx(own.ceiling)
+    assert sound.share["percent"] == pytest.approx(100 * 2000 / own.ceiling)
 
 
 def test_runs_of_other_blocks_and_machines_are_not_set_against_it(runs: list[Run]) -> None:
