@@ -206,9 +206,9 @@ def _end_quietly(worker: Any) -> None:
     worker_ready.connect(install, weak=False)
 
 
-def _look_first(setup: Setup) -> None:
+def _first(look: Callable[[], None]) -> None:
     try:
-        setup.look()
+        look()
     except Exception:
         logger.exception("set_up failed; it is tried again")
 
@@ -216,11 +216,12 @@ def _look_first(setup: Setup) -> None:
 def serve(host: Host, say: Callable[[str], None] = logger.info) -> int:
     """Work until SIGTERM or SIGINT. Returns the exit status. ``say`` tells whoever started it."""
     global _host, _setup
+    setup = Setup(host, say)
+    _first(setup.foresee)
     worker = begin(host)
-    _host = host
-    _setup = setup = Setup(host, say)
+    _host, _setup = host, setup
     # Before the first run is in turn: what is to be installed is not held up by a long queue.
-    _look_first(setup)
+    _first(setup.look)
 
     def stop(**_: Any) -> None:
         host.stopping.set()

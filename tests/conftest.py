@@ -26,6 +26,7 @@ from tests.services.image import build_runner_image, runner_store
 from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
+from tests.statements import listed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,11 +84,15 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
     """Mark by fixture, choose by what touches the database, and order by lane."""
+    is_recorded = config.pluginmanager.hasplugin("tests.statements")
+    asked_by_others = frozenset() if is_recorded else listed()
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture, marker in _MARKED_BY_FIXTURE.items():
             if fixture in fixtures:
                 item.add_marker(marker)
+        if item.nodeid in asked_by_others:
+            item.add_marker("same_on_any_database")
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
     # refuses: browser tests come in one piece.

@@ -107,6 +107,15 @@ class Setup:
             self._notice()
             self._act(self._want())
 
+    def foresee(self) -> None:
+        """Say what will be done before the first look does it.
+
+        Else the first word of a worker would be that it lacks things, and nothing is on its way.
+        """
+        want = self._want()
+        if want is not None and not want.forbidden:
+            self.host.setup = _said(want, "running")
+
     def stop(self) -> None:
         """End what is being done; the next worker begins it anew."""
         with self._one_at_a_time:
@@ -282,6 +291,10 @@ class Setup:
             self._notice()
         finally:
             self._unlock()
+            if not code:
+                # Not before what it brought is known: whoever looked in between would see a worker
+                # that has come to its end and still lacks all of it.
+                self.host.setup = None
         self._next_look = 0.0
         self._tell()
 
@@ -294,8 +307,6 @@ class Setup:
             self._given_up.update(want.lacking)
         what = "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
         self._say(f"The {what}, after {took_s:.0f} s.")
-        # Without its last share, which nobody needs any more.
-        self.host.setup = None
 
     def _fail(self, want: Want, why: str, *, is_final: bool = False) -> None:
         tries = self._failure.tries if self._failure and self._failure.want == want else 0

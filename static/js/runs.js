@@ -22,6 +22,27 @@ function setUpForm(root = document) {
     if (panel) panel.hidden = select.value !== "";
   }
   sayTimesHere(root);
+  for (const said of findAll("[data-job-form] summary [data-said]", root)) sayWhatIsChanged(said);
+}
+
+// ---- form: what was chosen in a fold stands in its summary, so that it is seen when it is closed ----
+function sayWhatIsChanged(said) {
+  said.dataset.served ??= said.textContent;
+  const named = (field) => (field.labels?.[0]?.textContent ?? field.name).replace(/\s+/g, " ").trim();
+  const chosen = findAll("input, select", said.closest("details")).flatMap((field) => {
+    if (field.matches("[type=checkbox], [type=radio]")) {
+      if (field.checked === field.defaultChecked || (field.type === "radio" && !field.checked)) return [];
+      return [field.checked ? field.value === "yes" ? named(field) : `${field.name} ${field.value}` : `not ${named(field)}`];
+    }
+    if (field.matches("select")) {
+      const served = findAll("option", field).find((option) => option.defaultSelected) || field.options[0];
+      const option = field.selectedOptions[0];
+      return !option || option === served ? [] : [`${named(field)}: ${option.text.split(" – ")[0]}`];
+    }
+    return field.value === field.defaultValue ? [] : [`${named(field)}: ${field.value || "empty"}`];
+  });
+  const text = chosen.length ? `now ${chosen.join(", ")}` : said.dataset.served;
+  if (said.textContent !== text) said.textContent = text;
 }
 
 // ---- form: a time is the site's; where the reader's clock shows another, that stands beside it ----

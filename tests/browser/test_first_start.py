@@ -56,6 +56,7 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
     title = page.get_by_label("Title of the new study")
     title.fill("Mine")
     page.get_by_role("spinbutton", name="Repeats", exact=True).fill("3")
+    page.locator("#form-steered > summary").click()
     page.locator("#id-seed").fill("1")
 
     announced(setup=SETUP | {"share": 0.75, "remaining_s": 10}, filesystems={})
@@ -80,6 +81,7 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
 
     # Somebody chose: a tool that is found later changes nothing of that.
     page.locator("input[name=fs][value='xfs.1']").uncheck()
+    page.locator("#tuning-ext4\\.1 > summary").click()
     page.locator("#id-ext4\\.1\\.atime").select_option("noatime")
     announced(filesystems=ABLE["filesystems"] | {"btrfs": USABLE})
     page.evaluate("fsbenchLive.ask()")

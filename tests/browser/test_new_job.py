@@ -4,6 +4,7 @@ What a run measures is tested where it is really measured; no number here claims
 """
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from tests.services.pages import at_rest, complaint_about
@@ -32,6 +34,7 @@ def choose_ext4_and_xfs(page: Page) -> None:
     expect(page.get_by_label("mq-deadline")).to_be_visible()
     page.locator("input[name=fs][value='ext4.1']").check()
     page.locator("input[name=fs][value='xfs.1']").check()
+    page.locator("#tuning-ext4\\.1 > summary").click()
     page.locator("#id-ext4\\.1\\.journal_mode").select_option("writeback")
 
 
@@ -41,6 +44,7 @@ def test_a_job_is_confirmed_with_the_name_of_the_lun_and_watched(watcher: Page):
     page.get_by_role("button", name="Add another ext4 configuration").click()
     expect(page.locator("input[name=fs][value='ext4.2']")).to_be_checked()
     expect(page.locator("#id-ext4\\.1\\.journal_mode")).to_have_value("writeback")
+    page.locator("#tuning-ext4\\.2 > summary").click()
     page.locator("#id-ext4\\.2\\.atime").select_option("noatime")
     page.get_by_role("spinbutton", name="Repeats", exact=True).fill("1")
     page.get_by_label("Title of the new study").fill("In the browser")
@@ -83,6 +87,7 @@ def test_back_from_the_review_ticks_what_was_ticked(watcher: Page):
     choose_ext4_and_xfs(page)
     page.get_by_role("button", name="Add another ext4 configuration").click()
     expect(page.locator("input[name=fs][value='ext4.2']")).to_be_checked()
+    page.locator("#tuning-ext4\\.2 > summary").click()
     page.locator("#id-ext4\\.2\\.atime").select_option("noatime")
     page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="15 runs on disk1")).to_be_visible()
@@ -171,3 +176,60 @@ def test_no_page_is_wider_than_the_screen(watcher: Page, width: int):
         at_rest(page)
         spill = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert spill <= 0, f"{address} is {spill} px too wide at {width} px"
+
+
+@pytest.mark.parametrize(("width", "most"), [(1440, 3600), (390, 7200)])
+def test_the_form_has_few_screens(watcher: Page, width: int, most: int) -> None:
+    """What is optional is folded; every field is still there, and is sent."""
+    page = watcher
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/runs/new/")
+    page.get_by_role("radio", name=re.compile("disk1")).check()
+    expect(page.get_by_label("mq-deadline")).to_be_visible()
+    expect(page.locator("input[name=fs]:checked")).to_have_count(2)
+    at_rest(page)
+    height, over = page.evaluate(
+        "[document.documentElement.scrollHeight, document.documentElement.scrollWidth - innerWidth]"
+    )
+    assert height <= most
+    assert over <= 0
+    for name in ("ext4.1.atime", "probe_s", "start_at", "stop_before", "priority", "reference"):
+        expect(page.locator(f"[name='{name}']")).to_have_count(1)
+
+
+def test_what_was_said_in_a_fold_stands_open(watcher: Page, complaints: list[str]) -> None:
+    page = watcher
+    choose_ext4_and_xfs(page)
+    tuned = page.locator("#tuning-ext4\\.1 > summary")
+    tuned.click()
+    expect(tuned).to_have_text("Options now Journal mode mount: writeback")
+    page.locator("#form-steered > summary").click()
+    page.get_by_label("Stop before").fill("2026-01-01T06:00")
+    page.get_by_label("Stop before").press("Tab")
+    expect(page.locator("#form-steered > summary")).to_contain_text("now Stop before UTC: 2026-01")
+    with complaint_about(page, complaints, "422"):
+        page.get_by_role("button", name="Review the job").click()
+    expect(page.get_by_text("is in the past").last).to_be_visible()
+    expect(page.get_by_label("Stop before")).to_have_value("2026-01-01T06:00")
+    expect(page.get_by_label("Stop before")).to_be_visible()
+    expect(page.locator("#id-ext4\\.1\\.journal_mode")).to_be_visible()
+    expect(page.locator("#id-xfs\\.1\\.bigtime")).to_be_hidden()
+    expect(page.locator("#tuning-ext4\\.1 > summary")).to_contain_text("writeback")
+    stop = clock.now() + timedelta(hours=20)
+    page.get_by_label("Stop before").fill(f"{stop:%Y-%m-%dT%H:%M}")
+    page.get_by_role("button", name="Review the job").click()
+    expect(page.locator("[data-outlook]")).to_contain_text(f"By {stop:%Y-%m-%d %H:%M} UTC")
+
+
+def test_a_time_of_the_site_is_said_as_the_reader_has_it_too(browser, site, sign_in) -> None:
+    announce(worker_announcement())
+    context = browser.new_context(base_url=site, timezone_id="America/New_York")
+    try:
+        page = context.new_page()
+        sign_in(page, User.objects.create_user("bob", password="correct horse"))
+        page.goto("/runs/new/?start_at=2026-11-23T22:00")
+        field = page.locator(".field", has=page.get_by_label("Start at"))
+        expect(field).to_contain_text("times of this site are UTC")
+        expect(field).to_contain_text("Where you are (America/New_York) that is 11/23/2026, 5:00")
+    finally:
+        context.close()

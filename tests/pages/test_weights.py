@@ -47,12 +47,12 @@ MOST = {
     "/studies/lab/": (48, 7, 16),
     "/studies/lab/?tab=tests": (52, 7, 31),
     "/studies/lab/?tab=charts": (69, 7, 16),
-    "/compare/?study=unisys-2005": (75, 13, 90),
-    "/compare/?study=unisys-2005&tab=tests": (55, 11, 90),
-    "/compare/?study=galli-2001": (82, 12, 90),
-    "/compare/?study=lab": (103, 14, 90),
-    "/compare/?study=lab&tab=tests": (83, 12, 90),
-    "/compare/?study=lab&tab=charts": (75, 10, 90),
+    "/compare/?study=unisys-2005": (78, 14, 90),
+    "/compare/?study=unisys-2005&tab=tests": (59, 11, 90),
+    "/compare/?study=galli-2001": (87, 14, 90),
+    "/compare/?study=lab": (105, 14, 90),
+    "/compare/?study=lab&tab=tests": (86, 12, 90),
+    "/compare/?study=lab&tab=charts": (66, 10, 90),
     "/runs/{run}/": (14, 4, 28),
 }
 """Of each address: KB of HTML, of the same compressed, and of scripts."""

@@ -35,7 +35,7 @@ from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
-from fsbench_web.studies.jobs.forms.options import by_field
+from fsbench_web.studies.jobs.forms.options import STEERED, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.spec import MOST_PROBE_S, JobRefused
@@ -276,9 +276,11 @@ def _choices(
     presets = possible_runs.presets(form, lun)
     journals = availability.journal_luns(lun.worker) if lun else []
     ticked = (each for one in presets if one.is_chosen for each in one.problems)
+    groups = form.filesystem_groups(problems)
     offered_layers = stack_fields.offered() if form.is_guest else []
     return {
-        "filesystems": form.filesystem_groups(problems),
+        "filesystems": [group for group in groups if group.is_possible],
+        "impossible": [group for group in groups if not group.is_possible],
         "mounted": _mounted_label(lun),
         "journals": journals,
         "cache_luns": journals,
@@ -305,10 +307,11 @@ def _choices(
 def _refusal(refused: JobRefused | None) -> dict[str, object]:
     """What is wrong by the fields of the form; order and reference have several."""
     if refused is None:
-        return {"refused": None, "refused_plan": []}
+        return {"refused": None, "refused_plan": [], "refused_steering": False}
     said = by_field(refused.by_part)
     plan = [each for part in said if part.startswith(("order", "reference")) for each in said[part]]
-    return {"refused": JobRefused(said), "refused_plan": plan}
+    is_steering = bool(plan) or not set(STEERED).isdisjoint(said)
+    return {"refused": JobRefused(said), "refused_plan": plan, "refused_steering": is_steering}
 
 
 def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:

@@ -167,6 +167,34 @@ def test_what_is_missing_is_installed_and_found_without_a_restart(lab: Lab) -> N
     assert "are installed" in ended
 
 
+def test_it_has_not_ended_before_what_it_brought_is_known(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign of life in between would say that all is done, and that PostMark is not there."""
+    lab.look()
+    said, probe = list[object](), lab.host.executor.probe
+
+    def probing() -> Capabilities:
+        said.append(lab.host.announcement().capabilities["setup"]["state"])
+        return probe()
+
+    monkeypatch.setattr(lab.host.executor, "probe", probing)
+    lab.let("on")
+    lab.look_until(None)
+    assert said == ["running"]
+
+
+def test_the_first_word_of_a_worker_says_what_it_is_about_to_do(lab: Lab) -> None:
+    lab.setup.foresee()
+    assert lab.host.announcement().capabilities["setup"]["state"] == "running"
+    assert lab.starts == []
+    lab.look()
+    lab.let("on")
+    assert lab.look_until(None) is None
+    lab.setup.foresee()
+    assert "setup" not in lab.host.announcement().capabilities
+
+
 def test_its_share_is_announced_while_it_goes_on(lab: Lab) -> None:
     lab.look()
     deadline = time.monotonic() + SOON_S

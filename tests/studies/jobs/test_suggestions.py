@@ -1,6 +1,7 @@
 """What the job form ticks by itself, and what it says where nothing can be run."""
 
 import re
+from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -50,6 +51,38 @@ def suggested(response: Any) -> str:
     found = re.search(r'name="suggested" value="([^"]*)"', response.content.decode())
     assert found is not None
     return found[1]
+
+
+class Sent(HTMLParser):
+    """What a browser would send of the form of a page: (name, value) in its order."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__()
+        self.pairs: list[tuple[str, str]] = []
+        self._select, self._options = "", list[tuple[str, bool]]()
+        self.feed(response.content.decode().partition('id="job-form"')[2])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        name, value = said.get("name") or "", said.get("value") or ""
+        if tag == "select":
+            self._select, self._options = name, []
+        elif tag == "option":
+            self._options.append((value, "selected" in said))
+        elif tag == "input" and name and "disabled" not in said:
+            is_sent = said.get("type") not in ("checkbox", "radio") or "checked" in said
+            self.pairs += [(name, value)] if is_sent else []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select" and self._options:
+            chosen = [value for value, is_selected in self._options if is_selected]
+            self.pairs.append((self._select, (chosen or [self._options[0][0]])[0]))
+
+
+def shown_again(client: Client, page: Any) -> Any:
+    """The form as a script asks for it anew, with all that it holds."""
+    headers = {"HX-Request": "true"}
+    return client.get("/runs/new/?" + urlencode(Sent(page).pairs), headers=headers)
 
 
 def text(response: Any) -> str:
@@ -130,6 +163,25 @@ def test_what_can_run_is_ticked_at_first(signed_in, disk):
     assert "data-nothing" not in text(page)
 
 
+def test_what_is_not_as_usual_is_said_in_the_summary_of_its_fold(signed_in, disk):
+    usual = text(signed_in.get(f"/runs/new/?lun={disk.pk}"))
+    for words in ("all at their defaults", "as the preset has them", "Discard, write", "at random"):
+        assert f"data-said>{words}" in usual
+    said = {
+        **{"lun": disk.pk, "repeats": 2, "fs": "ext4.1", "ext4.1.atime": "noatime"},
+        **{"workload": "iozone-small", "iozone-small.maximum_file_kb": 2048},
+        **{"discard": "yes", "fill_percent": 50, "priority": 3, "limit_read_mib_s": "0, 100"},
+    }
+    page = text(signed_in.get("/runs/new/?" + urlencode(said)))
+    for words in (
+        *("Access times noatime", "discard, fill level 50 percent", "priority 3"),
+        "reads 0, 100 MiB/s",
+    ):
+        assert f"data-said>{words}<" in page
+    assert re.search(r"data-said>[^<]*2048", page)
+    assert ("age_extents", "") in Sent(signed_in.get("/runs/new/?" + urlencode(said))).pairs
+
+
 def test_nothing_is_ticked_before_a_lun_is_chosen(signed_in, worker):
     page = signed_in.get("/runs/new/")
     assert ticked(page, "fs") == ticked(page, "workload") == []
@@ -186,6 +238,25 @@ def test_what_was_asked_for_stays_and_is_marked(signed_in, what):
     assert ticked(page, "workload") == ["iozone-small"]
     assert "not possible here" in text(page)
     assert "This worker cannot run every chosen workload yet." in text(page)
+
+
+def test_a_form_that_nobody_touched_follows_its_worker_to_the_end_of_its_setting_up(signed_in):
+    """As a worker tells it: what it brought is known before it says that it has ended."""
+    said = worker_announcement().capabilities
+    little = {"filesystems": {"ext3": USABLE, "ext4": USABLE}, "tools": {"iozone": NO_TOOL}}
+    lun = announced(**little, setup=SETUP)
+    page = signed_in.get(f"/runs/new/?lun={lun.pk}")
+    assert ticked(page, "fs") == ["ext3.1", "ext4.1"]
+    announced(**little, setup=SETUP | {"share": 1.0, "remaining_s": 0})
+    page = shown_again(signed_in, page)
+    assert ticked(page, "fs") == ["ext3.1", "ext4.1"]
+    announced(setup=SETUP | {"share": 1.0, "remaining_s": 0})
+    page = shown_again(signed_in, page)
+    assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
+    announce(worker_announcement(capabilities=said))
+    page = shown_again(signed_in, page)
+    assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
+    assert suggested(page) == "ext4.1 xfs.1 iozone-small"
 
 
 def test_where_nothing_can_run_nothing_is_ticked_and_a_sentence_says_why(signed_in):

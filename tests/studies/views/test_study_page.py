@@ -373,8 +373,12 @@ def test_the_categories_of_a_paper_are_a_switch(client: Client, published: None)
 
 
 @pytest.mark.parametrize(("width", "screens"), [(1440, 4), (390, 7)])
-def test_pages_of_studies_have_few_screens(page: Page, width: int, screens: int) -> None:
-    """A screen is 900 px; the published study had 29 of them at 1440 px, one of real data 48."""
+def test_pages_of_studies_and_comparisons_have_few_screens(
+    page: Page, width: int, screens: int
+) -> None:
+    """A screen is 900 px; the published study had 29 of them at 1440 px, one of real data 48, and
+    Compare without a choice 80.
+    """
     call_command("load_published", stdout=StringIO())
     study = Study.objects.create(slug="many", title="Many")
     for number, filesystem in enumerate(("ext4", "xfs", "btrfs")):
@@ -391,6 +395,11 @@ def test_pages_of_studies_have_few_screens(page: Page, width: int, screens: int)
         "/studies/many/?tab=tests",
         "/studies/many/?tab=setup",
         "/studies/many/?tab=runs",
+        "/compare/?study=unisys-2005",
+        "/compare/?study=galli-2001",
+        "/compare/?study=many",
+        "/compare/?study=many&tab=tests",
+        "/compare/?study=many&tab=setup",
     ):
         page.goto(address)
         at_rest(page)

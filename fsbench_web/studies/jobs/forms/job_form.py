@@ -89,6 +89,16 @@ class Variant:
     journal: str = ""
     stack: stack_fields.StackFields = stack_fields.NONE
 
+    @property
+    def said(self) -> str:
+        """What is not left at its default, in words; "" where all is."""
+        named = [f"{one.option.name} {one.value}" for one in self.fields if one.value]
+        named += [f"journal on {self.journal}"] if self.journal else []
+        named += [f"over {', '.join(self.stack.luns)} too"] if self.stack.luns else []
+        named += [f"layers {self.stack.layers}"] if self.stack.layers else []
+        named += [f"cache on {self.stack.cache}"] if self.stack.cache else []
+        return ", ".join(named)
+
 
 @dataclass(frozen=True)
 class FilesystemGroup:
@@ -97,6 +107,11 @@ class FilesystemGroup:
     spec: Filesystem
     variants: tuple[Variant, ...]
     problems: tuple[str, ...] = ()
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether it can be chosen, or is."""
+        return not self.problems or any(variant.is_chosen for variant in self.variants)
 
     @property
     def can_add(self) -> bool:

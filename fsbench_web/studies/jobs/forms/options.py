@@ -117,6 +117,30 @@ _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
 _TEXTS = ("order", "kernels", "tracing", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
+_PREPARED = {
+    "discard": "discard",
+    "precondition": "write the whole LUN once",
+    "precondition_twice": "twice",
+    "sprandom_percent": "sprandom with {} percent of over-provisioning",
+    "fill_percent": "fill level {} percent",
+    "age_rounds": "age it for {} rounds",
+    "age_extents": "or until {} hundredths of an extent a file",
+    "probe_s": "measure the LUN itself for {} seconds",
+    "tracing": "one more run, traced: {}",
+}
+"""What is done before a run, in words."""
+STEERED = {
+    "order": "order {}",
+    "seed": "seed {}",
+    "reference": "reference {}",
+    "reference_every": "after every {} runs",
+    "priority": "priority {}",
+    "time_limit_s": "time limit {} seconds",
+    "start_at": "start at {}",
+    "stop_before": "stop before {}",
+    "run_again": "run again what was interrupted {} times",
+}
+"""The fields of order, times and limits, in words."""
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _LIMIT_WORDS: tuple[dict[str, str], ...] = (
@@ -195,10 +219,6 @@ class OptionsForm:
         return self.executor == GUEST
 
     @property
-    def has_limits(self) -> bool:
-        return any(getattr(self, name) for name in _LISTS)
-
-    @property
     def limit_fields(self) -> list[dict[str, str]]:
         """Name, label, unit, text and help of each, for the page."""
         return [
@@ -218,6 +238,30 @@ class OptionsForm:
     def is_race_of_runs(self) -> bool:
         """Whether runs are said, and hours by nobody: they are at their default."""
         return bool(self.race_runs) and self.race_hours in ("", _USUAL["race_hours"])
+
+    @property
+    def prepared(self) -> str:
+        """What is to be done to the LUN before a run, in words; "" for nothing but the usual."""
+        return self._changed(_PREPARED)
+
+    @property
+    def steered(self) -> str:
+        """Which of order, times and limits are others than the usual, in words."""
+        return self._changed(STEERED)
+
+    @property
+    def limited(self) -> str:
+        """The limits of each run in words; "" for none."""
+        fields = [one for one in self.limit_fields if one["text"]]
+        return ", ".join(f"{one['label'].lower()} {one['text']} {one['unit']}" for one in fields)
+
+    def _changed(self, words: Mapping[str, str]) -> str:
+        said = {name: getattr(self, name) for name in words}
+        return ", ".join(
+            words[name].format(" ".join(text) if isinstance(text, list) else text)
+            for name, text in said.items()
+            if text not in (_USUAL[name], *_NOTHING.get(name, ()))
+        )
 
     def chosen_kernels(self, ability: GuestAbility | None) -> list[GuestKernel]:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""

@@ -66,6 +66,15 @@ class PresetFields:
     fits: bool = True
     """Whether its files have room on the chosen LUN with what is ticked: else nobody ticks it."""
 
+    @property
+    def changed(self) -> str:
+        """The parameters that are others than those of the preset, in words; "" for none."""
+        return ", ".join(
+            f"{field.parameter.label} {field.value or 'empty'} {field.parameter.unit}".rstrip()
+            for field in self.fields
+            if field.value != _preset_text(self.preset, field.parameter)
+        )
+
 
 @dataclass(frozen=True)
 class WorkloadPresets:
@@ -82,6 +91,11 @@ class WorkloadPresets:
         """What keeps every preset of it from being run: said once."""
         first, *others = [one.problems for one in self.presets]
         return [problem for problem in first if all(problem in each for each in others)]
+
+    @property
+    def chosen(self) -> int:
+        """How many presets are ticked."""
+        return sum(shown.is_chosen for shown in self.presets)
 
     @property
     def choices(self) -> list[tuple[PresetFields, list[str]]]:
@@ -106,7 +120,7 @@ class QuestionGroup:
     @property
     def chosen(self) -> int:
         """How many presets are ticked."""
-        return sum(shown.is_chosen for workload in self.workloads for shown in workload.presets)
+        return sum(workload.chosen for workload in self.workloads)
 
 
 def shown_presets(
