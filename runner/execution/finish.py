@@ -268,6 +268,7 @@ def _store(recorder: Recorder, ending: Ending) -> None:
         if name in parsed:
             ingest.store_result(run, artefact, parsed[name])
             latencies.store(run, artefact, parsed[name].distributions)
+            latencies.store_series(run, artefact, parsed[name].over_time)
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
     activity.store(run, recorder, parsed, artefacts)

@@ -24,6 +24,7 @@ from runner.host.blockdev import ToolError, run_tool
 logger = logging.getLogger("fsbench.worker")
 
 TRACEFS = Path("/sys/kernel/tracing")
+LOCKDOWN = Path("/sys/kernel/security/lockdown")
 EVENTS = ("block_rq_issue", "block_rq_complete")
 MOST_BYTES = 32 * 1024 * 1024
 """Of text: some 160,000 requests; compressed a tenth of that."""
@@ -39,12 +40,21 @@ class TraceError(Exception):
     """The device cannot be traced; the text says why and what to do."""
 
 
-def why_not(folder: Path = TRACEFS, filesystems: Path = Path("/proc/filesystems")) -> str:
+def why_not(
+    folder: Path = TRACEFS,
+    filesystems: Path = Path("/proc/filesystems"),
+    lockdown: Path = LOCKDOWN,
+) -> str:
     """Why no device of this host can be traced so, or "". Changes nothing."""
     if os.geteuid() != 0:
         return "Only root may read the kernel's block events: run the worker as root."
     if not folder.is_dir() or "tracefs" not in _words(filesystems):
         return "This kernel has no tracefs (CONFIG_TRACING): run one that has."
+    if "[confidentiality]" in _words(lockdown):
+        return (
+            "The kernel is locked down (lockdown=confidentiality), and gives its events to nobody: "
+            "boot it with lockdown=integrity or none."
+        )
     if (folder / "instances").is_dir():
         return _why_not_mounted(folder)
     if _is_read_only(folder):

@@ -177,6 +177,7 @@ class PictureFilters(Filters):
     a: str = Field("", description="series of the contender of a picture of one")
     b: str = Field("", description="series of the other one, of a ratio")
     scale: str = Field("", description="the axis of values of the chart; not of its table")
+    percent: str = Field("", description="of latencies over time: 50, 99.9 or max; none: 99")
     hide: list[str] = Field([], description="names of the legend; not of the chart's table")
     record: str = Field("", description="a record size in KB")
     file: str = Field("", description="a file size in KB")

@@ -13,6 +13,7 @@ from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.series import Activity
+from fsbench_web.core.latency_over_time import PERCENTS
 from fsbench_web.studies.activity import latencies, records
 from fsbench_web.studies.models import RunActivity
 
@@ -141,8 +142,25 @@ class LatencyOut(Schema):
     most: float | None
 
 
+class LatencySeriesOut(Schema):
+    """Of each interval, which ended at ``ends_s``: how many completions it had, and in ``unit`` the
+    percentiles of these alone and the largest, all middles of fio's bins.
+    """
+
+    test: str
+    load: str
+    unit: str
+    ends_s: list[float]
+    counts: list[int]
+    percentiles: dict[str, list[float]]
+    most: list[float]
+
+
 class LatenciesOut(Schema):
+    """``over_time`` is there of workloads that have fio log it: a series of up to 300 intervals."""
+
     latencies: list[LatencyOut]
+    over_time: list[LatencySeriesOut]
 
 
 @router.get(
@@ -163,7 +181,20 @@ def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
                 "counts": list(one.counts),
             }
             for one in latencies.of_run(run_id)
-        ]
+        ],
+        "over_time": [
+            {
+                **{name: getattr(one, name) for name in ("test", "load", "unit")},
+                "ends_s": [end_ms / 1000 for end_ms in one.ends_ms],
+                "counts": list(one.counts),
+                "percentiles": {
+                    percent: list(values)
+                    for percent, values in zip(PERCENTS, one.percentiles, strict=True)
+                },
+                "most": list(one.most),
+            }
+            for one in latencies.series_of_run(run_id)
+        ],
     }
 
 

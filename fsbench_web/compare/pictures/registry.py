@@ -5,6 +5,7 @@ from django.http import QueryDict
 from fsbench_web.compare.pictures.base import PictureKind
 from fsbench_web.compare.pictures.best_cases import BestCases
 from fsbench_web.compare.pictures.distributions.cumulative import Cumulative
+from fsbench_web.compare.pictures.distributions.over_time import OverTime
 from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
 from fsbench_web.compare.pictures.distributions.tails import Tails
 from fsbench_web.compare.pictures.heat_map import HeatMap
@@ -20,6 +21,7 @@ from fsbench_web.compare.pictures.spec import (
     MOST_HIDDEN,
     NUMBERS,
     PARAMETERS,
+    PERCENTS,
     SCALES,
     PictureSpec,
 )
@@ -31,7 +33,7 @@ from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (
     *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
-    *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Tails, Multiples),
+    *(Profile, LoadCurves, QueueDepth, Percentiles, Cumulative, Tails, OverTime, Multiples),
     *(Roofline, Phases, RepeatsOfRuns),
 )
 KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
@@ -58,6 +60,10 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     scale = given.get("scale") or ""
     if scale not in SCALES:
         problems.append(f'scale is "{scale[:60]}"; it can be {", ".join(filter(None, SCALES))}.')
+    percent = given.get("percent") or ""
+    if percent not in PERCENTS:
+        known = ", ".join(filter(None, PERCENTS))
+        problems.append(f'percent is "{percent[:60]}"; it can be {known}, and none is 99.')
     hide = tuple(dict.fromkeys(name for name in given.getlist("hide") if name))
     if len(hide) > MOST_HIDDEN or any(len(one) > LONGEST_VALUE or "\x00" in one for one in hide):
         problems.append(f"hide has up to {MOST_HIDDEN} names of the legend.")
@@ -66,7 +72,15 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     if problems:
         raise SpecError(problems)
     return PictureSpec(
-        comparison, kind, test, category, lines=lines, scale=scale, hide=hide, **numbers
+        comparison,
+        kind,
+        test,
+        category,
+        lines=lines,
+        scale=scale,
+        percent=percent,
+        hide=hide,
+        **numbers,
     )
 
 

@@ -8,8 +8,10 @@ from fsbench_web.figures.lines import LINEAR, LOG
 
 NUMBERS = {"a": "a", "b": "b", "record": "record_kb", "file": "file_kb"}
 """The parameters that are whole numbers, and the fields they are."""
-PARAMETERS = ("picture", "of", "in", "line", "scale", "hide", *NUMBERS)
+PARAMETERS = ("picture", "of", "in", "line", "scale", "percent", "hide", *NUMBERS)
 SCALES = {"": "As the values ask for", LOG: "Logarithmic", LINEAR: "Linear"}
+LARGEST = "max"
+PERCENTS = {"50": "p50", "": "p99", "99.9": "p99.9", LARGEST: "Maximum"}
 MOST_HIDDEN = 50
 
 
@@ -20,7 +22,8 @@ class PictureSpec:
     ``kind`` is of ``compare.pictures.registry.KINDS``. ``a`` and ``b`` are contenders of pictures
     of one or two, ``lines`` those of pictures of several: keys of series, since a contender's name
     may mean another configuration tomorrow. ``scale`` is that of the axis of values, of SCALES, and
-    ``hide`` are names of the legend whose lines are put out.
+    ``hide`` are names of the legend whose lines are put out. ``percent`` is of PERCENTS: which of
+    its percentiles a latency is drawn by.
     ``registry.spec_of(spec.to_query()) == spec``.
     """
 
@@ -34,6 +37,7 @@ class PictureSpec:
     record_kb: int | None = None
     file_kb: int | None = None
     scale: str = ""
+    percent: str = ""
     hide: tuple[str, ...] = ()
 
     def to_query(self) -> str:
@@ -43,6 +47,7 @@ class PictureSpec:
         pairs += [("in", self.category)] if self.category else []
         pairs += [("line", str(line)) for line in self.lines]
         pairs += [("scale", self.scale)] if self.scale else []
+        pairs += [("percent", self.percent)] if self.percent else []
         pairs += [("hide", name) for name in self.hide]
         pairs += [
             (parameter, str(getattr(self, name)))

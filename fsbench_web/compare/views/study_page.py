@@ -17,6 +17,9 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.choices import work_choice
 from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.pictures.distributions.over_time import OverTime
+from fsbench_web.compare.pictures.distributions.percentiles import Percentiles
+from fsbench_web.compare.pictures.distributions.tails import Tails
 from fsbench_web.compare.selection import folds, profiles
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import (
@@ -41,6 +44,7 @@ from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 from fsbench_web.studies.views.study_progress import progress_of
 
 IMPORTS_SHOWN = 50
+LATENCY_CHARTS = (OverTime, Tails, Percentiles)
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     )
     if tab == study_tabs.LATENCY:
         groups = [group for group in groups if study_tabs.is_latency(group.test)]
+        context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
     context |= rows_of_tests.of_page(groups, study_tables.address(found, request.GET))
     context["has_tables_here"] = made.has_tables_here
     if not found.is_published:

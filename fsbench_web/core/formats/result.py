@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fsbench_web.core.latency import Distribution
+from fsbench_web.core.latency_over_time import LatencySeries
 
 
 @dataclass(frozen=True)
@@ -156,5 +157,7 @@ class ParsedResult:
     """When the runs that the file tells apart were measured, of those where it says so."""
     distributions: list[Distribution] = field(default_factory=list)
     """Latencies as counts by value, where the tool prints them."""
+    over_time: list[LatencySeries] = field(default_factory=list)
+    """Latencies by interval, where a workload has the tool log them."""
     unread_columns: list[tuple[int, str]] = field(default_factory=list)
     """Columns of a table that nothing reads: the header's line and the name."""

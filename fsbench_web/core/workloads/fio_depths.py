@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fsbench_web.core import formats, needs
+from fsbench_web.core.formats.fio import over_time
 from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.latency_over_time import MOST_INTERVALS
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
@@ -33,6 +35,8 @@ MIB = 1024 * KB
 FILE = "fio-depths"
 # Each is a test of its own: fio's own list would make 17 of each latency. The rest is in its bins.
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
+# Of a log of latencies over time: 1,856 counts.
+_MOST_LINE_BYTES = 16 * KB
 _DIRECTIONS = {"read": READ, "write": WRITE}
 _QUICK = {"file_mb": 32, "depths": [1, 8], "ramp_s": 0, "runtime_s": 2, "time_limit_s": 300}
 
@@ -173,7 +177,8 @@ class FioDepths(Workload):
         return True
 
     def space_needed_bytes(self) -> int:
-        return int(1.02 * self.file_mb * MIB) + 4 * MIB
+        logs = len(self._points()) * MOST_INTERVALS * _MOST_LINE_BYTES
+        return int(1.02 * self.file_mb * MIB) + 4 * MIB + logs
 
     def estimated_s(self) -> float:
         return float(len(self._points()) * (self.ramp_s + self.runtime_s))
@@ -205,13 +210,32 @@ class FioDepths(Workload):
                         *(f"--runtime={self.runtime_s}", *fio_steady(self)),
                         f"--percentile_list={':'.join(PERCENTILES)}",
                         "--output-format=json+",
+                        # Written when it has ended, and not while it is measured.
+                        f"--write_hist_log={place.work}/{way}-{depth}",
+                        f"--log_hist_msec={self._interval_ms}",
                     ),
                     output=_output(way, depth),
                     remount=True,
                 )
                 for way, depth in self._points()
             ),
+            *(
+                BenchmarkCommand(
+                    # Where fio logged nothing there may be no file, which fails no run.
+                    (
+                        *("find", place.work, "-name", f"{way}-{depth}_clat_hist.1.log"),
+                        *("-exec", "cat", "{}", "+"),
+                    ),
+                    output=_over_time(way, depth),
+                )
+                for way, depth in self._points()
+            ),
         ]
+
+    @property
+    def _interval_ms(self) -> int:
+        """A second, or so long that there are MOST_INTERVALS of them."""
+        return max(1, -(-self.runtime_s // MOST_INTERVALS)) * 1000
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for way, depth in self._points():
@@ -233,12 +257,21 @@ class FioDepths(Workload):
             ]
             parsed.distributions = [replace(one, load=load) for one in parsed.distributions]
             found[name] = parsed
+            log = _over_time(way, depth)
+            if log in outputs:  # runs of before have none
+                found[log] = self._read_log(outputs[log], way, load)
         return found
 
     def data_warning(self) -> str:
         """Random direct writes are extents of their own."""
         at_once = None if self.access == "random" else min(self.depths) * self.block_kb * KB
         return fio_data_warning(self, at_once)
+
+    def _read_log(self, data: bytes, way: str, load: str) -> ParsedResult:
+        text = data.decode("ascii", "replace")
+        test = f"{self._job}_{way}_clat"
+        one = over_time.series(text, way, self._interval_ms, test=test, load=load)
+        return ParsedResult("fio-log", "fio", over_time=[one] if one else [])
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """The same requests to the raw device."""
@@ -267,3 +300,7 @@ def _of_one(test: str, own: str, job: str) -> str:
 
 def _output(way: str, depth: int) -> str:
     return f"fio-{way}-{depth}.json"
+
+
+def _over_time(way: str, depth: int) -> str:
+    return f"fio-{way}-{depth}-clat_hist.log"

@@ -1,6 +1,6 @@
 """Runs to be -> runs with measurements, digests and scores: the way in of all imports."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -248,12 +248,23 @@ def _score_and_store(
         ),
         lambda stored: say("Storing", stored / total),
     )
+    _store_over_time(runs, artefacts)
     for series in later:
         try:
             ingest.rescore_locked(series, there[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
     return problems
+
+
+def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:
+    """Of files that are of one run: which of several they belong to, no file says."""
+    counts = Counter(id(one.placed.source) for one, _ in runs)
+    for one, run in runs:
+        key = id(one.placed.source)
+        if one.placed.planned is None or counts[key] > 1:
+            continue
+        latencies.store_series(run, artefacts[key], one.placed.planned.parsed.over_time)
 
 
 def _mixed(series: Series, error: ingest.MixedMeasurements) -> ImportProblem:

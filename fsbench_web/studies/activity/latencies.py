@@ -2,10 +2,18 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from fsbench_web.core import latency
+from fsbench_web.core import latency, latency_over_time
 from fsbench_web.core.latency import Distribution
+from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.studies.models import UNTRACED, Artefact, LatencyBlock, Run, RunState
+from fsbench_web.studies.models import (
+    UNTRACED,
+    Artefact,
+    LatencyBlock,
+    LatencySeriesBlock,
+    Run,
+    RunState,
+)
 
 MOST_RUNS = 100
 """Of a series, the latest: their distributions are merged into one."""
@@ -45,6 +53,51 @@ def replace_of_output(artefact: Artefact, by_run: Mapping[int, Sequence[Distribu
             new_block(run_id, artefact, some).save()
 
 
+def store_series(run: Run, artefact: Artefact | None, some: Sequence[LatencySeries]) -> None:
+    """Keep the latencies over time that one output holds. The caller holds the transaction."""
+    if some:
+        LatencySeriesBlock.objects.create(
+            run=run,
+            artefact=artefact,
+            tests=[[one.test, one.load, one.unit, len(one.ends_ms)] for one in some],
+            content=latency_over_time.encode(some),
+        )
+
+
+def series_of_run(run_id: int) -> list[LatencySeries]:
+    """Those of a run, in the order in which they were stored. Raises UnreadableBlock."""
+    blocks = LatencySeriesBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
+    return [one for block in blocks for one in latency_over_time.decode(bytes(block))]
+
+
+def newest_over_time(
+    series_ids: Collection[int], test: str, load: str
+) -> dict[int, tuple[LatencySeries, int]]:
+    """A latency over time of the newest done run of each series that kept it, and that run.
+
+    Two queries. Raises UnreadableBlock.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    rows = LatencySeriesBlock.objects.filter(
+        run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED
+    ).order_by("-run_id", "-pk")
+    listed = rows.values_list("pk", "run__series", "run_id", "tests")
+    for pk, series_id, run_id, tests in listed[: MOST_RUNS * len(series_ids)]:
+        if any((one[0], one[1]) == (test, load) for one in tests):
+            found.setdefault(series_id, (pk, run_id))
+    contents = dict(
+        LatencySeriesBlock.objects.filter(pk__in=[pk for pk, _ in found.values()]).values_list(
+            "pk", "content"
+        )
+    )
+    return {
+        series_id: (one, run_id)
+        for series_id, (pk, run_id) in found.items()
+        for one in latency_over_time.decode(bytes(contents[pk]))
+        if (one.test, one.load) == (test, load)
+    }
+
+
 def of_run(run_id: int) -> list[Distribution]:
     """Those of a run, merged by test and load. Raises UnreadableBlock."""
     blocks = LatencyBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
@@ -81,9 +134,12 @@ def of_series(
 __all__ = [
     "UnreadableBlock",
     "new_block",
+    "newest_over_time",
     "of_output",
     "of_run",
     "of_series",
     "replace_of_output",
+    "series_of_run",
     "store",
+    "store_series",
 ]

@@ -5,9 +5,11 @@ from typing import Any
 
 from fsbench_web.core import latency
 from fsbench_web.core.latency import TAILS, Distribution
+from fsbench_web.core.latency_over_time import PERCENTS, LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.figures import distribution as figure
+from fsbench_web.figures import latency_over_time as figure_over_time
 from fsbench_web.studies.activity import latencies
 
 MOST_SHOWN = 40
@@ -49,6 +51,7 @@ def shown(run_id: int) -> ShownLatencies | None:
     """None where the run has none."""
     try:
         found = latencies.of_run(run_id)
+        over_time = {(one.test, one.load): one for one in latencies.series_of_run(run_id)}
     except UnreadableBlock as error:
         return ShownLatencies([], {}, problem=str(error))
     if not found:
@@ -60,10 +63,24 @@ def shown(run_id: int) -> ShownLatencies | None:
         lines = {label: one.shares()}
         choices[f"{label}: percentiles"] = figure.percentile_curve(lines, one.unit, label)
         choices[f"{label}: share of all (CDF)"] = figure.cumulative(lines, one.unit, label)
+        if (series := over_time.get((one.test, one.load))) is not None:
+            logged = f"{label}, {series.total:,} of {one.total:,} completions"
+            choices[f"{label}: over time"] = _over_time(series, logged)
     return ShownLatencies(
         [row_of(label_of(one), one) for one in ordered],
         choices,
         hidden=len(found) - len(ordered),
+    )
+
+
+def _over_time(one: LatencySeries, label: str) -> Any:
+    names = [f"p{percent}" for percent in PERCENTS]
+    return figure_over_time.over_time(
+        {**dict(zip(names, one.percentiles, strict=True)), "maximum": one.most},
+        [end_ms / 1000 for end_ms in one.ends_ms],
+        one.counts,
+        one.unit,
+        label,
     )
 
 

@@ -354,6 +354,23 @@ class LatencyBlock(models.Model):
         ordering = ["id"]
 
 
+class LatencySeriesBlock(models.Model):
+    """Latencies over the seconds of a run, of one output (core.latency_over_time), read and written
+    by studies.activity.latencies alone.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="latency_series")
+    artefact = models.ForeignKey(Artefact, null=True, on_delete=models.SET_NULL)
+    tests = models.JSONField(help_text="[[test, load, unit, intervals], ...] in their order")
+    content = models.BinaryField()
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]
+
+
 class RunTrace(models.Model):
     """What a tracer saw of an extra run, read and written by studies.activity.traces alone.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
-from fsbench_web.core.formats.fio.logs import percentile
+from fsbench_web.core.formats.fio.bins import percentile
 
 SAMPLES = Path(__file__).parent / "samples"
 

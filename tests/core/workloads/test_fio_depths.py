@@ -3,6 +3,7 @@
 import pytest
 
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import RunState
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
@@ -10,6 +11,7 @@ from tests.measured import measured
 
 def test_each_direction_and_queue_depth_is_a_command_on_a_file_system_mounted_anew() -> None:
     first, layout, *rest = presets()["fio-8k"].workload().commands(Place("/m"))
+    rest, logs = rest[:6], rest[6:]
     assert first.argv == ("mkdir", "/m/fsbench.work")
     assert {"--rw=write", "--end_fsync=1", "--size=2048m"} <= set(layout.argv)
     asked = [
@@ -22,7 +24,20 @@ def test_each_direction_and_queue_depth_is_a_command_on_a_file_system_mounted_an
         assert (one["--bs"], one["--direct"], one["--runtime"]) == ("8k", "1", "60")
         assert one["--filename"] == "/m/fsbench.work/fio-depths"
         assert command.remount
+        written = f"{asked[0]['--filename'].rpartition('/')[0]}/"
+        assert one["--write_hist_log"].startswith(written)
+        assert one["--log_hist_msec"] == "1000"
+    assert [log.argv[3] for log in logs] == [
+        f"{one['--write_hist_log'].rpartition('/')[2]}_clat_hist.1.log" for one in asked
+    ]
     assert presets()["fio-8k"].workload().estimated_s() == 6 * 65
+
+
+def test_a_long_test_has_no_more_intervals_than_can_be_kept() -> None:
+    for runtime_s, interval_ms in ((300, "1000"), (301, "2000"), (24 * 3600, "288000")):
+        workload = workload_of("fio-depths", {"runtime_s": runtime_s, "time_limit_s": 10**6})
+        argv = workload.commands(Place("/m"))[2].argv
+        assert f"--log_hist_msec={interval_ms}" in argv
 
 
 def test_a_file_smaller_than_a_block_is_refused() -> None:
@@ -33,12 +48,18 @@ def test_a_file_smaller_than_a_block_is_refused() -> None:
 @pytest.mark.django_db
 @pytest.mark.root
 def test_queue_depth_is_the_load_of_every_value(measure: Measure) -> None:
-    changed = {"depths": [1, 4], "runtime_s": 1, "file_mb": 8}
+    changed = {"depths": [1, 4], "runtime_s": 2, "file_mb": 8}
     run = measure("ext4", "fio-4k-small", **changed)
     assert run.state == RunState.DONE, run.reason
     found = {(one.test, one.load) for one in measured(run)}
     fio = {one for one in found if one[0].startswith("random_4k_")}
     assert {load for _, load in fio} == {"iodepth=1", "iodepth=4"}
+    over_time = latencies.series_of_run(run.pk)
+    # A test of a second has an interval, unless its last completion came before that was over.
+    assert {(one.test, one.load) for one in over_time} <= {
+        (one.test, one.load) for one in latencies.of_run(run.pk)
+    }
+    assert {one.name for one in run.artefacts.all()} >= {"fio-read-4-clat_hist.log"}
     for way in ("read", "write"):
         for rest in ("iops", "bw", "clat_mean", "clat_p99.9", "sys_cpu", "disk_util"):
             assert (f"random_4k_{way}_{rest}", "iodepth=4") in fio
@@ -62,7 +83,7 @@ def test_a_run_that_stops_at_steady_state_keeps_fios_verdict(measure: Measure) -
 
 def test_the_slope_of_a_window_is_given_to_fio_by_the_second() -> None:
     asked = {"steady_state": "iops_slope", "steady_window_s": 51, "ramp_s": 5, "runtime_s": 600}
-    argv = workload_of("fio-depths", {**asked, "steady_ramp_s": 20}).commands(Place("/m"))[-1].argv
+    argv = workload_of("fio-depths", {**asked, "steady_ramp_s": 20}).commands(Place("/m"))[-9].argv
     # 10% over 50 steps.
     assert "--steadystate=iops_slope:0.200000%" in argv
     assert {"--steadystate_duration=51", "--steadystate_ramp_time=25", "--runtime=600"} <= set(argv)

@@ -20,6 +20,7 @@ from runner import leftovers, orphans
 from runner.execution import tracing
 from runner.executors.local import LocalExecutor
 from runner.host import block_events, locks
+from runner.host.block_events import TraceError
 from runner.worker import Host
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns
 
@@ -113,7 +114,7 @@ def test_what_cannot_be_traced_is_named_and_the_run_is_done(
 
 _BEGIN = """
 import sys, time
-from runner.host import block_events, locks
+from runner.host import block_events
 with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
     trace.begin()
     print("begun", flush=True)
@@ -172,7 +173,36 @@ def test_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     without = tmp_path / "filesystems"
     without.write_text("nodev proc\n")
     assert "no tracefs" in block_events.why_not(filesystems=without)
+    locked = tmp_path / "lockdown"
+    locked.write_text("none integrity [confidentiality]\n")
+    assert "locked down" in block_events.why_not(lockdown=locked)
+    locked.write_text("none [integrity] confidentiality\n")
+    assert not block_events.why_not(lockdown=locked)
     (tmp_path / "instances").mkdir()
     assert "no event block:block_rq_issue" in block_events.why_not(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert "root" in block_events.why_not()
+
+
+def test_a_container_with_a_sys_of_its_own_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "tracing"
+    folder.mkdir()
+    tool("mount", "-t", "tmpfs", "fsbench-test", str(folder))
+    try:
+        for event in block_events.EVENTS:
+            (folder / "events/block" / event).mkdir(parents=True)
+        assert not block_events.why_not(folder)
+        tool("mount", "-o", "remount,ro", str(folder))
+        assert "as in a container" in block_events.why_not(folder)
+        number = Path("/dev/null").stat().st_rdev
+        with (
+            pytest.raises(TraceError, match="as in a container"),
+            block_events.traced(number, "fsbench.test.1", folder),
+        ):
+            raise AssertionError("nothing can be traced here")
+        tool("mount", "-o", "remount,rw", str(folder))
+        (folder / "instances").mkdir()
+        tool("mount", "-o", "remount,ro", str(folder))
+        assert "is read-only here" in block_events.why_not(folder)
+    finally:
+        tool("umount", str(folder))

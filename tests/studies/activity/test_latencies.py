@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.core.latency import Distribution, distribution
+from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import LatencyBlock, Run, RunState, Series
 from tests.compare.conftest import make_score
@@ -51,10 +52,30 @@ def test_the_page_of_a_run_and_the_call_have_its_tails(series: Series, client: C
     assert (found["total"], found["most"]) == (100, 9e6)
 
 
+def test_latencies_over_time_are_drawn_and_told(series: Series, client: Client) -> None:
+    run = run_of(series, 1, of((1000, 98), (5_000_000, 2)))
+    over_time = LatencySeries(
+        *("randread_read_clat", "iodepth=4", "ns", (1001, 2003), (60, 30)),
+        *(((1000.0, 1000.0), (2000.0, 1000.0), (3000.0, 1000.0)), (5e6, 1000.0)),
+    )
+    latencies.store_series(run, None, [over_time])
+    assert latencies.series_of_run(run.pk) == [over_time]
+    page = client.get(f"/runs/{run.pk}/").content.decode()
+    assert "over time" in page
+    assert "90 of 100 completions" in page
+    (found,) = client.get(f"/api/v1/runs/{run.pk}/latencies").json()["over_time"]
+    assert (found["ends_s"], found["counts"]) == ([1.001, 2.003], [60, 30])
+    assert found["percentiles"] == {"50": [1000, 1000], "99": [2000, 1000], "99.9": [3000, 1000]}
+    assert found["most"] == [5e6, 1000]
+
+
 def test_a_run_without_latencies_shows_none(series: Series, client: Client) -> None:
     run = run_of(series, 1)
     assert 'id="latencies"' not in client.get(f"/runs/{run.pk}/").content.decode()
-    assert client.get(f"/api/v1/runs/{run.pk}/latencies").json() == {"latencies": []}
+    assert client.get(f"/api/v1/runs/{run.pk}/latencies").json() == {
+        "latencies": [],
+        "over_time": [],
+    }
 
 
 def test_a_damaged_block_is_told_and_the_page_stands(series: Series, client: Client) -> None:

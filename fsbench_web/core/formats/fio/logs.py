@@ -11,9 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import accumulate, pairwise
-from statistics import fmean, median
+from itertools import pairwise
+from statistics import median
 
+from fsbench_web.core.formats.fio import over_time
+from fsbench_web.core.formats.fio.bins import middle, percentile
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
 from fsbench_web.core.latency import distribution
@@ -180,6 +182,7 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
             return
         widths.add(len(bins))
         one = series.setdefault(_DIRECTIONS[texts[1]], _Series(number))
+        one.times_ms.append(int(texts[0]))
         one.bins.append([int(text) for text in bins])
     if len(widths) > 1:
         found.refuse(lines[0][0], "Lines of the log have different numbers of bins.")
@@ -207,37 +210,13 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
                 ((int(middle(place, coarse)), count) for place, count in enumerate(merged)),
             )
         )
+        intervals = list(zip(one.times_ms, one.bins, strict=True))
+        test = test_name(job, direction, "clat_hist")
+        if (logged := over_time.of_intervals(intervals, test, "", unit, coarse)) is not None:
+            found.result.over_time.append(logged)
         found.warn(
             one.line,
             f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
             "percentiles are the middles of the bins that hold them, as fio's own are.",
             is_note=True,
         )
-
-
-def percentile(bins: Sequence[int], percent: str, coarse: int = 0) -> float:
-    """The middle of the bin that holds a percentile, in the unit of the bins.
-
-    ``bins`` are counts, fio's bins merged by 2 to the power of ``coarse``; not all may be 0. As
-    fio's ``calc_clat_percentiles``.
-    """
-    wanted = Decimal(percent) / 100 * sum(bins)
-    place = next(n for n, count in enumerate(accumulate(bins)) if count and count >= wanted)
-    return middle(place, coarse)
-
-
-def middle(place: int, coarse: int = 0) -> float:
-    """The middle of a bin, a whole number, as JSON+ names it; ``coarse`` as above."""
-    first, last = place << coarse, ((place + 1) << coarse) - 1
-    return _middle(first) if first == last else fmean((_bounds(first)[0], _bounds(last)[1]))
-
-
-def _bounds(index: int) -> tuple[int, int]:
-    """From where to where one of fio's bins goes: exact to 128, then 64 to each power of two."""
-    shift = max(0, (index >> 6) - 1)
-    low = index if index < 128 else (64 + index % 64) << shift
-    return low, low + (1 << shift)
-
-
-def _middle(index: int) -> float:
-    return float(index) if index < 128 else fmean(_bounds(index))

@@ -1,0 +1,92 @@
+"""Latencies of several contenders over the seconds of a test: does it stall, and when?"""
+
+from collections.abc import Sequence
+
+from fsbench_web.compare.pictures.base import Picture, Select
+from fsbench_web.compare.pictures.distributions.tails import Tails
+from fsbench_web.compare.pictures.parts import run_links
+from fsbench_web.compare.pictures.spec import LARGEST, PERCENTS
+from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.core.latency_over_time import PERCENTS as KEPT
+from fsbench_web.core.latency_over_time import LatencySeries
+from fsbench_web.core.measurement_columns import UnreadableBlock
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures import latency_over_time as figures
+from fsbench_web.figures.frame import figure
+from fsbench_web.studies.activity import latencies
+
+Known = list[tuple[str, LatencySeries, int]]
+
+
+class OverTime(Tails):
+    slug = "latency-time"
+    label = "Latency over time"
+    words = "A percentile of each interval of a test: where it rises, the contender stalls."
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [Select("percent", "Of each interval", [*PERCENTS.items()], self.spec.percent)]
+
+    def draw_known(self) -> Picture:
+        name, load = testnames.parts(self.test)
+        try:
+            found = latencies.newest_over_time(self.keys, testnames.latency_of(name), load)
+        except UnreadableBlock as error:
+            return Picture(None, notes=[str(error)])
+        known = [(one.name, *found[one.key]) for one in self.lines or () if one.key in found]
+        if not known:
+            return Picture(
+                None,
+                notes=[
+                    "Nothing is kept over time of these runs: the workloads of fio at queue depths "
+                    "do, and imported histogram logs (--write_hist_log)."
+                ],
+            )
+        unit = known[0][1].unit
+        same = [each for each in known if each[1].unit == unit]
+        which = self.spec.percent or "99"
+        plain = figures.of_contenders(
+            {label: (_values(one, which), _seconds(one), one.counts) for label, one, _ in same},
+            unit,
+            f"{self.label_of(self.test)}, {PERCENTS[self.spec.percent]} of each interval",
+        )
+        return Picture(
+            figure(plain["data"], plain["layout"]), _table(same, unit), self._said(len(same))
+        )
+
+    def _said(self, drawn: int) -> list[str]:
+        notes = [
+            "Each line is the newest run of a contender that kept it; percentiles are of the "
+            "completions of one interval alone, so that nothing is averaged over time or repeats."
+        ]
+        if missing := len(self.lines or ()) - drawn:
+            notes.append(f"{missing} of the contenders kept nothing of this latency over time.")
+        return notes
+
+
+def _values(one: LatencySeries, which: str) -> Sequence[float]:
+    return one.most if which == LARGEST else one.percentiles[KEPT.index(which)]
+
+
+def _seconds(one: LatencySeries) -> list[float]:
+    return [end_ms / 1000 for end_ms in one.ends_ms]
+
+
+def _table(known: Known, unit: str) -> PictureTable:
+    columns = [
+        Column("Contender"),
+        Column("Until", VALUE, "s"),
+        Column("Completions", COUNT),
+        *(Column(f"p{percent}", VALUE, unit) for percent in KEPT),
+        Column("Maximum", VALUE, unit),
+    ]
+    return PictureTable(
+        columns,
+        [
+            Row((label, until_s, float(count), *values), run_links([run_id]))
+            for label, one, run_id in known
+            for until_s, count, *values in zip(
+                _seconds(one), one.counts, *one.percentiles, one.most, strict=True
+            )
+        ],
+    )

@@ -1,0 +1,79 @@
+"""A histogram log of fio (``--write_hist_log``) as latencies over time.
+
+Each line is an interval of one process: its end in milliseconds from the first that was measured,
+direction (0 read, 1 write, 2 trim), block size, and the completions of that interval in fio's bins
+(``stat.c``). fio writes a line with the first completion behind an interval: what comes behind the
+last line is in none (tried with fio 3.33: from the requests in flight at the end up to a whole
+interval).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from fsbench_web.core.formats.fio.bins import percentile
+from fsbench_web.core.formats.result import Problem, UnreadableFile
+from fsbench_web.core.latency_over_time import MOST_KEPT, PERCENTS, LatencySeries
+
+BINS = 1856
+DIRECTIONS = {"read": "0", "write": "1", "trim": "2"}
+Interval = tuple[int, Sequence[int]]
+"""(its end in ms, completions by bin)"""
+
+
+def series(
+    text: str, direction: str, interval_ms: int, *, test: str, load: str = ""
+) -> LatencySeries | None:
+    """The latencies of a direction in a log of intervals of ``interval_ms``, of fio 3 without
+    coarseness; None where it has none. Lines of the same interval are added, bin by bin.
+
+    Raises UnreadableFile.
+    """
+    found: dict[int, Interval] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        words = line.split(", ")
+        if len(words) != BINS + 3 or not all(one.isascii() and one.isdigit() for one in words):
+            message = f"The line is no interval of {BINS} bins: it is cut off, or of another fio."
+            raise UnreadableFile([Problem(number, None, message)])
+        if words[1] != DIRECTIONS[direction]:
+            continue
+        one = (int(words[0]), [int(word) for word in words[3:]])
+        place = round(one[0] / interval_ms)
+        found[place] = _together([found[place], one]) if place in found else one
+    return of_intervals([found[place] for place in sorted(found)], test, load, "ns")
+
+
+def of_intervals(
+    intervals: Sequence[Interval], test: str, load: str, unit: str, coarse: int = 0
+) -> LatencySeries | None:
+    """Of MOST_KEPT intervals at most; None where nothing was completed in any, or where their ends
+    do not rise, as in a log of several processes: then nobody knows what belongs together.
+    """
+    if any(after <= before for (before, _), (after, _) in pairwise(intervals)):
+        return None
+    at_once = max(1, -(-len(intervals) // MOST_KEPT))
+    kept = [
+        _together(intervals[start : start + at_once]) for start in range(0, len(intervals), at_once)
+    ]
+    rows = [
+        (
+            end_ms,
+            sum(bins),
+            *(percentile(bins, percent, coarse) for percent in (*PERCENTS, "100")),
+        )
+        for end_ms, bins in kept
+        if any(bins)
+    ]
+    if not rows:
+        return None
+    ends_ms, counts, *percentiles, most = zip(*rows, strict=True)
+    return LatencySeries(test, load, unit, ends_ms, counts, tuple(percentiles), most)
+
+
+def _together(some: Sequence[Interval]) -> Interval:
+    if len(some) == 1:
+        return some[0]
+    return max(end for end, _ in some), [
+        sum(column) for column in zip(*(bins for _, bins in some), strict=True)
+    ]

@@ -1,0 +1,133 @@
+"""Latencies over the seconds of a test, of contenders beside each other."""
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+
+from fsbench_web.core.latency_over_time import MOST_KEPT, LatencySeries
+from fsbench_web.core.traces.tracers import REQUESTS
+from fsbench_web.figures import latency_over_time as figures
+from fsbench_web.studies.activity import latencies
+from fsbench_web.studies.models import LatencySeriesBlock, Run, RunState, Series
+from tests.compare.conftest import make_score
+
+pytestmark = pytest.mark.django_db
+MEAN = "randread_read_clat_mean@iodepth=4"
+
+
+def logged(most: float, ends_ms: tuple[int, ...] = (1001, 2003)) -> LatencySeries:
+    count = len(ends_ms)
+    of_each = tuple((most / part,) * count for part in (100, 10, 2))
+    return LatencySeries(
+        *("randread_read_clat", "iodepth=4", "ns", ends_ms, (60,) * count, of_each, (most,) * count)
+    )
+
+
+def run_of(series: Series, repeat: int, some: LatencySeries, state: str = RunState.DONE) -> Run:
+    run = Run.objects.create(series=series, repeat=repeat, origin=Run.Origin.MEASURED, state=state)
+    latencies.store_series(run, None, [some])
+    return run
+
+
+@pytest.fixture
+def both(db: None) -> list[Series]:
+    return [
+        make_score(name, 5000.0, test=MEAN, category="mean", unit="ns").series
+        for name in ("ext4", "xfs")
+    ]
+
+
+def asked(series: Series, **more: str) -> dict[str, str]:
+    return {"study": series.study.slug, "picture": "latency-time", "of": MEAN, **more}
+
+
+def rows(client: Client, address: str, given: dict[str, str]) -> list[dict[str, str]]:
+    response = client.get(address, given)
+    assert response.status_code == 200, response.content
+    return list(csv.DictReader(io.StringIO(response.content.decode())))
+
+
+def test_the_newest_run_of_each_contender_is_drawn_and_exported(
+    both: list[Series], client: Client
+) -> None:
+    run_of(both[0], 1, logged(1e6))
+    newest = run_of(both[0], 2, logged(8e6, (1000, 2000, 3000)))
+    run_of(both[0], 3, logged(9e9), RunState.FAILED)
+    run_of(both[1], 1, logged(2e6))
+    Run.objects.filter(pk=run_of(both[1], 2, logged(9e9)).pk).update(tracing=REQUESTS)
+    page = client.get("/compare/pictures/", asked(both[0]))
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert "Latency over time" in text
+    assert "seconds of the test" in text
+    assert "p99 of each interval" in text
+    assert "9 s" not in text
+    for address in ("/compare/pictures.csv", "/api/v1/exports/pictures.csv"):
+        found = rows(client, address, asked(both[0]))
+        assert [one["Until, s"] for one in found if one["Contender"].startswith("ext4")] == [
+            *("1.0", "2.0", "3.0")
+        ]
+        assert {one["Maximum, ns"] for one in found} == {"8000000.0", "2000000.0"}
+        assert {one["p99.9, ns"] for one in found} == {"4000000.0", "1000000.0"}
+        assert {one["Completions"] for one in found} == {"60.0"} or {
+            one["Completions"] for one in found
+        } == {"60"}
+    assert f"/runs/{newest.pk}/" in text or f"runs={newest.pk}" in text
+    largest = client.get("/compare/pictures/", asked(both[0], percent="max")).content.decode()
+    assert "Maximum of each interval" in largest
+    wrong = asked(both[0], percent="98")
+    assert client.get("/compare/pictures/", wrong).status_code == 400
+    assert client.get("/api/v1/exports/pictures.csv", wrong).status_code == 422
+
+
+def test_the_latencies_of_a_study_lead_to_it(both: list[Series], client: Client) -> None:
+    study = both[0].study.slug
+    page = client.get(f"/studies/{study}/", {"tab": "latency"}).content.decode()
+    assert f"?study={study}&amp;picture=latency-time" in page
+    assert "latency-time" not in client.get(f"/studies/{study}/?tab=tests").content.decode()
+
+
+def test_without_any_it_says_what_keeps_them(both: list[Series], client: Client) -> None:
+    text = client.get("/compare/pictures/", asked(both[0])).content.decode()
+    assert "Nothing is kept over time of these runs" in text
+    run = run_of(both[0], 1, logged(1e6))
+    text = client.get("/compare/pictures/", asked(both[0])).content.decode()
+    assert "1 of the contenders kept nothing of this latency over time." in text
+    LatencySeriesBlock.objects.filter(run=run).update(content=b"no block")
+    response = client.get("/compare/pictures/", asked(both[0]))
+    assert response.status_code == 200
+    assert "latency-time" in response.content.decode()
+
+
+def test_a_run_is_read_with_as_many_queries_as_several(
+    both: list[Series], django_assert_num_queries: object
+) -> None:
+    for series in both:
+        for repeat in (1, 2, 3):
+            run_of(series, repeat, logged(1e6))
+    with django_assert_num_queries(2):  # type: ignore[operator]
+        found = latencies.newest_over_time(
+            [one.pk for one in both], "randread_read_clat", "iodepth=4"
+        )
+    assert len(found) == 2
+
+
+def test_a_drawing_has_a_value_for_each_interval_and_its_units() -> None:
+    with pytest.raises(ValueError, match="every interval"):
+        figures.over_time({"p50": [1.0]}, [1.0, 2.0], [1, 1], "ns", "A")
+    with pytest.raises(ValueError, match="told apart"):
+        figures.of_contenders({str(one): ([], [], []) for one in range(99)}, "ns", "A")
+    count = MOST_KEPT
+    drawn = figures.over_time(
+        {"p50": [2e6] * count, "maximum": [0.0] * count},
+        [float(one) for one in range(count)],
+        [5] * count,
+        "ns",
+        "A <b>",
+    )
+    assert drawn["data"][0]["y"][0] == 2000  # read in µs
+    assert set(drawn["data"][1]["y"]) == {None}  # nothing at 0 has a place on a logarithmic axis
+    assert "µs, less is better (log)" in drawn["layout"]["yaxis"]["title"]["text"]
+    assert "<b>" not in str(drawn["layout"]["title"])
