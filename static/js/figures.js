@@ -384,10 +384,11 @@
     if (element.id !== "picture") return;
     const canvas = element.querySelector(".plot-canvas");
     const plain = document.createElement("textarea");
-    const hidden = canvas.data.filter((trace) => trace.visible === "legendonly").map(function (trace) {
+    // A contender has a line in each of several panels: its name is kept once.
+    const hidden = new Set(canvas.data.filter((trace) => trace.visible === "legendonly").map(function (trace) {
       plain.innerHTML = trace.name;
       return plain.value;
-    });
+    }));
     const address = new URL(location.href);
     address.searchParams.delete("hide");
     for (const name of hidden) address.searchParams.append("hide", name);

@@ -246,3 +246,7 @@ def test_words_of_small_charts_do_not_run_into_each_other_on_a_narrow_screen(
     for kind in ("queue", "multiples", "repeats"):
         drawn(page, f"picture={kind}")
         assert page.evaluate(RUN_INTO_EACH_OTHER) == [], kind
+    # Out of all panels at once, and kept in the address once.
+    drawn(page, "picture=queue")
+    page.locator("#picture .legend .legendtoggle").first.click()
+    expect(page).to_have_url(re.compile(r"picture=queue&hide=(ext4|xfs)$"))
