@@ -210,9 +210,7 @@ class FioDepths(Workload):
                         *(f"--runtime={self.runtime_s}", *fio_steady(self)),
                         f"--percentile_list={':'.join(PERCENTILES)}",
                         "--output-format=json+",
-                        # Written when it has ended, and not while it is measured.
-                        f"--write_hist_log={place.work}/{way}-{depth}",
-                        f"--log_hist_msec={self._interval_ms}",
+                        *self._over_time_words(place, way, depth),
                     ),
                     output=_output(way, depth),
                     remount=True,
@@ -228,9 +226,17 @@ class FioDepths(Workload):
                     ),
                     output=_over_time(way, depth),
                 )
-                for way, depth in self._points()
+                # A device has no folder for it.
+                for way, depth in ([] if place.device else self._points())
             ),
         ]
+
+    def _over_time_words(self, place: Place, way: str, depth: int) -> tuple[str, ...]:
+        """Written when it has ended, and not while it is measured."""
+        if place.device:
+            return ()
+        log = f"--write_hist_log={place.work}/{way}-{depth}"
+        return (log, f"--log_hist_msec={self._interval_ms}")
 
     @property
     def _interval_ms(self) -> int:
