@@ -111,7 +111,7 @@ def of_run(
     try:
         try:
             found = Hierarchies()
-            folder = f"{PREFIX}{_plain(worker)}-{run_id}"
+            folder = f"{PREFIX}{_plain(worker)}-{run_id}-{os.getpid()}"
             if found.unified is not None:
                 with contextlib.suppress(OSError):
                     made.append(_made(found.unified / folder))
@@ -198,13 +198,18 @@ def _removed(folder: Path) -> bool:
 
 
 def remove_left(worker: str) -> list[str]:
-    """Remove the groups of this worker's runs that a killed one left; returns what was removed."""
+    """Remove the groups of this worker's runs that a killed one left; returns what was removed.
+
+    Those of another process that lives are its: of another site whose worker has the same name.
+    """
     found = Hierarchies()
     tops = {*found.folders.values(), *([found.unified] if found.unified else [])}
     removed = []
     for top in sorted(tops):
-        for folder in sorted(top.glob(f"{PREFIX}{_plain(worker)}-*")):
-            if not _processes_in(folder) and _removed(folder):
+        for folder in sorted(top.glob(f"{PREFIX}{_plain(worker)}-*-*[0-9]")):
+            maker = folder.name.rpartition("-")[2]
+            is_ours = maker == str(os.getpid()) or not Path("/proc", maker).exists()
+            if is_ours and not _processes_in(folder) and _removed(folder):
                 removed.append(f"control group {folder.name}")
     return list(dict.fromkeys(removed))
 

@@ -1,6 +1,7 @@
 """Runs without a container in control groups of their own, really limited."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -47,14 +48,30 @@ def test_reads_are_as_slow_as_the_limit_and_the_group_is_gone(other_loop: str) -
     assert left() == []
 
 
-def test_what_a_killed_worker_left_is_removed() -> None:
+def test_what_a_killed_worker_left_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["true"]) as killed:
+        pass
+    monkeypatch.setattr("os.getpid", lambda: killed.pid)
     with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
         assert folders
+        monkeypatch.undo()
         assert control_groups.remove_left("test groups") == [
-            "control group fsbench-run-test_groups-8"
+            f"control group fsbench-run-test_groups-8-{killed.pid}"
         ]
         assert left() == []
     assert control_groups.remove_left("test groups") == []
+
+
+def test_what_another_process_has_made_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of the same name of another site, whose run has not begun yet."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        monkeypatch.setattr("os.getpid", lambda: other.pid)
+        with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
+            monkeypatch.undo()
+            assert control_groups.remove_left("test groups") == []
+            assert left() == [Path(one) for one in folders]
+            other.kill()
+    assert left() == []
 
 
 def test_a_limit_that_cannot_be_set_is_told_and_leaves_nothing(tmp_path: Path) -> None:
