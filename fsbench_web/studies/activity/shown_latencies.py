@@ -51,11 +51,12 @@ def shown(run_id: int) -> ShownLatencies | None:
     """None where the run has none."""
     try:
         found = latencies.of_run(run_id)
-        over_time = {(one.test, one.load): one for one in latencies.series_of_run(run_id)}
+        series = latencies.series_of_run(run_id) if found else []
     except UnreadableBlock as error:
         return ShownLatencies([], {}, problem=str(error))
     if not found:
         return None
+    over_time = {(one.test, one.load): one for one in series}
     ordered = sorted(found, key=lambda one: testnames.place(name_of(one)))[:MOST_SHOWN]
     choices = {}
     for one in ordered:
@@ -63,9 +64,9 @@ def shown(run_id: int) -> ShownLatencies | None:
         lines = {label: one.shares()}
         choices[f"{label}: percentiles"] = figure.percentile_curve(lines, one.unit, label)
         choices[f"{label}: share of all (CDF)"] = figure.cumulative(lines, one.unit, label)
-        if (series := over_time.get((one.test, one.load))) is not None:
-            logged = f"{label}, {series.total:,} of {one.total:,} completions"
-            choices[f"{label}: over time"] = _over_time(series, logged)
+        if (logged := over_time.get((one.test, one.load))) is not None:
+            title = f"{label}, {logged.total:,} of {one.total:,} completions"
+            choices[f"{label}: over time"] = _over_time(logged, title)
     return ShownLatencies(
         [row_of(label_of(one), one) for one in ordered],
         choices,
