@@ -98,6 +98,8 @@ def through(executor: "Executor", device: str, point: Path, job: str) -> float:
         device=inside,
         journal_device="",
         member_devices=[],
+        layers=[],
+        teardown=[],
         mount_point=folder,
         unmount=[] if is_local else ["umount", folder],
         leave_nothing="",
