@@ -131,8 +131,8 @@ def measure_postgres(columns: MeasurementColumns) -> None:
         written_s = time.perf_counter() - begin
         begin = time.perf_counter()
         cursor.execute("SELECT * FROM arrays_of_runs")
-        for row in cursor:
-            for one in row:
+        for stored in cursor:
+            for one in stored:
                 np.array(one)
         read_s = time.perf_counter() - begin
         cursor.execute("SELECT pg_total_relation_size('arrays_of_runs')")

@@ -96,7 +96,8 @@ def main() -> int:
     )
 
     for seen in (6, 12):
-        draw, decided, margin = np.random.default_rng(SEED), [], np.log(1.02)
+        draw, margin = np.random.default_rng(SEED), np.log(1.02)
+        decided: list[bool] = []
         while len(decided) < TRIALS:
             ratios = (draw.normal(size=seen) * 0.05 + 0.04).tolist()
             if racing.interval(ratios)[0] <= 0 and (more := racing.more_blocks(ratios, margin)):

@@ -44,7 +44,7 @@ def serve(descriptor: int, *, is_before: bool) -> None:
     from fsbench_web.serving import thread_pools, web
 
     if is_before:
-        thread_pools.is_rendered = lambda path: False  # type: ignore[attr-defined]
+        thread_pools.is_rendered = lambda path: False
         answers.kept = Kept(0, 0)
         answers.use_a_process = lambda: None  # type: ignore[assignment,return-value]
         # Those who waited for the same had it made each for themselves.

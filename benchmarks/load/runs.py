@@ -88,8 +88,8 @@ def lost_writes(seen: Seen) -> Iterator[str]:
     from fsbench_web.studies.scores import measurements
 
     for run_id, first in seen.uploaded.items():
-        rows = MeasurementBlock.objects.filter(run=run_id, run__state=RunState.DONE)
-        values = sorted(one.value for one in measurements.rows(rows))
+        blocks = MeasurementBlock.objects.filter(run=run_id, run__state=RunState.DONE)
+        values = sorted(one.value for one in measurements.rows(blocks))
         expected = [round(first + place / 100, 2) for place in range(len(CELLS))]
         if values != expected:
             yield f"upload of run {run_id}: {len(values)} of {len(expected)} numbers as sent"

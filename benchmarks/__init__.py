@@ -1,0 +1,1 @@
+"""Measurements of fsbench itself, and simulations of its statistics; docs/performance.md."""
