@@ -83,8 +83,9 @@ def in_words(rule: RepeatRule) -> str:
 def target_in_words(target: RepeatTarget) -> str:
     """What is to be reached, for pages."""
     return (
-        f"until the 95% half-width of the overall score is at most {target.half_width_percent:g}% "
-        f"of its mean in every test, {target.least} to {target.most} repeats"
+        "until the 95% confidence interval of the overall score is at most "
+        f"± {target.half_width_percent:g}% of its mean in every test, "
+        f"{target.least} to {target.most} repeats"
     )
 
 

@@ -52,8 +52,8 @@ def test_a_job_writes_the_least_number_first(submitted: Callable[..., list[Run]]
     assert [run.repeat for run in runs] == [1, 2, 3]
     assert {run.repeat_rule for run in runs} == {rule()}
     assert repeats.in_words(rule()) == (
-        "until the 95% half-width of the overall score is at most 5% of its mean in every test, "
-        "3 to 9 repeats"
+        "until the 95% confidence interval of the overall score is at most ± 5% of its mean in "
+        "every test, 3 to 9 repeats"
     )
 
 
@@ -263,8 +263,8 @@ class TestPages:
         runs = submitted()
         html = client.get(f"/runs/{runs[0].pk}/").content.decode()
         assert (
-            "until the 95% half-width of the overall score is at most 5% of its mean in every "
-            "test, 2 to 4 repeats"
+            "until the 95% confidence interval of the overall score is at most ± 5% of its mean "
+            "in every test, 2 to 4 repeats"
         ) in html
         for run, value in zip(runs, (1000.0, 1001.0), strict=True):
             complete(run, value)
