@@ -296,7 +296,7 @@ class TestPages:
         ).content.decode()
         assert "<h1>6 to 20 runs on disk1</h1>" in html
         assert "6 to 20 times" in html
-        assert "at most 2.5% of its mean in every test, 3 to 10 repeats" in html
+        assert "at most ± 2.5% of its mean in every test, 3 to 10 repeats" in html
         assert "written once, filled to 40%" in html
         assert "dd if=/dev/urandom of=/dev/disk/by-id/disk1" in html
         assert "fsbench-agent --fill 40 /mnt/fsbench/fsbench.fill" in html
