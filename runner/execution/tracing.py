@@ -34,17 +34,21 @@ class Tracing:
     first_sector: int = 0
     trace: Trace | None = None
     problem: str = ""
+    is_at_end: bool = False
+    """The benchmark has ended: a workload may unmount between its measurements, too."""
 
     def hear(self, message: Message) -> None:
         """What the agent says: the trace is of the benchmark, and of what it left in memory."""
         if self.trace is None or message.get("type") != "phase":
             return
-        if message.get("phase") in _PHASES:
+        phase = message.get("phase")
+        if phase in _PHASES:
+            self.is_at_end = phase == "sync"
             try:
                 self.trace.begin()
             except TraceError as error:
                 self.problem = str(error)
-        elif message.get("phase") == "unmount":
+        elif phase == "unmount" and self.is_at_end:
             self.trace.end()
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from django.test import Client
@@ -93,6 +94,31 @@ def test_an_extra_run_is_traced_and_changes_no_score(
     assert client.get(f"/api/v1/runs/{counted.pk}/trace/requests/map.csv").status_code == 404
     assert client.get(f"/api/v1/runs/{traced.pk}").json()["tracing"] == ["requests"]
     assert "extra" in client.get("/runs/").content.decode()
+
+
+class Recorded:
+    """A trace that only says what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def begin(self) -> None:
+        self.told.append("begin")
+
+    def end(self) -> None:
+        self.told.append("end")
+
+
+def test_a_workload_may_unmount_between_its_measurements() -> None:
+    found = tracing.Tracing(trace=cast("block_events.Trace", recorded := Recorded()))
+    phases = ["mkfs", "mount", "benchmark", "unmount", "mount", "benchmark", "unmount", "mount"]
+    for phase in phases:
+        found.hear({"type": "phase", "phase": phase})
+    assert recorded.told == ["begin", "begin"]
+    for phase in ("benchmark", "sync", "unmount"):
+        found.hear({"type": "phase", "phase": phase})
+    assert recorded.told[-1] == "end"
+    assert recorded.told.count("end") == 1
 
 
 def test_what_cannot_be_traced_is_named_and_the_run_is_done(
