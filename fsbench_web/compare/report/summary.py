@@ -74,15 +74,16 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     tests = f"{count} test{'s' * (count > 1)}"
     second = (
         f", {found.lead:.2f} times that of {found.others[0].contender}, the next"
-        if len(found.others) > 1
+        if len(found.others) > 1 and not found.is_level
         else ""
     )
+    place = f"is level with {found.others[0].contender}" if found.is_level else "comes first"
     behind = f"; it is not the best in {len(found.behind)}" if found.behind else ""
     yield Prose(
         (
             Part(first.contender, is_name=True),
             Part(
-                f" comes first: {first.mean:.2f} times the speed of {found.baseline}{second} "
+                f" {place}: {first.mean:.2f} times the speed of {found.baseline}{second} "
                 f"(geometric mean of {tests}, {first.lowest:.2f} to {first.highest:.2f} by test). "
                 f"It is the best by more than chance in {found.sure} of {tests}{behind}."
             ),

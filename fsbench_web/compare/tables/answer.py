@@ -75,6 +75,11 @@ class Answer:
         """How many times as fast the first is as the second."""
         return self.standings[0].mean / self.standings[1].mean
 
+    @property
+    def is_level(self) -> bool:
+        """Whether the second is as fast, in the two decimals in which the lead is said."""
+        return len(self.standings) > 1 and f"{self.lead:.2f}" == "1.00"
+
 
 @dataclass(frozen=True)
 class Trust:

@@ -52,6 +52,13 @@ def test_a_baseline_that_is_not_there_is_the_slowest() -> None:
     assert found.lead == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize(("second", "is_level"), [(1.0, True), (0.996, True), (0.99, False)])
+def test_a_lead_that_is_said_as_one_is_no_lead(second: float, is_level: bool) -> None:
+    found = answer([table("read", a=1.0, b=second)])
+    assert found is not None
+    assert found.is_level is is_level
+
+
 def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> None:
     tables = [
         table("write", category="maximum", a=9.0, b=1.0),
