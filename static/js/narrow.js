@@ -10,7 +10,7 @@
     let left = 0;
     for (const one of document.querySelectorAll(TESTS)) {
       const has = (one.dataset.test || one.dataset.words).toLowerCase().includes(wanted);
-      one.hidden = !has;
+      one.hidden = !has || "leftOut" in one.dataset;
       const link = document.querySelector('nav[data-tests] a[href="#' + one.getAttribute("aria-labelledby") + '"]');
       if (link) link.hidden = !has;
       left += has;

@@ -128,6 +128,11 @@
       all += rows.length;
       table.closest(".table-wrap").hidden = Boolean(isFiltered) && !shown.size;
     }
+    for (const test of document.querySelectorAll("details[data-words]")) {
+      const wraps = Array.from(test.querySelectorAll(".table-wrap"));
+      test.toggleAttribute("data-left-out", wraps.length > 0 && wraps.every((one) => one.hidden));
+      test.hidden = test.hasAttribute("data-left-out");
+    }
     const count = document.querySelector("[data-table-count]");
     count.textContent = hidden ? hidden + " of " + all + " rows are not shown." : "";
     address(function (query) {

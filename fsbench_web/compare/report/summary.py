@@ -70,11 +70,11 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     found = answer(tables)
     if found is None:
         return
-    first, count = found.first, len(found.tests)
+    first, count = found.said, len(found.tests)
     tests = f"{count} test{'s' * (count > 1)}"
     second = (
         f", {found.lead:.2f} times that of {found.others[0].contender}, the next"
-        if len(found.others) > 1 and not found.is_level
+        if found.has_third
         else ""
     )
     place = f"is level with {found.others[0].contender}" if found.is_level else "comes first"
@@ -83,7 +83,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
         (
             Part(first.contender, is_name=True),
             Part(
-                f" {place}: {first.mean:.2f} times the speed of {found.baseline}{second} "
+                f" {place}: {first.mean:.2f} times the speed of {found.against}{second} "
                 f"(geometric mean of {tests}, {first.lowest:.2f} to {first.highest:.2f} by test). "
                 f"It is the best by more than chance in {found.sure} of {tests}{behind}."
             ),

@@ -76,6 +76,26 @@ class Answer:
         return self.standings[0].mean / self.standings[1].mean
 
     @property
+    def against(self) -> str:
+        """What the first is said to be faster than: the baseline, of which it may be none."""
+        is_baseline = self.first.contender == self.baseline and len(self.standings) > 1
+        return self.standings[1].contender if is_baseline else self.baseline
+
+    @property
+    def said(self) -> Standing:
+        """The first against that."""
+        if self.against == self.baseline:
+            return self.first
+        second = self.standings[1]
+        ratios = tuple((test, 1 / ratio) for test, ratio in second.ratios)
+        return Standing(self.first.contender, 1 / second.mean, ratios)
+
+    @property
+    def has_third(self) -> bool:
+        """Whether the lead over the second is another number, and worth saying."""
+        return len(self.standings) > 2 and self.against == self.baseline and not self.is_level
+
+    @property
     def is_level(self) -> bool:
         """Whether the second is as fast, in the two decimals in which the lead is said."""
         return len(self.standings) > 1 and f"{self.lead:.2f}" == "1.00"

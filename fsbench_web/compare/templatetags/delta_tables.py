@@ -267,6 +267,14 @@ def _winner(winner: Winner | None) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def left_out(context: Context, row: TestRow) -> str:
+    """How a test is hidden of whose tables the view shows nothing; "" where it shows any."""
+    view = _view(context)
+    tables = [table for one in row.shown for table in tables_of(one) if table.rows]
+    return "hidden data-left-out" if tables and all(_hidden(one, view) for one in tables) else ""
+
+
+@register.simple_tag(takes_context=True)
 def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -> SafeString:
     """A test in one line: best, its score, that of the baseline, the difference, verdict and n.
 

@@ -59,6 +59,16 @@ def test_a_lead_that_is_said_as_one_is_no_lead(second: float, is_level: bool) ->
     assert found.is_level is is_level
 
 
+def test_a_baseline_that_is_first_is_said_against_the_second() -> None:
+    found = answer([table("read", a=4.0, b=2.0, c=1.0), table("copy", "s", a=1.0, b=1.0)], "a")
+    assert found is not None
+    assert (found.first.contender, found.against, found.has_third) == ("a", "b", False)
+    assert found.said.mean == pytest.approx(found.lead)
+    usual = answer([table("read", a=4.0, b=2.0, c=1.0)])
+    assert usual is not None
+    assert (usual.against, usual.said, usual.has_third) == ("c", usual.first, True)
+
+
 def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> None:
     tables = [
         table("write", category="maximum", a=9.0, b=1.0),

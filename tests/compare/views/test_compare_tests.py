@@ -46,6 +46,21 @@ def test_it_answers_first_and_has_tabs(client: Client, many: None) -> None:
     assert "times the speed of xfs" in re.sub(r"<[^>]+>|\s+", " ", other)
 
 
+def test_tests_of_which_the_view_shows_nothing_are_hidden(client: Client, many: None) -> None:
+    """The three of the first test are alike, those of the others further apart than a percent."""
+
+    def hidden(view: str) -> int:
+        page = client.get(f"/compare/?study=lab{view}").content.decode()
+        rows = re.findall(r'<details class="fold test"([^>]*)>', page)
+        assert len(rows) == TESTS
+        return sum(" hidden data-left-out" in row for row in rows)
+
+    assert hidden("") == 0
+    assert hidden("&least=1") == 1
+    assert hidden("&least=99.9") == TESTS
+    assert hidden("&important=1") == TESTS  # nothing was repeated
+
+
 def test_rows_have_addresses_that_are_pages_too(client: Client, many: None) -> None:
     page = client.get("/compare/?study=lab&column=runs&sort=contender").content.decode()
     assert TABLE not in page

@@ -357,7 +357,8 @@ def test_the_first_screens_answer_and_the_tabs_have_addresses(
         assert f'href="?tab={tab}&amp;by=configuration"' in tests
     # Another baseline, and nonsense.
     other = client.get("/studies/mine/?by=configuration&baseline=ext4_noatime").content.decode()
-    assert "1.00 times the speed of ext4_noatime" in text_of(other)
+    assert "Speed over that of ext4_noatime" in text_of(other)
+    assert "ext4_noatime comes first: 2.00 times the speed of ext4" in text_of(other)
     assert client.get("/studies/mine/?tab=moon&baseline=moon&categories=x").status_code == 200
 
 
