@@ -48,7 +48,7 @@ ANSWERS = (
 )
 # Of each answer anew, whatever is stored.
 _ANEW = re.compile(
-    r'csrf[^>]*>|nonce="[^"]*"|[?&;]seen=[0-9.]+|the last [^<]*ago|"generated_at": "[^"]*"'
+    r'csrf[^>]*>|nonce="[^"]*"|[?&;]seen=[0-9.]+|the last (?:now|[^<]*ago)|"generated_at": "[^"]*"'
 )
 
 
