@@ -237,7 +237,10 @@ def unpack(block: bytes, kind_of_block: bytes = MAGIC) -> tuple[Any, list[Column
             end = start + kind.itemsize * count
             arrays.append(_unshuffled(data[start:end], kind, count))
             start = end
-    except (isal_zlib.error, struct.error, ValueError, KeyError, TypeError) as error:
+    except (  # isal's stubs call its error an exception, and not a kind of one
+        isal_zlib.error,  # type: ignore[misc]
+        *(struct.error, ValueError, KeyError, TypeError),
+    ) as error:
         raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
     if start != len(data):
         raise UnreadableBlock("The block holds more than its directory says.")
