@@ -91,14 +91,18 @@ def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
     """As on 4 GiB: a file of 4 GB and what IOzone adds need 4.4 GiB there."""
     client = Client()
     client.force_login(person(Role.OPERATOR, "op"))
-    worker = Worker.objects.create(name="lab9", started_at=timezone.now(), seen_at=timezone.now())
-    lun = Lun.objects.create(worker=worker, name="small", device="/dev/sdz", size_bytes=4 * 2**30)
+    now = timezone.now()
+    worker = Worker.objects.create(name="lab9", started_at=now, seen_at=now)
+    lun = Lun.objects.create(
+        **{"worker": worker, "name": "small", "device": "/dev/sdz", "role": Lun.Role.DATA},
+        **{"kind": Lun.Kind.DEVICE, "size_bytes": 4 * 2**30, "announced_at": now},
+    )
     Series.objects.update(lun=lun)
     answer = client.get(f"/compare/order/?study=lab&{RANGE}")
     asked = parse_qs(urlsplit(answer["Location"]).query)
     assert asked["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
     said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
-    assert "Not chosen: random read, 8 KB in 4 GB" in said
+    assert "Not chosen: random write, 8 KB in 4 GB" in said
     assert "4 GiB" in said
     assert "What is ticked measures the others." in said
 
