@@ -13,6 +13,7 @@ from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
 from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_device
 from fsbench_web.core.scoring.ceilings import read_probe
+from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
@@ -53,6 +54,8 @@ STACKS = (
 )
 
 PROBED = STACKS[2][0]
+# By NFS over loop-back above: the one with the cache, and the last, which breaks.
+SERVED = {2: {"nfs": "3", "nfs_export": "async"}, 4: {"nfs": "4.2", "nfs_nconnect": "2"}}
 
 
 @pytest.fixture
@@ -78,7 +81,9 @@ def devices(host: Host, lun_file: Path) -> list[str]:
     return [host.device(entry) for entry in read_luns(lun_file)]
 
 
-def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> RunPlan:
+def layered(
+    layers: list[dict[str, object]], count: int, has_cache: bool, options: dict[str, str]
+) -> RunPlan:
     """The plan of one stack on the first disks of a guest that has four."""
     members = [
         Member("data", guest_device(place), SIZES_MIB[place] * MIB) for place in range(1, count)
@@ -86,7 +91,7 @@ def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> Run
     members += [Member("cache", guest_device(3), SIZES_MIB[3] * MIB)] if has_cache else []
     return plan_run(
         "ext4",
-        {},
+        options,
         "iozone",
         TINY,
         device=guest_device(0),
@@ -106,7 +111,7 @@ def test_every_layer_is_made_measured_and_taken_down(
     host: Host, guests: GuestExecutor, kernel: kernels.Kernel, devices: list[str]
 ) -> None:
     """One boot makes all of them, one after the other; the last one breaks in the middle."""
-    plans = [layered(*stack) for stack in STACKS]
+    plans = [layered(*stack, SERVED.get(place, {})) for place, stack in enumerate(STACKS)]
     last = plans[-1]
     broken = [
         Step("benchmark", ["false"], 60.0) if step.phase == "benchmark" else step
@@ -149,7 +154,13 @@ def test_every_layer_is_made_measured_and_taken_down(
         "/dev/mapper/fsbench1-0",
     ]
     assert sum(one["type"] == "output" for one in messages) >= len(plans) - 1
-    # The broken one was taken down too: nothing of any layer is on any LUN.
+    served = [one for one in messages if one["type"] == "served"]
+    assert [one["filesystem"] for one in served] == ["nfs", "nfs4"]
+    assert ["async" in one["export"] for one in served] == [True, False]
+    assert "nconnect=2" in served[1]["options"].split(",")
+    # The broken one was taken down too, from the top: nothing of any layer is on any LUN.
+    above = [one["argv"][:2] for one in commands[-7:-4]]
+    assert above == [["umount", MOUNT_POINT], ["fsbench-nfs", "down"], ["umount", MOUNT_POINT]]
     assert [one["argv"][0] for one in commands[-4:]] == ["cryptsetup", "wipefs", "mdadm", "wipefs"]
     assert [signatures.of(device) for device in devices] == [[], [], [], []]
 
