@@ -106,7 +106,7 @@ def clean_up(plan: dict[str, Any]) -> str:
     if not point or not plan.get("unmount"):
         return ""
     served = mounted.served_folder(plan)
-    if served:
+    if served and any(where == served for where, _, _ in mounted.mounts()):
         # The client first, while its server still answers; with the server what it holds.
         unmount_while(plan, lambda: mounted.is_nfs_on(point), spared=1)
         with contextlib.suppress(commands.StepFailed):

@@ -52,6 +52,7 @@ def test_xfs_by_nfs_is_measured_and_says_what_server_and_client_agreed(
     # Mounted and served anew before each measurement, and gone in the end.
     servers = [one["argv"][1] for one in run.commands if one["argv"][0] == "fsbench-nfs"]
     assert servers == ["up", "down"] * 3
+    assert run.commands[-1]["argv"] == ["umount", "/mnt/fsbench"]
     assert [one["argv"] for one in run.commands if one["exit_code"]] == []
     assert containers(guests) == []
 
