@@ -44,7 +44,7 @@ from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
-from runner.execution.tracing import tracing
+from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import Executor, Message, Outcome, Target, why_in_guests_alone
 from runner.executors.guest import GuestExecutor
 from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
@@ -179,8 +179,8 @@ def _erase_and_measure(
     machine, layers = Machine.of(series.machine), Shape.of(configuration.stack).layers
     executor = _executor_of(host, machine)
     is_served = nfs.is_served(configuration.options)
-    if (why_not := why_in_guests_alone(bool(layers), is_served)) and not machine.is_guest:
-        raise RunRefused(why_not)
+    if (refused := why_in_guests_alone(bool(layers), is_served)) and not machine.is_guest:
+        raise RunRefused(refused)
     in_image = (*programs_of(layers), *nfs.programs_of(configuration.options))
     entries = [
         (use, places.entry_of(host, executor, name, use))
@@ -243,8 +243,17 @@ def _erase_and_measure(
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
                 owned = block_events.owner(host.config.site, host.name)
+                unseen = (
+                    IN_A_GUEST
+                    if machine.is_guest
+                    else WITHOUT_FILESYSTEM
+                    if configuration.filesystem == RAW
+                    else ""
+                )
                 with (
-                    tracing(run, data.number, owned) as recorder.tracing,
+                    tracing(
+                        run, data.number, owned, configuration.filesystem, unseen
+                    ) as recorder.tracing,
                     _watched_device(data.number, recorder),
                     MountWatch(data.entry, plan.own_mark) as watch,
                 ):

@@ -17,6 +17,12 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.fio.data import fio_data_title
+from fsbench_web.core.workloads.written_data import (
+    WRITTEN_DATA,
+    written_data,
+    written_data_warning,
+)
 
 BLOCK_BYTES = 4096
 
@@ -59,6 +65,7 @@ class MailSpool(Workload):
         seconds(),
         warm_up(),
         REMOUNT,
+        *WRITTEN_DATA,
         seed("sizes and choices", 1),
         time_limit(6 * 3600),
     )
@@ -108,8 +115,11 @@ class MailSpool(Workload):
         return (
             f"Mail spool, {self.mailboxes:,} mailboxes of {self.messages:,} messages of "
             f"{self.smallest_bytes:,} to {self.largest_bytes:,} bytes, {processes} processes, "
-            f"{self.seconds} s"
+            f"{self.seconds} s{fio_data_title(self)}"
         )
+
+    def data_warning(self) -> str:
+        return written_data_warning(self, "")
 
     def space_needed_bytes(self) -> int:
         mean = (self.smallest_bytes + self.largest_bytes) // 2 + BLOCK_BYTES
@@ -128,7 +138,7 @@ class MailSpool(Workload):
             sizes = (
                 *(f"--mailboxes={self.mailboxes}", f"--messages={self.messages}"),
                 *(f"--smallest={self.smallest_bytes}", f"--largest={self.largest_bytes}"),
-                f"--seed={self.seed}",
+                *(f"--seed={self.seed}", *written_data(self)),
             )
             found += [
                 BenchmarkCommand(("fsbench-maildir", "create", folder, *sizes)),
