@@ -22,6 +22,7 @@ def of(path: str) -> list[Signature]:
     """All signatures on the device. Raises ToolError."""
     output = run_tool("wipefs", "--no-act", "--json", path)
     found = json.loads(output)["signatures"] if output.strip() else []
+    found = [entry for entry in found if not _is_end_of_boot_sector(path, entry, found)]
     known = [
         Signature(
             entry["type"] or "",
@@ -31,6 +32,18 @@ def of(path: str) -> list[Signature]:
         for entry in found
     ]
     return known + _beyond_libblkid(path)
+
+
+def _is_end_of_boot_sector(path: str, entry: dict[str, Any], found: list[dict[str, Any]]) -> bool:
+    """Whether a partition table is none, but the last two bytes of an exFAT or NTFS boot sector.
+
+    Both begin as the boot sector of a PC does (exFAT specification, 3.1.19 BootSignature), and
+    wipefs(8) takes its end for a partition table. One with a partition in it is a partition table.
+    """
+    if (entry["type"], int(entry["offset"], 16)) != ("dos", 0x1FE):
+        return False
+    boots = any(one["type"] in ("exfat", "ntfs") and int(one["offset"], 16) == 3 for one in found)
+    return boots and not any(_read(path, 0x1BE, 64))
 
 
 def _uuid_of_log(path: str, entry: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.file_features import COLONS
 
 BLOCK_BYTES = 4096
 
@@ -110,6 +111,11 @@ class MailSpool(Workload):
             f"{self.smallest_bytes:,} to {self.largest_bytes:,} bytes, {processes} processes, "
             f"{self.seconds} s"
         )
+
+    @property
+    def demands(self) -> frozenset[str]:
+        """Flags are behind ":2," (maildir(5))."""
+        return frozenset({COLONS})
 
     def space_needed_bytes(self) -> int:
         mean = (self.smallest_bytes + self.largest_bytes) // 2 + BLOCK_BYTES
