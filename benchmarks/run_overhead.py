@@ -12,12 +12,7 @@ socket) has one, else the tests' own daemon is started and the image built in it
     among themselves: a ratio that differs from 1 by less than that says nothing.
     A disk that others use too scatters by more than an executor could cost: with --in-memory the
     LUN is a file in memory, so that what remains is the processor's work.
-    With --blocks 30 it is answered to 1% instead: each block is a run by hand, one by the executor
-    and another by hand, in an order that is shuffled anew, and what is printed is the mean of the
-    ratios within blocks with its 95% interval (Student's t of the logarithms, as verdicts have it),
-    beside the same of the two by hand, which must hold 1. It exits with 1 where the half-width is
-    more than 1%: the machine was not calm enough to tell. For a calm moment, and in memory:
-    python -m benchmarks.run_overhead local --in-memory --blocks 30 --runs 0   (about 15 minutes)
+    To 1% ``benchmarks.paired_overhead`` answers it.
 (b) real runs of IOzone on the LUN from claim to end: the time that is outside mkfs, mount and
     benchmark, and where it goes.
 """
@@ -25,13 +20,10 @@ socket) has one, else the tests' own daemon is started and the image built in it
 import argparse
 import json
 import logging
-import math
 import os
-import random
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -39,6 +31,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from benchmarks.paired_runs import end_tidily, unmount
 
 if TYPE_CHECKING:
     from fsbench_web.studies.models import Run
@@ -48,7 +42,7 @@ if TYPE_CHECKING:
 LUN_SIZE = "1 GiB"
 FILE_MB = 512
 SECONDS = 2
-KNOWN_TO_PERCENT = 1.0
+UNMOUNT_S = 4 * SECONDS + 10
 ROUNDS = 2
 JOBS = {
     "sequential write, 1 MiB": ("--rw=write", "--bs=1M"),
@@ -145,63 +139,6 @@ def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int
         f"{itself:.3f}; half of the {len(hands)} runs by hand lie within {low:.3f} to {high:.3f} "
         "of their median"
     )
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """Of speeds, with its 95% interval; ``known_to`` is the half-width in percent."""
-
-    ratio: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, ahead: list[float], behind: list[float]) -> "Ratio":
-        """The geometric mean of ahead / behind, block by block (Hoefler and Belli, rule 4)."""
-        from fsbench_web.core.scoring.confidence import interval
-
-        logs = [math.log(one / other) for one, other in zip(ahead, behind, strict=True)]
-        found = interval(logs)
-        if found is None:
-            raise SystemExit("an interval takes two blocks or more")
-        return cls(*map(math.exp, (found.mean, found.low, found.high)))
-
-    @property
-    def known_to(self) -> float:
-        return 50 * (self.high - self.low) / self.ratio
-
-    def __str__(self) -> str:
-        return f"{self.ratio:.4f} (95%: {self.low:.4f} to {self.high:.4f}, ± {self.known_to:.2f}%)"
-
-
-def in_blocks(executor: "Executor", device: str, point: Path, job: str, blocks: int) -> bool:
-    """Print how fast the executor is beside the tool by hand; False where that is not known."""
-    from runner.host.hardware import drop_caches
-
-    print(f"\n{executor.name}: {job}, {SECONDS} s each, {blocks} blocks")
-    found: dict[str, list[float]] = {"hand": [], "executor": [], "again": []}
-    order = random.Random(20261122)
-    for number in range(blocks):
-        sides = list(found)
-        order.shuffle(sides)
-        for side in sides:
-            drop_caches()
-            is_executor = side == "executor"
-            rate = through(executor, device, point, job) if is_executor else by_hand(point, job)
-            found[side].append(rate)
-        rates = "  ".join(f"{side} {found[side][-1]:.0f}" for side in found)
-        print(f"  {number + 1:4}  {rates}  KiB/s, load {os.getloadavg()[0]:.1f}", flush=True)
-    cost = Ratio.of(found["executor"], found["hand"])
-    control = Ratio.of(found["again"], found["hand"])
-    print(f"  executor / by hand {cost}\n  by hand / by hand  {control}")
-    if not control.low <= 1 <= control.high:
-        print("  By hand differs from by hand: something else changed, and nothing is shown.")
-        return False
-    if cost.known_to > KNOWN_TO_PERCENT:
-        print(f"  Not known to {KNOWN_TO_PERCENT:g}%: more blocks, or a calmer machine.")
-        return False
-    print(f"  What a run costs is known to {cost.known_to:.2f}%: {100 * (1 - cost.ratio):+.2f}%.")
-    return True
 
 
 @dataclass(frozen=True)
@@ -306,8 +243,7 @@ def docker_with_fio() -> Iterator[tuple[str, str]]:
         yield image, FIO_IMAGE
 
 
-def main(arguments: argparse.Namespace, folder: Path) -> bool:
-    """False where blocks were asked for and the answer is not known to 1%."""
+def main(arguments: argparse.Namespace, folder: Path) -> None:
     import django
     from django.core.management import call_command
 
@@ -332,14 +268,13 @@ def main(arguments: argparse.Namespace, folder: Path) -> bool:
         if arguments.in_memory:
             tmpfs = ("mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(lun_folder))
             subprocess.run(tmpfs, check=True)
-            stack.callback(unmount, lun_folder)
+            stack.callback(unmount, lun_folder, UNMOUNT_S)
         executors: list[tuple[Any, Any]] = []
         if "docker" in arguments.executors:
             image, with_fio = stack.enter_context(docker_with_fio())
             executors.append((DockerExecutor(image, "bench"), DockerExecutor(with_fio, "bench")))
         if "local" in arguments.executors:
             executors.append((LocalExecutor(), LocalExecutor()))
-        is_known = True
         for for_runs, for_fio in executors:
             config = WorkerConfig(
                 "overhead", lun_file, True, folder, for_runs.name, "", False, "bench"
@@ -349,16 +284,15 @@ def main(arguments: argparse.Namespace, folder: Path) -> bool:
                 host.start()
                 if arguments.runs:
                     real_runs(host, arguments.runs)
-                is_known &= fio_pairs(host, for_fio, folder / "mounted", arguments)
+                fio_pairs(host, for_fio, folder / "mounted", arguments)
             finally:
                 host.stop()
-        return is_known
 
 
 def fio_pairs(
     host: "Host", executor: "Executor", point: Path, arguments: argparse.Namespace
-) -> bool:
-    """False where blocks were asked for and do not tell."""
+) -> None:
+    """On one file of one ext4 that stays mounted."""
     device = host.device(host.entry("overhead"))
     run = lambda *argv: subprocess.run(argv, check=True, capture_output=True)  # noqa: E731
     run("mkfs.ext4", "-q", "-F", "-L", "fsbench", "-E", "lazy_itable_init=0", device)
@@ -367,34 +301,10 @@ def fio_pairs(
     try:
         # Every block is written once, so that nothing is allocated while fio measures.
         run("dd", "if=/dev/zero", f"of={point}/overhead.dat", "bs=1M", f"count={FILE_MB}")
-        is_known = True
         for job in JOBS:
-            if arguments.blocks:
-                is_known &= in_blocks(executor, device, point, job, arguments.blocks)
-            else:
-                compare(executor, device, point, job, arguments.pairs)
-        return is_known
+            compare(executor, device, point, job, arguments.pairs)
     finally:
-        unmount(point)
-
-
-def unmount(point: Path) -> None:
-    """A fio that was broken off has jobs that write on for the rest of their seconds."""
-    deadline = time.monotonic() + 4 * SECONDS + 10
-    while True:
-        done = subprocess.run(["umount", str(point)], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{point} stays mounted: {done.stderr.strip()}")
-        time.sleep(0.5)
-
-
-def end_tidily(*_: object) -> None:
-    """As Ctrl-C does: every ``finally`` follows, and a second signal does not break them off."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    raise SystemExit("ended early: nothing is left mounted or attached")
+        unmount(point, UNMOUNT_S)
 
 
 if __name__ == "__main__":
@@ -402,7 +312,6 @@ if __name__ == "__main__":
     parser.add_argument("executors", nargs="*", default=["docker", "local"])
     parser.add_argument("--in-memory", action="store_true", help="the LUN's file is in a tmpfs")
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--blocks", type=int, default=0, help="instead of pairs: 30 tell to 1%%")
     parser.add_argument("--runs", type=int, default=6)
     chosen = parser.parse_args()
     if unknown := set(chosen.executors) - {"docker", "local"}:
@@ -415,6 +324,5 @@ if __name__ == "__main__":
         os.environ["DATABASE_URL"] = f"sqlite:///{name}/benchmark.sqlite3"
         began = time.strftime("%Y-%m-%d %H:%M")
         print(f"{began}, load {os.getloadavg()[0]:.1f}, Linux {os.uname().release}")
-        is_known = main(chosen, Path(name))
+        main(chosen, Path(name))
         print(f"\nload in the end {os.getloadavg()[0]:.1f}")
-        sys.exit(0 if is_known else 1)

@@ -46,6 +46,8 @@ _CLOSED = {
     **{f"{sign}bit": Meaning(SIZE, Fraction(n, 8)) for sign, n in _PREFIXES.items()},
     **{unit: Meaning(TIME, factor) for unit, factor in _TIMES.items()},
     **{unit: Meaning(OPERATIONS, Fraction(1)) for unit in ("ops/s", "IOPS", "TPS", "files/s")},
+    "kIOPS": Meaning(OPERATIONS, Fraction(1000)),
+    "MIOPS": Meaning(OPERATIONS, Fraction(1_000_000)),
     "bytes": Meaning(SIZE, Fraction(1)),
 }
 for _ambiguous in _OPEN:

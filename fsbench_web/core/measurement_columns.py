@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib
 
 MAGIC = b"fsbm"
 VERSION = 1
@@ -201,7 +202,8 @@ def pack(directory: Any, arrays: Sequence[Column], magic: bytes = MAGIC) -> byte
     kept = json.dumps(
         [directory, [[one.dtype.str, len(one)] for one in columns]], ensure_ascii=False
     ).encode("utf-8", "surrogatepass")
-    body = zlib.compress(
+    # ISA-L (its usual level, 2): half the time of zlib's level 6 or less, and 1 to 2% larger.
+    body = isal_zlib.compress(
         b"".join((_LENGTH.pack(len(kept)), kept, *(_shuffled(one) for one in columns)))
     )
     return _HEAD.pack(magic, VERSION, zlib.crc32(body)) + body
@@ -224,7 +226,7 @@ def unpack(block: bytes, kind_of_block: bytes = MAGIC) -> tuple[Any, list[Column
             "The block is damaged: its bytes do not have their checksum any more."
         )
     try:
-        data = zlib.decompress(body)
+        data = isal_zlib.decompress(body)
         start = _LENGTH.size + _LENGTH.unpack_from(data)[0]
         directory, described = json.loads(
             data[_LENGTH.size : start].decode("utf-8", "surrogatepass")
@@ -235,7 +237,10 @@ def unpack(block: bytes, kind_of_block: bytes = MAGIC) -> tuple[Any, list[Column
             end = start + kind.itemsize * count
             arrays.append(_unshuffled(data[start:end], kind, count))
             start = end
-    except (zlib.error, struct.error, ValueError, KeyError, TypeError) as error:
+    except (  # isal's stubs call its error an exception, and not a kind of one
+        isal_zlib.error,  # type: ignore[misc]
+        *(struct.error, ValueError, KeyError, TypeError),
+    ) as error:
         raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
     if start != len(data):
         raise UnreadableBlock("The block holds more than its directory says.")

@@ -16,7 +16,7 @@ _PRICES = [f"{currency}/million ops" for currency in ("EUR", "USD", "GBP", "CHF"
 _COSTS = {"B/B", "flushes/1000 ops", "CPU s/GiB", "% of time", "J/GiB", *_PRICES}
 _GAINS = {"ops/CPU s"}
 _RATE = re.compile(
-    r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps",
+    r".+(/s|/sec|/second| per second|/min|/minute| per minute)|[km]?iops|ops|tps|[kmgt]?i?bps",
     re.IGNORECASE,
 )
 

@@ -37,7 +37,7 @@ def matrix(
     notes: Mapping[Cell, str] | None = None,
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
-    block: str = "record",
+    block: str = "block",
 ) -> go.Figure:
     """The figure of ``matrix_plain``."""
     made = matrix_plain(
@@ -56,7 +56,7 @@ def matrix_plain(
     notes: Mapping[Cell, str] | None = None,
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
-    block: str = "record",
+    block: str = "block",
 ) -> Plain:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
@@ -106,7 +106,7 @@ def ratio(
     title: str,
     links: Mapping[Cell, str] | None = None,
     notes: Mapping[Cell, str] | None = None,
-    block: str = "record",
+    block: str = "block",
 ) -> go.Figure:
     """A heat map of speed of ``first`` over speed of ``second``, {(record KB, file KB): ratio}.
 

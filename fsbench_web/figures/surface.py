@@ -21,7 +21,7 @@ def surface(
     lower_is_better: bool = False,
     links: Mapping[Cell, str] | None = None,
     notes: Mapping[Cell, str] | None = None,
-    block: str = "record",
+    block: str = "block",
 ) -> go.Figure:
     """A surface of ``{(record KB, file KB): value in unit}``; every measured cell has a marker.
 

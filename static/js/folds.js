@@ -2,8 +2,16 @@
 (function () {
   "use strict";
 
+  // What is no name of an element (#%E0%A4%A) leads nowhere.
+  function named() {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return "";
+    }
+  }
   function show() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(named());
     if (!target) return;
     let wasClosed = false;
     for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) {

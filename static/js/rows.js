@@ -126,9 +126,17 @@
   });
 
   // ---- links to tests
+  // The element that the address leads to; what is no such name (#%E0%A4%A) leads nowhere.
+  function named() {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return "";
+    }
+  }
   const begins = (slug, id) => id === slug || id === "test-" + slug || id.startsWith(slug + "-");
   async function arrive() {
-    const id = decodeURIComponent(location.hash.slice(1));
+    const id = named();
     if (!id || document.getElementById(id)) return;
     let row = null;
     let longest = "";

@@ -50,10 +50,10 @@ def test_no_path_is_said_twice(client, worker, admin_user):
 
 
 def test_a_lun_of_a_silent_worker_is_not_offered(client, worker):
-    assert "New job on it" in client.get("/luns/").content.decode()
+    assert "New run on it" in client.get("/luns/").content.decode()
     Worker.objects.update(seen_at=timezone.now() - timedelta(days=2))
     page = client.get("/luns/").content.decode()
-    assert "New job on it" not in page
+    assert "New run on it" not in page
     assert "silent for 2\xa0days" in page
 
 

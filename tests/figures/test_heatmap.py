@@ -46,8 +46,8 @@ def test_a_wide_range_is_coloured_by_its_logarithm_and_says_so() -> None:
     assert list(trace.z[0]) == [2.0, 4.0]
     assert "log" in trace.colorbar.title.text
     assert list(trace.customdata[0]) == [
-        "record 4 KB, file 64 KB<br>100.00 KB/s",
-        "record 4 KB, file 128 KB<br>10,000.00 KB/s",
+        "block 4 KB, file 64 KB<br>100.00 KB/s",
+        "block 4 KB, file 128 KB<br>10,000.00 KB/s",
     ]
     ticks = [10**value for value in trace.colorbar.tickvals]
     assert all(100 <= round(tick) <= 10000 for tick in ticks)

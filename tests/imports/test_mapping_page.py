@@ -254,6 +254,25 @@ def test_matrices_and_tests_in_columns_are_mapped(signed_in: Client) -> None:
     assert signed_in.post(page_of(where), {**form, "unit-2": "s"}).status_code == 302
 
 
+def test_several_numbers_of_a_row_are_several_tests(signed_in: Client) -> None:
+    where = upload(signed_in, b"fs,rw,bs,bw (MB/s),iops\next3,randread,4k,120.5,30848\n")
+    page = " ".join(signed_in.get(page_of(where)).content.decode().split())
+    assert '<option value="tests" selected>' in page
+    assert "Guessed: &quot;bw (MB/s)&quot;, &quot;iops&quot;: several numbers of the test" in page
+    assert 'name="meant-0"' in page
+    form = {"shape": "tests", "header_line": "1", "delimiter": ",", "record_unit": "KB"}
+    form |= {"column-filesystem": "0", "column-test": "1", "column-record_size_kb": "2"}
+    form |= {"constant-file_size_kb": "1g", "test-3": "_bw", "unit-3": "MB/s"}
+    form |= {"test-4": "_iops", "unit-4": "IOPS", "word-0": "randread", "meant-0": "random_read"}
+    answer = signed_in.post(page_of(where), form)
+    assert answer.status_code == 302, answer.content.decode()
+    signed_in.post(f"{where}commit/")
+    assert [(one.test, one.value, one.unit) for one in measured()] == [
+        ("random_read_bw", 120.5, "MB/s"),
+        ("random_read_iops", 30848, "IOPS"),
+    ]
+
+
 def test_nobody_else_maps_an_upload(signed_in: Client, client: Client) -> None:
     where = upload(signed_in)
     client.force_login(User.objects.create_user("eve"))

@@ -70,6 +70,30 @@ class VerdictOut(Schema):
     rank_high: float | None
 
 
+class RepeatsForOut(Schema):
+    """So many repeats give a median to plus or minus ``half_width_percent`` of itself, by
+
+    resampling of those that there are; null: more than there are.
+    """
+
+    half_width_percent: float
+    repeats: int | None
+
+
+class MedianOut(Schema):
+    """Of the ``count`` repeats, in the table's unit; between ``low`` and ``high`` by order
+
+    statistics, at ``level``, which is 0.95 or more.
+    """
+
+    median: float
+    low: float
+    high: float
+    count: int
+    level: float
+    repeats_for: list[RepeatsForOut]
+
+
 class ComparedRow(DeltaRowOut):
     """A row of ``/deltas`` with where it comes from. ``verdict`` is of the best against it (of the
     best row: of it against all others), ``change_verdict`` of it against the baseline.
@@ -101,6 +125,10 @@ class ComparedRow(DeltaRowOut):
         description="block and score by itself of each run, as run_ids; null where nobody kept them"
     )
     share: ShareOut | None
+    median: MedianOut | None = Field(
+        description="of repeat_scores, six or more: with an interval that asks nothing of their "
+        "distribution; else null"
+    )
     harmonic_mean: float | None = Field(
         description="of repeat_scores, of a rate with one value a repeat; else null. All work over "
         "all time where each repeat did the same work; where each ran equally long interval.mean is"
@@ -318,7 +346,11 @@ def table_of(table: DeltaTable) -> dict[str, Any]:
 
 
 def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
-    values = row.as_dict() | {"harmonic_mean": table.harmonic_mean_of(row)}
+    middle = row.median
+    values = row.as_dict() | {
+        "harmonic_mean": table.harmonic_mean_of(row),
+        "median": middle and middle.as_dict(),
+    }
     published = values["published"]
     return {name: values[name] for name in ComparedRow.model_fields} | {
         "published": published and {name: published[name] for name in PublishedOut.model_fields}

@@ -74,7 +74,9 @@ class HistoryOut(Schema):
     ``dates_of_import`` those whose file does not say when they were measured.
 
     ``tests`` are 200 at most, the first by name; any other can be asked for. ``team`` is whose
-    studies are in the line; null: the studies asked for, or the series' own.
+    studies are in the line; null: the studies asked for, or the series' own. ``workloads`` are the
+    titles of those that a work profile is of, where they are several; ``lun_problem`` says why
+    there is no line of the LUN itself beside a work profile.
     """
 
     series: int
@@ -91,6 +93,8 @@ class HistoryOut(Schema):
     left_out: int
     dates_of_import: int
     problem: str
+    workloads: list[str]
+    lun_problem: str
 
 
 class LineOut(Schema):
@@ -127,17 +131,12 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         )
     _, team = owner_of(series)
     offered = dict(offered_lines.choices(series, filters.test, studies, filters.category))
-    test = filters.test or next(iter(offered), "")
-    categories = offered.get(test, [])
-    preferred = history.DEFAULT_CATEGORY
-    category = filters.category or (
-        preferred if preferred in categories else next(iter(categories), "")
-    )
-    if offered and category not in categories:
-        raise Refused(
-            422,
-            [("test", f'This line has no "{test[:60]}" with "{category[:40]}"; see /history.')],
-        )
+    asked = offered_lines.asked(series, offered, filters.test, filters.category, studies)
+    if offered and (asked.refusal or asked.instead):
+        is_test = filters.test and filters.test not in offered
+        refusal = asked.refusal or asked.instead.partition(":")[0] + "."
+        raise Refused(422, [("test" if is_test else "category", refusal)])
+    test, category = asked.test, asked.category
     shown = (
         history.history(
             *(series, test, category, filters.along, float(filters.margin), studies, filters.units)
@@ -183,6 +182,8 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         "left_out": shown.left_out,
         "dates_of_import": len(shown.undated),
         "problem": shown.problem,
+        "workloads": list(shown.workloads),
+        "lun_problem": shown.own.why,
     }
 
 

@@ -11,11 +11,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
+from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history import work
 from fsbench_web.compare.history.own import OwnLine, own_line
+from fsbench_web.compare.history.own_of_work import own_of_work
 from fsbench_web.compare.history.same_line import same_line
 from fsbench_web.compare.history.words import MINUS, ShownChange, said_of
 from fsbench_web.compare.models import Watch
@@ -26,10 +28,9 @@ from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
-from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Series
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
 
-DEFAULT_CATEGORY = "total_average"
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
@@ -61,7 +62,8 @@ class History:
     in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
     they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
     ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
-    whatever point is the first of a later look, levels times theirs can be compared.
+    whatever point is the first of a later look, levels times theirs can be compared. ``workloads``
+    are the titles of those that a work profile is of, where they are several.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -75,6 +77,7 @@ class History:
     own: OwnLine = field(default_factory=OwnLine)
     margin_percent: float = 0.0
     reference: float | None = None
+    workloads: tuple[str, ...] = ()
 
     @property
     def own_changes(self) -> list[str]:
@@ -110,7 +113,8 @@ class _NoLine(ValueError):
 class _Measured:
     """The points of a line in order, in ``unit``; ``unknown`` runs do not say where they belong.
 
-    ``scores`` are those of single runs, where they are scored by themselves.
+    ``scores`` are those of single runs, where they are scored by themselves; ``own`` is the LUN's
+    own line, where that is known without them.
     """
 
     points: list[Point]
@@ -119,6 +123,8 @@ class _Measured:
     printed_units: tuple[str, ...]
     scores: Mapping[int, float] = field(default_factory=dict)
     reference: float | None = None
+    own: OwnLine | None = None
+    workloads: tuple[str, ...] = ()
 
 
 def history(
@@ -134,22 +140,25 @@ def history(
 
     ``units`` as a comparison has them: runs in several units of one dimension are one line.
     """
-    count, latest = _latest(line, studies)
     profile = work.profile_of(category)
     try:
         if profile is not None:
-            found = _by_work(latest, profile, along, units)
+            count, latest, found = _of_work(line, profile, along, units, studies)
         elif categories.is_of_work(category):
             raise _NoLine("The work profile of this line is not there any more.")
         else:
+            count, latest = _latest(line, studies)
             found = _by_category(latest, test, category, along, units)
-    except _NoLine as error:
+    except (_NoLine, work.NoWork) as error:
         return History(problem=str(error))
     points, unit, scores = found.points, found.unit, found.scores
     lower = _lower(unit)
     steps = changes([point.values for point in points], margin) if points else []
-    probes = {row[0]: row[5] for row in latest if row[0] in scores and row[5] is not None}
-    own = own_line(line, [point.runs for point in points], probes, scores, (test, category, unit))
+    own = found.own
+    if own is None:
+        probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
+        what = (test, category, unit)
+        own = own_line(line, [point.runs for point in points], probes, scores, what)
     named = [(point.name, point.values) for point in points]
     drawn = {run for point in points for run in point.runs} | set(scores)
     return History(
@@ -172,14 +181,24 @@ def history(
         if found.unknown
         else "",
         printed_units=found.printed_units,
+        workloads=found.workloads,
     )
 
 
-def _latest(line: Series | Watch, studies: Collection[int]) -> tuple[int, list[Row]]:
-    """How many finished runs are on the line, and the latest of them, newest first."""
+def _latest(
+    line: Series | Watch, studies: Collection[int], tests: Collection[str] = ()
+) -> tuple[int, list[Row]]:
+    """How many finished runs are on the line, and the latest of them, newest first.
+
+    Of ``tests`` those of any workload that measured one of them in the same place.
+    """
+    same = Series.objects.filter(same_line(line, studies, any_workload=bool(tests)))
+    if tests:
+        scored = Score.objects.filter(test__in=list(tests), series=OuterRef("pk"))
+        same = same.filter(Exists(scored))
     runs = (
         Run.objects.filter(
-            series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
+            series__in=same.values("pk"),
             state=RunState.DONE,
             tracing=UNTRACED,
         )
@@ -213,18 +232,30 @@ def _by_category(
     return _Measured(points, unit, unknown, _printed_units(shown), scores)
 
 
-def _by_work(latest: Sequence[Row], profile: Profile, along: str, units: str) -> _Measured:
-    """The runs of a point are scored together, as those of a contender. Raises _NoLine."""
+def _of_work(
+    line: Series | Watch, profile: Profile, along: str, units: str, studies: Collection[int]
+) -> tuple[int, list[Row], _Measured]:
+    """As ``_latest``, with what they come to: of the line's own workload, and where that has not
+    every cell of all workloads in the same place, as a contender's is. Raises _NoLine, NoWork.
+    """
+    count, latest = _latest(line, studies)
+    try:
+        return count, latest, _by_work(line, latest, profile, along, units)
+    except work.NoWork:
+        count, latest = _latest(line, studies, profile.tests)
+        return count, latest, _by_work(line, latest, profile, along, units)
+
+
+def _by_work(
+    line: Series | Watch, latest: Sequence[Row], profile: Profile, along: str, units: str
+) -> _Measured:
+    """The runs of a point are scored together, as those of a contender. Raises _NoLine, NoWork."""
     groups = _groups(latest, along)
-    scored, printed = work.scored(groups, {row[0]: row[4] for row in latest}, profile)
-    if not scored:
-        raise _NoLine(
-            f"No run of this line has all {len(profile.demands)} data points of {profile.label}."
-        )
+    found = work.scored(groups, {row[0]: row[4] for row in latest}, profile, line.workload_id)
+    printed, scored = found.printed, found.groups
     shown = _one_unit([printed], units)
-    unknown = scored.pop("", None)
-    names = _ordered(scored, along)
-    base = scored[names[0]].level if names and profile.together == RATIO else 1.0
+    names = _ordered((name for name in scored if name != ""), along)
+    base = scored[names[0]].level if names and profile.together == RATIO else found.factor
     points = []
     for name in names:
         one = scored[name].against(base)
@@ -235,9 +266,25 @@ def _by_work(latest: Sequence[Row], profile: Profile, along: str, units: str) ->
         # What no repeat has all of is known of all together alone.
         own = tuple(values) or (score,)
         points.append(Point(str(name), scored[name].runs, own, interval(own), score))
-    left = len(unknown.runs) if unknown else 0
-    reference = base if profile.together == RATIO else None
-    return _Measured(points, shown[printed].unit, left, _printed_units(shown), reference=reference)
+    times = float(shown[printed].times) if shown[printed].is_converted else 1.0
+    return _Measured(
+        points,
+        shown[printed].unit,
+        len(scored[""].runs) if "" in scored else 0,
+        _printed_units(shown),
+        reference=base if profile.together == RATIO else None,
+        own=own_of_work(found, names, _probes(latest)).against(base / times),
+        workloads=_titles(found.workloads) if len(found.workloads) > 1 else (),
+    )
+
+
+def _titles(workloads: Collection[int | None]) -> tuple[str, ...]:
+    rows = Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None])
+    return tuple(rows.order_by("title").values_list("title", flat=True))
+
+
+def _probes(latest: Sequence[Row]) -> dict[int, int]:
+    return {row[0]: row[5] for row in latest if row[5] is not None}
 
 
 def _groups(rows: Sequence[Row], along: str) -> dict[Any, list[int]]:

@@ -1,7 +1,7 @@
 """The lines that can be looked at, and what can be shown of each."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Case, Count, F, Max, Min, Q, When
@@ -9,10 +9,13 @@ from django.http import Http404
 
 from fsbench_web.compare.history import work
 from fsbench_web.compare.history.same_line import LINE, MACHINE, same_line
+from fsbench_web.compare.selection.values import short
+from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
+DEFAULT_CATEGORY = "total_average"
 MOST_LINES = 100
 """Offered of one study."""
 
@@ -44,8 +47,73 @@ def choices(
     for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         found[test].append(kind)
     shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = work.offered(found, category) if found else []
+    of_work = work.offered(series, found, category, studies) if found else []
     return [*shown, (testnames.WORK, of_work)] if of_work else shown
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A test and a category of a line. ``refusal`` says why there is no such line; ``instead`` that
+    another category is shown than was asked for, as the one of a test that was chosen before.
+    """
+
+    test: str
+    category: str
+    refusal: str = ""
+    instead: str = ""
+
+
+def asked(
+    series: Series,
+    offered: Mapping[str, Sequence[str]],
+    test: str,
+    category: str,
+    studies: Collection[int] = (),
+) -> Asked:
+    """What is shown of ``offered`` (``choices``) where these are asked for, "" for none."""
+    if category.startswith(categories.PROFILE):
+        return _asked_work(series, offered, test, category, studies)
+    if test and test not in offered:
+        return Asked(test, category, _no_test(test, offered))
+    test = test or next(iter(offered), "")
+    of_test = offered.get(test, ())
+    chosen = category if category in of_test else ""
+    if not chosen:
+        chosen = DEFAULT_CATEGORY if DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
+    if not category or chosen == category or not offered:
+        return Asked(test, chosen)
+    name = testnames.label(test)
+    if category not in categories.all_slugs():
+        has = joined(of_test)
+        return Asked(test, category, f'{name} has no category "{short(category)}"; it has {has}.')
+    said = categories.in_sentence(categories.label(category))
+    shown = categories.in_sentence(categories.label(chosen))
+    return Asked(test, chosen, instead=f"{name} has no {said}: shown is its {shown}.")
+
+
+def _asked_work(
+    series: Series,
+    offered: Mapping[str, Sequence[str]],
+    test: str,
+    category: str,
+    studies: Collection[int],
+) -> Asked:
+    """The latest version of a profile where none is named."""
+    profile = work.profile_of(category)
+    named = work.category_of(profile) if profile else category
+    if test not in ("", testnames.WORK):
+        name = testnames.label(test)
+        refusal = f"{categories.label(named)} is no category of {name}: it is of test=work."
+        return Asked(test, category, refusal)
+    if named not in offered.get(testnames.WORK, ()):
+        return Asked(testnames.WORK, category, work.why_not(series, category, studies))
+    return Asked(testnames.WORK, named)
+
+
+def _no_test(test: str, offered: Collection[str]) -> str:
+    if test == testnames.WORK:
+        return "This line has every test of no work profile: choose a test."
+    return f'This line has no test "{short(test)}"; it has {joined(offered) or "none yet"}.'
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ the LUN changes with it, it is what stands on the disk; where the share stays, i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.scoring.changes import changes
@@ -22,12 +22,19 @@ class OwnLine:
     """What the LUN did by itself, in the unit of the scores, beside each point of a line.
 
     ``points`` and ``shares`` (scores in percent of it) have the values of each point's runs; a
-    point none of whose runs has a probe is empty. ``of`` says of which requests.
+    point none of whose runs has a probe is empty. ``of`` says of which requests. ``why`` says in a
+    sentence why there is none, where that is asked.
     """
 
     of: str = ""
     points: tuple[Values, ...] = ()
     shares: tuple[Values, ...] = ()
+    why: str = ""
+
+    def against(self, one: float) -> "OwnLine":
+        """In multiples of ``one``: shares stay."""
+        points = tuple(tuple(value / one for value in some) for some in self.points)
+        return replace(self, points=points)
 
     @property
     def is_known(self) -> bool:

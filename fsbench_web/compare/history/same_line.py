@@ -32,13 +32,19 @@ def owner_of(series: Series) -> tuple[int | None, int | None]:
     return None, team
 
 
-def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
+def same_line(
+    line: Series | Watch, studies: Collection[int] = (), *, any_workload: bool = False
+) -> Q:
     """The series that measure the same as this one: all but the system's software.
 
     They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
+    ``any_workload``: the same configuration in the same place, whatever work was measured there,
+    of which the parts of a work profile are.
     """
     # By key: a watch is looked at every minute, and its rows need not be fetched for that.
     values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}
+    if any_workload:
+        del values["workload"]
     study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
     if studies and (line.hardware_id or line.lun_id):
         of_owner = Q(study__in=studies)

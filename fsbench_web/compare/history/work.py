@@ -1,34 +1,52 @@
 """Work profiles over time: what the runs of one kernel or day come to together."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection import profiles
 from fsbench_web.core import units
 from fsbench_web.core.conversion import Printed
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.profiles.combining import NoScore, combined
 from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
-from fsbench_web.studies.models import Run
+from fsbench_web.studies.models import Run, Score, Series
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
 
+MOST_NAMED = 3
 
-def offered(tests: Collection[str], asked: str = "") -> list[str]:
-    """The profiles, as categories, all of whose tests a line has: the latest version of each, and
-    the one that is ``asked`` for, as watches of an older one do. Two queries at most.
+
+class NoWork(ValueError):
+    """Why a line has no score of a profile, in a sentence."""
+
+
+def offered(line: Series, own: Collection[str], asked: str, studies: Collection[int]) -> list[str]:
+    """The profiles, as categories, all of whose tests were measured of the line, some by its own
+    workload, others by any in the same place: the latest version of each, and the one that is
+    ``asked`` for, as watches of an older one do. ``own`` are tests of the line. Two queries.
     """
-    has = set(tests)
-    found = [
-        f"{categories.PROFILE}{one.name}" for one in profiles.latest() if has.issuperset(one.tests)
+    latest = profiles.latest()
+    older = profile_of(asked)
+    if older is not None and asked == category_of(older) and older not in latest:
+        latest = [*latest, older]
+    wanted = {test for one in latest for test in one.tests}
+    pairs = _measured(line, wanted, studies)
+    by_own = set(own) | {test for test, workload in pairs if workload == line.workload_id}
+    by_any = by_own | {test for test, _ in pairs}
+    return [
+        category_of(one)
+        for one in latest
+        if by_any.issuperset(one.tests) and not by_own.isdisjoint(one.tests)
     ]
-    if asked and asked not in found:
-        older = profile_of(asked)
-        if older is not None and asked == f"{categories.PROFILE}{older.name}":
-            found += [asked] if has.issuperset(older.tests) else []
-    return found
+
+
+def category_of(profile: Profile) -> str:
+    """What stands for a profile in the place of a category."""
+    return f"{categories.PROFILE}{profile.name}"
 
 
 def profile_of(category: str) -> Profile | None:
@@ -38,96 +56,238 @@ def profile_of(category: str) -> Profile | None:
     return profiles.profile_named(category.removeprefix(categories.PROFILE))
 
 
+def why_not(line: Series, category: str, studies: Collection[int] = ()) -> str:
+    """Why a profile that is asked for is no line, in a sentence. Two queries."""
+    profile = profile_of(category)
+    if profile is None:
+        name = category.removeprefix(categories.PROFILE)[:60]
+        return f'There is no work profile "{name}": Lab, Work profiles, lists all that there are.'
+    by_any = {test for test, _ in _measured(line, profile.tests, studies)}
+    missing = [one.words for one in profile.parts if one.test not in by_any]
+    if missing:
+        return (
+            f"{profile.label} is no line of this configuration: nothing in this place measured "
+            f"{some(missing)}."
+        )
+    return (
+        f"{profile.label} is no line of this workload, which measures none of its parts: others in "
+        "the same place do, and their lines have it."
+    )
+
+
+def _measured(
+    line: Series | Watch, wanted: Collection[str], studies: Collection[int]
+) -> list[tuple[str, int | None]]:
+    """The tests of ``wanted`` that were measured in the place of a line, with the workload of
+    each. One query.
+    """
+    same = Series.objects.filter(same_line(line, studies, any_workload=True))
+    rows = Score.objects.filter(series__in=same.values("pk"), test__in=list(wanted))
+    return list(rows.order_by().values_list("test", "series__workload_id").distinct())
+
+
 @dataclass(frozen=True)
 class Scored:
-    """What ``runs`` come to together, and each repeat by itself that has every cell."""
+    """What ``runs`` come to together, and each repeat by itself that has every cell.
+
+    ``sources`` are the runs that gave each cell, by repeat.
+    """
 
     runs: tuple[int, ...]
     level: float
     of_repeats: Mapping[str, float]
+    sources: Mapping[Demand, Mapping[str, int]]
 
     def against(self, baseline: float) -> "Scored":
         """In multiples of the baseline."""
         repeats = {name: value / baseline for name, value in self.of_repeats.items()}
-        return Scored(self.runs, self.level / baseline, repeats)
+        return replace(self, level=self.level / baseline, of_repeats=repeats)
+
+
+@dataclass(frozen=True)
+class WorkLine:
+    """What each group of runs comes to, in the dimension's own unit, of which one ``printed`` unit
+    is ``factor``. ``measures`` are those of the tests, ``workload_of`` the workloads of the runs.
+    """
+
+    profile: Profile
+    groups: dict[Any, Scored]
+    printed: Printed
+    factor: float
+    measures: Mapping[str, Measure]
+    workload_of: Mapping[int, int | None] = field(default_factory=dict)
+
+    @property
+    def lower(self) -> dict[str, bool]:
+        """Whether less is better, by test."""
+        return {test: one.lower_is_better for test, one in self.measures.items()}
+
+    @property
+    def workloads(self) -> set[int | None]:
+        """Those that gave any cell."""
+        return {self.workload_of[run] for one in self.groups.values() for run in one.runs}
+
+
+@dataclass(frozen=True)
+class _Of:
+    """Series, block and workload of a run."""
+
+    series: int
+    block: str
+    workload: int | None
 
 
 def scored(
-    groups: Mapping[Any, Sequence[int]], tools: Mapping[int, str | None], profile: Profile
-) -> tuple[dict[Any, Scored], Printed]:
-    """Each group of runs that has every cell, scored as a contender is; and the unit. Five queries.
+    groups: Mapping[Any, Sequence[int]],
+    tools: Mapping[int, str | None],
+    profile: Profile,
+    own: int | None,
+) -> WorkLine:
+    """Each group of runs that has every cell, scored as a contender is. Five queries.
 
     Of each cell the mean of the repeats, then the formula of the profile. A repeat is a block of
-    runs that were measured beside each other and have each cell once; else each run.
+    runs that were measured beside each other and have each cell once; else each run, or of several
+    workloads what came first of each, second, and so on. Of several workloads that measured a test
+    the one with most of its cells counts, for the whole line, and of these the line's ``own``.
+    Raises NoWork.
     """
-    rows = Run.objects.filter(pk__in=list(tools)).values_list("pk", "series_id", "block")
-    facts = {pk: (series, block) for pk, series, block in rows}
-    tool_of = {series: tools[pk] or "" for pk, (series, _) in facts.items()}
+    rows = Run.objects.filter(pk__in=list(tools))
+    columns = ("pk", "series_id", "block", "series__workload_id")
+    facts = {pk: _Of(*of) for pk, *of in rows.values_list(*columns)}
+    tool_of = {of.series: tools[pk] or "" for pk, of in facts.items()}
     try:
         found = profile_values(set(tool_of), profile.demands, tool_of)
     except TooManyValues:
-        return {}, (units.RATIO, None)
-    measures: dict[str, Measure] = {}
-    for series in found.values():
-        measures |= series.measures
+        raise NoWork("The runs of this line have too many numbers to be scored at once.") from None
+    workload_of_series = {of.series: of.workload for of in facts.values()}
+    sources = _sources(found, workload_of_series, profile, own)
+    kept = {
+        test: [one for pk, one in found.items() if workload_of_series[pk] == workload]
+        for test, workload in sources.items()
+    }
+    measures = {
+        test: next(one.measures[test] for one in some if test in one.measures)
+        for test, some in kept.items()
+    }
     lower = {test: one.lower_is_better for test, one in measures.items()}
+    if profile.together != RATIO and len({one.dimension for one in measures.values()}) > 1:
+        raise NoWork(
+            f"The parts of {profile.label} have several units here, of which no amount of work is "
+            "made."
+        )
     of_groups: dict[Any, Scored] = {}
+    why = ""
     for name, runs in groups.items():
-        values = _values(runs, facts, found, measures)
+        values, of_cells = _values(runs, facts, found, measures, sources)
         try:
             one = combined(profile, values, lower)
-        except NoScore:
+        except NoScore as error:
+            why = str(error)
             continue
-        used = {run for run in runs if _has_any(run, facts, found)}
-        of_groups[name] = Scored(tuple(sorted(used)), one.level, one.of_repeats)
+        used = {run for some in of_cells.values() for run in some.values()}
+        of_groups[name] = Scored(tuple(sorted(used)), one.level, one.of_repeats, of_cells)
+    if not of_groups:
+        raise NoWork(_nothing(profile, found.values(), why))
+    workload_of = {pk: of.workload for pk, of in facts.items()}
     if profile.together == RATIO:
-        return of_groups, (units.RATIO, None)
-    if len({one.dimension for one in measures.values()}) > 1 or not measures:
-        return {}, (units.RATIO, None)
-    measure = measures.get(profile.tests[0])
-    if measure is None:
-        return {}, (units.RATIO, None)
-    tool = next(iter(tools.values()), None)
-    return (
-        {name: one.against(measure.factor) for name, one in of_groups.items()},
-        (measure.unit, tool),
-    )
+        return WorkLine(profile, of_groups, (units.RATIO, None), 1.0, measures, workload_of)
+    measure = measures[profile.tests[0]]
+    tool = tool_of[kept[profile.tests[0]][0].series_id] or None
+    printed = (measure.unit, tool)
+    return WorkLine(profile, of_groups, printed, measure.factor, measures, workload_of)
 
 
-Facts = Mapping[int, tuple[int, str]]
-"""(series, block) by run."""
+def _nothing(profile: Profile, found: Iterable[SeriesValues], why: str) -> str:
+    """What no group of runs has all of."""
+    known = {demand for one in found for demand in one.values}
+    missing = [demand.words for demand in profile.demands if demand not in known]
+    said = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
+    if missing:
+        return f"{said}: nobody measured {some(missing)}."
+    is_apart = not why or why.endswith("not measured")
+    return f"{said}{' together' if is_apart else f': {why}'}."
+
+
+def some(cells: Sequence[str]) -> str:
+    """Cells in words, which have commas: MOST_NAMED of them."""
+    more = len(cells) - MOST_NAMED
+    return "; ".join(cells[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _sources(
+    found: Mapping[int, SeriesValues],
+    workload_of: Mapping[int, int | None],
+    profile: Profile,
+    own: int | None,
+) -> dict[str, int | None]:
+    """By test the workload whose numbers count."""
+    cells: dict[str, dict[int | None, set[Demand]]] = defaultdict(lambda: defaultdict(set))
+    for pk, series in found.items():
+        for demand in series.values:
+            cells[demand.test][workload_of[pk]].add(demand)
+
+    def standing(test: str, workload: int | None) -> tuple[int, bool, int]:
+        return len(cells[test][workload]), workload == own, -(workload or 0)
+
+    return {
+        test: max(cells[test], key=lambda one: standing(test, one))
+        for test in profile.tests
+        if test in cells
+    }
+
+
+_Values = dict[Demand, dict[str, float]]
+_Sources = dict[Demand, dict[str, int]]
 
 
 def _values(
     runs: Sequence[int],
-    facts: Facts,
+    facts: Mapping[int, _Of],
     found: Mapping[int, SeriesValues],
     measures: Mapping[str, Measure],
-) -> dict[Demand, dict[str, float]]:
-    """By cell and repeat, of one group; what was measured in another dimension is not there."""
+    sources: Mapping[str, int | None],
+) -> tuple[_Values, _Sources]:
+    """By cell and repeat, of one group; and the run of each. What was measured in another
+    dimension, or by another workload than the test's, is not there.
+    """
     cells: dict[Demand, list[tuple[int, float]]] = {}
     for run in runs:
-        series = found.get(facts[run][0])
+        series = found.get(facts[run].series)
         for demand, of_runs in series.values.items() if series else ():
-            own = series.measures[demand.test] if series else measures[demand.test]
-            if run in of_runs and own.dimension == measures[demand.test].dimension:
+            if run not in of_runs or series is None:
+                continue
+            is_of_it = facts[run].workload == sources[demand.test]
+            own = series.measures[demand.test]
+            if is_of_it and own.dimension == measures[demand.test].dimension:
                 cells.setdefault(demand, []).append((run, of_runs[run]))
+    names = _repeat_names(cells, facts)
+    return (
+        {demand: {names[run]: value for run, value in some} for demand, some in cells.items()},
+        {demand: {names[run]: run for run, _ in some} for demand, some in cells.items()},
+    )
+
+
+def _repeat_names(
+    cells: Mapping[Demand, Sequence[tuple[int, float]]], facts: Mapping[int, _Of]
+) -> dict[int, str]:
     twice = {
         block
         for some in cells.values()
-        for block, count in Counter(facts[run][1] for run, _ in some).items()
+        for block, count in Counter(facts[run].block for run, _ in some).items()
         if count > 1
     }
-
-    def repeat_of(run: int) -> str:
-        block = facts[run][1]
-        return f"#{run}" if not block or block in twice else block
-
+    runs = sorted({run for some in cells.values() for run, _ in some})
+    by_workload: dict[int | None, list[int]] = defaultdict(list)
+    for run in runs:
+        by_workload[facts[run].workload].append(run)
+    has_blocks = all(facts[run].block and facts[run].block not in twice for run in runs)
+    if len(by_workload) > 1 and not has_blocks:
+        return {
+            run: f"{place}"
+            for some in by_workload.values()
+            for place, run in enumerate(some, start=1)
+        }
     return {
-        demand: {repeat_of(run): value for run, value in some} for demand, some in cells.items()
+        run: facts[run].block if facts[run].block and facts[run].block not in twice else f"#{run}"
+        for run in runs
     }
-
-
-def _has_any(run: int, facts: Facts, found: Mapping[int, SeriesValues]) -> bool:
-    series = found.get(facts[run][0])
-    return series is not None and any(run in of_runs for of_runs in series.values.values())

@@ -25,6 +25,7 @@ from fsbench_web.compare.permalinks import embed, picture, records, sharing
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.pictures.sections import contenders_of, sections
 from fsbench_web.compare.selection.properties import PROPERTIES
+from fsbench_web.compare.selection.slide import place_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
@@ -108,6 +109,8 @@ def _may(request: HttpRequest, link: Permalink) -> dict[str, bool]:
 def _comparison(request: HttpRequest) -> str:
     """The page that shows what is to be shared, in the same way."""
     query = request.POST.get("query", "")
+    if slide := _slide(request):
+        return f"{reverse('compare:slide')}?{joined(query, slide)}"
     try:
         spec, view = _shared(query, request.POST.get("view"))
         query = joined(spec.to_query(), view.to_query())
@@ -116,13 +119,18 @@ def _comparison(request: HttpRequest) -> str:
     return f"{reverse('compare:page')}?{query}"
 
 
+def _slide(request: HttpRequest) -> str:
+    """Of a comparison that is shared from a slide its test, category and sentence; else ""."""
+    return place_of(QueryDict(request.POST.get("slide", "")))
+
+
 @require_POST
 @requires(Action.SHARE)
 def pin(request: HttpRequest) -> HttpResponse:
     """Keep the comparison of the posted query under a short address."""
     assert request.user.is_authenticated  # accounts.gate
     query, back = request.POST.get("query", ""), _comparison(request)
-    form = SharingForm(request.POST)
+    form, slide = SharingForm(request.POST), _slide(request)
     try:
         spec, view = _shared(query, request.POST.get("view"))
         if not form.is_valid():
@@ -130,6 +138,7 @@ def pin(request: HttpRequest) -> HttpResponse:
                 "form": form,
                 "query": spec.to_query(),
                 "view": view.with_sort,
+                "slide": slide,
                 "description": describe(spec, score_choices()),
             }
             return render(request, "compare/permalink_new.html", context, status=422)
@@ -139,6 +148,8 @@ def pin(request: HttpRequest) -> HttpResponse:
     except records.NothingToPin as error:
         messages.error(request, str(error))
         return redirect(back)
+    if slide:
+        return redirect(f"{reverse('compare:permalink_slide', args=[made.key])}?{slide}")
     return redirect("compare:permalink", made.key)
 
 

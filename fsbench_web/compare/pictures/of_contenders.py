@@ -156,7 +156,7 @@ class AtSizes(OfSeveral):
         return kept, unit, said
 
 
-def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "record") -> list[str]:
+def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "block") -> list[str]:
     """Sizes as "record 4K" and "file 64M", those that are asked for."""
     return [
         *([f"{block} {size_name(record_kb)}"] if record_kb is not None else []),

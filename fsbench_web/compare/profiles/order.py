@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,10 +16,13 @@ from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded
 from fsbench_web.compare.tables.work.ranking import Lacking, lacking
+from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.workloads import Workload
 from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.studies.jobs.checks import room
 from fsbench_web.studies.jobs.spec import WorkloadSpec
 from fsbench_web.studies.models import Series
-from fsbench_web.studies.views.run_details import measure_together
+from fsbench_web.studies.views.run_details import configurations_of, measure_together
 
 MOST_CONFIGURATIONS = 12
 LEFT_NAMED = 3
@@ -36,27 +40,48 @@ def order(request: HttpRequest) -> HttpResponse:
         found = lacking(spec) if spec.is_of_work else Lacking((), ())
     except SpecError as error:
         return plain_refusal(error)
-    wanted = measuring(found.demands)
+    serieses = _alike(found.series_ids)
+    wanted = measuring(found.demands, partial(_problem, serieses))
     if not found.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
     if wanted.left:
-        named = "; ".join(demand.words for demand in wanted.left[:LEFT_NAMED])
-        more = len(wanted.left) - LEFT_NAMED
         messages.warning(
             request,
-            f"No workload of fsbench measures {named}{f' and {more} more' if more > 0 else ''}: "
+            f"No workload of fsbench measures {_named(wanted.left)}: "
             "upload a job file of fio for it, or import a measurement.",
         )
+    if wanted.refused:
+        rest = (
+            "What is ticked measures the others."
+            if wanted.workloads
+            else "Measure it on a larger LUN with New run, or import a measurement."
+        )
+        cells = _named([demand for demand, _ in wanted.refused])
+        messages.warning(request, f"Not chosen: {cells}. {wanted.refused[0][1]} {rest}")
     workloads = [WorkloadSpec(slug, dict(given)) for slug, given in wanted.workloads.items()]
     if not workloads:
         return redirect(f"{reverse('compare:page')}?{spec.to_query()}")
-    query = measure_together(_alike(found.series_ids), workloads)
+    query = measure_together(serieses, workloads)
     return redirect(f"{reverse('studies:new_job')}?{query}")
+
+
+def _named(demands: Sequence[Demand]) -> str:
+    """The first cells in words, and how many more there are."""
+    more = len(demands) - LEFT_NAMED
+    named = "; ".join(demand.words for demand in demands[:LEFT_NAMED])
+    return f"{named}{f' and {more} more' if more > 0 else ''}"
+
+
+def _problem(serieses: Sequence[Series], workload: Workload) -> str:
+    """Why a workload does not fit on the LUN of the series; "" where it may."""
+    lun = serieses[0].lun if serieses else None
+    configurations = [found for one in serieses for found in configurations_of(one)]
+    return room.problem(workload, lun, configurations) if lun else ""
 
 
 def _alike(series_ids: Sequence[int]) -> list[Series]:
     """Of the series those that one job can measure: of the study and LUN that most are of."""
-    related = ("study", "configuration", "journal_lun")
+    related = ("study", "lun", "configuration", "journal_lun")
     rows = Series.objects.select_related(*related).in_bulk(list(series_ids))
     found = [rows[pk] for pk in series_ids if pk in rows]
     if not found:

@@ -58,9 +58,17 @@ def foot_of(slide: Slide) -> list[str]:
     kept = f"; {slide.kept}" if slide.kept else ""
     return [
         f"{table_title(table)}; study: {studies}{kept}",
-        f"{_count(table)}; {_intervals(table)}",
+        f"{_count(table)}; {_intervals(table)}{_one(table)}",
         f"Hardware: {hardware}{kernel}",
     ]
+
+
+def _one(table: DeltaTable) -> str:
+    """What 1.00 is of ratios, and how much of the work was measured."""
+    work = table.work
+    if work is None:
+        return ""
+    return f"; {f'1.00 is {work.baseline}; ' if work.is_ratio else ''}{work.headline}"
 
 
 def _count(table: DeltaTable) -> str:

@@ -1,7 +1,6 @@
 """The page of a slide, with its sentence to be changed, and its files."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -17,30 +16,18 @@ from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
-from fsbench_web.compare.pictures.offer import category_of, offer, tables
-from fsbench_web.compare.pictures.sections import contenders_of
-from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.slide import rest_of
+from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.slides import drawing as slides
+from fsbench_web.compare.slides import shown
 from fsbench_web.compare.slides.drawing import Slide
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
-from fsbench_web.compare.tables.field import field_of
+from fsbench_web.compare.slides.shown import Shown
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits, plain_text
 from fsbench_web.renderings import answers
-
-PARAMETERS = ("of", "in", "sentence", "was")
-NOTHING = "No score matches this comparison: there is nothing to put on a slide."
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What there is to choose from: tests, and categories of the one that is shown."""
-
-    tests: Sequence[str]
-    categories: Sequence[str]
 
 
 @require_safe
@@ -48,13 +35,14 @@ class Choice:
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The slide of one table of a comparison."""
     try:
-        slide, choice, _ = _of_comparison(request)
+        slide, found = _of_comparison(request)
+        compared = shown.compared(request.GET)
     except SpecError as error:
         return refused(request, error)
     files = reverse("compare:slide_file", args=["png"]).removesuffix("png")
-    back = f"{reverse('compare:page')}?{_comparison(request.GET).urlencode()}"
+    back = f"{reverse('compare:page')}?{compared.urlencode()}"
     share = SharingForm() if rights.may(request.user, rights.Action.SHARE) else None
-    return _page(request, slide, choice, files, back, share)
+    return _page(request, slide, found, files, back, compared, share)
 
 
 @require_safe
@@ -63,10 +51,10 @@ def comparison_file(request: HttpRequest, suffix: str) -> HttpResponse:
     """The same as a file; a refusal is plain text."""
     _known(suffix)
     try:
-        slide, _, among = _of_comparison(request)
+        slide, found = _of_comparison(request)
     except SpecError as error:
         return plain_refusal(error)
-    return _file(request, suffix, slide, among)
+    return _file(request, suffix, slide, found.among)
 
 
 @require_safe
@@ -78,12 +66,12 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        slide, choice, _ = _of_permalink(request, link, pinned)
+        slide, found = _of_permalink(request, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
     files = reverse("compare:permalink_slide_file", args=[link.key, "png"]).removesuffix("png")
     back = reverse("compare:permalink", args=[link.key])
-    return _page(request, slide, choice, files, back, None)
+    return _page(request, slide, found, files, back, rest_of(request.GET), None)
 
 
 @require_safe
@@ -96,10 +84,10 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        slide, _, among = _of_permalink(request, link, pinned)
+        slide, found = _of_permalink(request, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
-    return _file(request, suffix, slide, among)
+    return _file(request, suffix, slide, found.among)
 
 
 def _known(suffix: str) -> None:
@@ -107,60 +95,22 @@ def _known(suffix: str) -> None:
         raise Http404(f'A slide is no "{suffix[:20]}"; it can be {", ".join(FORMATS)}.')
 
 
-def _of_comparison(request: HttpRequest) -> tuple[Slide, Choice, Iterable[str]]:
+def _of_comparison(request: HttpRequest) -> tuple[Slide, Shown]:
     """Raises SpecError."""
-    query = _comparison(request.GET)
-    spec = ComparisonSpec.from_query(query)
-    there = offer(spec)
-    if not there.scored:
-        raise SpecError([NOTHING])
-    test = _asked(request.GET.get("of"), list(there.scored), "test")
-    known = there.categories[test]
-    category = _asked(request.GET.get("in"), known, "category") if "in" in request.GET else ""
-    category = category or category_of(PictureSpec(spec), known)
-    found, _ = tables(PictureSpec(spec), [test], category)
-    if not found:
-        raise SpecError([NOTHING])
-    table = max(found, key=lambda one: len(one.rows))
-    address = request.build_absolute_uri(f"{reverse('compare:page')}?{query.urlencode()}")
+    found = shown.of_comparison(request.GET)
+    address = request.build_absolute_uri(f"{reverse('compare:page')}?{found.query}")
     as_of = f"numbers of {timezone.localdate():%Y-%m-%d}"
-    slide = Slide(_sentence(request.GET, table), table, address, as_of)
-    among = {value.slug for value in field_of(spec).values.values()}
-    return slide, Choice(list(there.scored), known), among
+    return Slide(_sentence(request.GET, found.table), found.table, address, as_of), found
 
 
 def _of_permalink(
     request: HttpRequest, link: Permalink, pinned: records.Pinned
-) -> tuple[Slide, Choice, Iterable[str]]:
+) -> tuple[Slide, Shown]:
     """Raises SpecError."""
-    tests = list(dict.fromkeys(table.test for table in pinned.tables))
-    if not tests:
-        raise SpecError([NOTHING])
-    test = _asked(request.GET.get("of"), tests, "test")
-    known = {table.category: table for table in pinned.tables if table.test == test}
-    category = _asked(request.GET.get("in"), list(known), "category")
+    found = shown.of_tables(pinned.tables, request.GET)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     kept = f"kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
-    table = known[category]
-    slide = Slide(_sentence(request.GET, table), table, address, kept)
-    return slide, Choice(tests, list(known)), contenders_of(pinned.tables)
-
-
-def _comparison(given: QueryDict) -> QueryDict:
-    """What of the address says what is compared."""
-    rest = given.copy()
-    for name in PARAMETERS:
-        rest.pop(name, None)
-    return rest
-
-
-def _asked(wanted: str | None, known: Sequence[str], what: str) -> str:
-    """What is asked for, the first without it. Raises SpecError for what is not there."""
-    if not wanted:
-        return known[0]
-    if wanted not in known:
-        raise SpecError([f'This comparison has no {what} "{wanted[:60]}".'])
-    return wanted
+    return Slide(_sentence(request.GET, found.table), found.table, address, kept), found
 
 
 def _sentence(given: QueryDict, table: DeltaTable) -> str:
@@ -178,16 +128,18 @@ def _sentence(given: QueryDict, table: DeltaTable) -> str:
 def _page(
     request: HttpRequest,
     slide: Slide,
-    choice: Choice,
+    found: Shown,
     files: str,
     back: str,
+    compared: QueryDict,
     share: SharingForm | None,
 ) -> HttpResponse:
     table = slide.table
     own = slide.sentence if slide.sentence != sentence(table) else ""
-    rest = [(name, value) for name, values in _comparison(request.GET).lists() for value in values]
+    rest = [(name, value) for name, values in compared.lists() for value in values]
     chosen = [("of", table.test), ("in", table.category)]
-    asked = urlencode([*rest, *chosen, *([("sentence", own)] if own else [])])
+    said = [*chosen, *([("sentence", own)] if own else [])]
+    asked = urlencode([*rest, *said])
     context = {
         "slide": slide,
         "said": sentence(table),
@@ -195,13 +147,14 @@ def _page(
         "back": back,
         "rest": rest,
         "query": urlencode(rest),
+        "slide_query": urlencode(said),
         "share_form": share,
         "tests": [
             (test, testnames.label(test), test == table.test)
-            for test in choice.tests[: limits.MOST_OPTIONS]
+            for test in found.tests[: limits.MOST_OPTIONS]
         ],
         "categories": [
-            (slug, categories.label(slug), slug == table.category) for slug in choice.categories
+            (slug, categories.label(slug), slug == table.category) for slug in found.categories
         ],
         "preview": f"{files}svg?{asked}",
         "files": [(suffix.upper(), f"{files}{suffix}?{asked}") for suffix in FORMATS],

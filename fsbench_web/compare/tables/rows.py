@@ -8,7 +8,8 @@ from typing import Any
 
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.confidence import REPEATS, Interval
+from fsbench_web.core.scoring.median import MedianInterval, median_interval
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
 from fsbench_web.core.scoring.scores import harmonic_mean, mean
@@ -131,6 +132,12 @@ class DeltaRow:
         """The scores of its repeats, each by itself; () where fewer than two are known."""
         known = tuple(value for _, value in self.repeat_scores or () if value is not None)
         return known if len(known) > 1 else ()
+
+    @property
+    def median(self) -> MedianInterval | None:
+        """Of its repeats, with an interval that asks nothing of their distribution."""
+        is_of_repeats = self.interval is not None and self.interval.of == REPEATS
+        return median_interval(self.repeats) if is_of_repeats else None
 
     @property
     def mark(self) -> str:

@@ -15,6 +15,7 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.medians import median_sentence
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers, readable
@@ -111,6 +112,8 @@ def _interval_details(table: DeltaTable, row: DeltaRow, view: TableView) -> str:
         found, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
         short = f"{found.low!r} to {found.high!r}"
         sentence += f" Exactly {short}{unit}, around {found.mean!r}{unit}."
+    if middle := row.median:
+        sentence += f" {median_sentence(middle, row.interval, table.unit)}"
     return details(f"{short}{of}", sentence)
 
 

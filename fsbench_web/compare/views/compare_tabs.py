@@ -125,6 +125,8 @@ def of_page(
             for slug in _slugs(tables)
         ],
         "shows_tests": tab in (SUMMARY, TESTS, LATENCY),
+        "tab_label": study_tabs.LABELS[tab],
+        "category_ends": study_tabs.category_ends(tables),
         "sections": found,
         "charted": found[:CHARTS_SHOWN] if tab == CHARTS else [],
         "measured": measured(tables)[:MOST_CONTENDERS] if tab == RUNS else [],

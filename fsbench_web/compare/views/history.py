@@ -26,29 +26,24 @@ def page(request: HttpRequest) -> HttpResponse:
     ``test``, ``category``, ``along`` (kernel or date), ``margin`` (percent) and ``units`` say what
     is shown.
     """
-    asked = request.GET.get("series", "")
-    if not asked:
+    if not request.GET.get("series"):
         return _choose(request)
-    series = offered_lines.series_of(asked)
+    series = offered_lines.series_of(request.GET["series"])
     test, category = request.GET.get("test", ""), request.GET.get("category", "")
-    offered = dict(
-        offered_lines.choices(series, test[:LONGEST_VALUE], category=category[:LONGEST_VALUE])
-    )
-    test = test if test in offered else next(iter(offered), "")
+    test, category = test[:LONGEST_VALUE], category[:LONGEST_VALUE]
+    offered = dict(offered_lines.choices(series, test, category=category))
+    asked_line = offered_lines.asked(series, offered, test, category)
+    test, category = asked_line.test, asked_line.category
     of_test = offered.get(test, [])
-    if category not in of_test:
-        category = (
-            lines.DEFAULT_CATEGORY if lines.DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
-        )
     along = request.GET.get("along", "")
     along = along if along in lines.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
-    ignored = _ignored(request.GET)
+    ignored = [*filter(None, [asked_line.instead]), *_ignored(request.GET)]
     units = units_of(request.GET)
     shown = (
         lines.history(series, test, category, along, margin, units=units)
-        if test
-        else lines.History()
+        if test and not asked_line.refusal
+        else lines.History(problem=asked_line.refusal)
     )
     title = (
         f"{series.configuration}: {testnames.label(test)}" if test else str(series.configuration)
@@ -71,7 +66,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "margin": margin,
         "ignored": ignored,
         "margins": sorted({*MARGINS, margin}),
-        "watch_form": _watch_form(request, series, test, category, along, margin),
+        "watch_form": None
+        if asked_line.refusal
+        else _watch_form(request, series, test, category, along, margin),
     }
     return render(request, "compare/history.html", context)
 

@@ -101,7 +101,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "tab_label": study_tabs.LABELS[tab],
         "shows_tests": tab in (study_tabs.TESTS, study_tabs.LATENCY)
         or (tab == study_tabs.SUMMARY and made.all_categories),
-        "category_ends": " ".join(sorted({testnames.slug(one.category) for one in tables})),
+        "category_ends": study_tabs.category_ends(tables),
         "all_categories": made.all_categories,
         "switch": study_tabs.address(
             request.GET, tab=tab, categories="off" if made.all_categories else "on"

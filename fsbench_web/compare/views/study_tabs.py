@@ -73,6 +73,11 @@ def is_latency(test: str) -> bool:
     return bool(testnames.latency_of(test)) or "latency" in testnames.label(test).lower()
 
 
+def category_ends(tables: Iterable[DeltaTable]) -> str:
+    """With what the ids of tables end, by which a link to one is known (static/js/rows.js)."""
+    return " ".join(sorted({testnames.slug(table.category) for table in tables}))
+
+
 def tabs_of(
     query: QueryDict, tables: Sequence[DeltaTable], *, is_published: bool
 ) -> tuple[list[Tab], str]:

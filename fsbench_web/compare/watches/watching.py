@@ -271,8 +271,10 @@ def _look(one: Watch) -> tuple[str, History]:
 
 
 def _seen(one: Watch) -> str:
+    # Parts of a work profile may be of other workloads in the same place.
+    same = same_line(one, any_workload=categories.is_of_work(one.category))
     found = Run.objects.filter(
-        Q(series__in=Series.objects.filter(same_line(one)).values("pk")),
+        Q(series__in=Series.objects.filter(same).values("pk")),
         state=RunState.DONE,
         tracing=UNTRACED,
     ).aggregate(count=Count("pk"), latest=Max("pk"), ended=Max("ended_at"))

@@ -108,9 +108,9 @@ def label(test: str) -> str:
     return f"{_named(name)} at {loads.words(load)}" if load else _named(name)
 
 
-def block_word(test: str) -> str:
-    """What its *size* is called: IOzone and its papers measure by record, all others by block."""
-    return "record" if parts(test)[0] in IOZONE_TESTS else "block"
+def block_word(test: str, *, is_published: bool = False) -> str:
+    """What its *size* is called: block, and record on the pages of a paper that used IOzone."""
+    return "record" if is_published and parts(test)[0] in IOZONE_TESTS else "block"
 
 
 def in_sentence(test: str) -> str:

@@ -6,7 +6,7 @@ the preset that is sure to give it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,31 +14,45 @@ from typing import Any
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.workloads import iozone
-from fsbench_web.core.workloads.base import ParameterError
+from fsbench_web.core.workloads.base import ParameterError, Workload
 from fsbench_web.core.workloads.registry import presets
 
 _MATRICES = ("iozone-paper", "iozone-direct", "iozone-small")
 """Presets that carry the parameters of one matrix each: a job names a workload once."""
 
 
+Check = Callable[[Workload], str]
+"""Why a workload cannot be measured where it shall be, as a sentence; "" where it can."""
+
+
+def _anywhere(workload: Workload) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Measuring:
-    """Presets with their parameters, by slug; and what of the cells they do not measure."""
+    """Presets with their parameters, by slug; and what of the cells they do not measure: ``left``
+    is what no workload measures, ``refused`` what cannot be measured there, with the reason.
+    """
 
     workloads: Mapping[str, Mapping[str, Any]]
     left: tuple[Demand, ...]
+    refused: tuple[tuple[Demand, str], ...] = ()
 
 
-def measuring(demands: Iterable[Demand]) -> Measuring:
-    """The fewest workloads that measure the cells."""
+def measuring(demands: Iterable[Demand], problem: Check = _anywhere) -> Measuring:
+    """The fewest workloads that measure the cells, of those without a ``problem``."""
     matrices: dict[tuple[bool, bool], list[Demand]] = defaultdict(list)
     found: dict[str, Mapping[str, Any]] = {}
-    left = []
+    left: list[Demand] = []
+    refused: list[tuple[Demand, str]] = []
     for demand in demands:
         if demand.record_kb is None or demand.file_kb is None:
-            slug = _preset_of(demand.test)
+            slug, why = _preset_of(demand.test, problem)
             if slug:
                 found.setdefault(slug, {})
+            elif why:
+                refused.append((demand, why))
             else:
                 left.append(demand)
         elif (
@@ -50,21 +64,46 @@ def measuring(demands: Iterable[Demand]) -> Measuring:
         else:
             left.append(demand)
     for place, ((is_flushed, is_direct), some) in enumerate(sorted(matrices.items())):
-        parameters = _matrix(some, is_flushed=is_flushed, is_direct=is_direct)
-        if parameters is None or place >= len(_MATRICES):
-            left += some
+        matrix = _matrix(some, is_flushed=is_flushed, is_direct=is_direct, problem=problem)
+        if matrix.parameters is None or place >= len(_MATRICES):
+            left += [one for one in some if one not in [each for each, _ in matrix.refused]]
         else:
-            found[_MATRICES[place]] = parameters
-    return Measuring(found, tuple(left))
+            found[_MATRICES[place]] = matrix.parameters
+        refused += matrix.refused
+    return Measuring(found, tuple(left), tuple(refused))
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """``parameters`` None: IOzone has no such matrix, or none of it can be measured there."""
+
+    parameters: Mapping[str, Any] | None
+    refused: list[tuple[Demand, str]]
 
 
 def _matrix(
-    demands: Iterable[Demand], *, is_flushed: bool, is_direct: bool
-) -> Mapping[str, Any] | None:
-    """None where IOzone has no such matrix."""
+    demands: Iterable[Demand], *, is_flushed: bool, is_direct: bool, problem: Check
+) -> _Matrix:
+    """The matrix of the cells that can be measured: without the largest files until it can."""
+    some, refused = list(demands), list[tuple[Demand, str]]()
+    while some:
+        parameters = _parameters(some, is_flushed=is_flushed, is_direct=is_direct)
+        try:
+            why = problem(iozone.Iozone(**parameters))
+        except ParameterError:
+            return _Matrix(None, refused)
+        if not why:
+            return _Matrix(parameters, refused)
+        largest = max(demand.file_kb or 0 for demand in some)
+        refused += [(demand, why) for demand in some if demand.file_kb == largest]
+        some = [demand for demand in some if demand.file_kb != largest]
+    return _Matrix(None, refused)
+
+
+def _parameters(demands: Iterable[Demand], *, is_flushed: bool, is_direct: bool) -> dict[str, Any]:
     records = [demand.record_kb for demand in demands if demand.record_kb]
     files = [demand.file_kb for demand in demands if demand.file_kb]
-    parameters = {
+    return {
         "minimum_record_kb": min(records),
         "maximum_record_kb": max(records),
         "minimum_file_kb": min(files),
@@ -72,27 +111,30 @@ def _matrix(
         "direct_io": is_direct,
         "include_flush": is_flushed,
     }
-    try:
-        iozone.Iozone(**parameters)
-    except ParameterError:
-        return None
-    return parameters
 
 
 def _is_power(size: int) -> bool:
     return size & (size - 1) == 0
 
 
-def _preset_of(test: str) -> str:
-    return _presets_by_test().get(test, "")
+def _preset_of(test: str, problem: Check) -> tuple[str, str]:
+    """The first preset that gives the test and can be measured there; else why none can."""
+    first = ""
+    for slug in _presets_by_test().get(test, ()):
+        why = problem(presets()[slug].workload())
+        if not why:
+            return slug, ""
+        first = first or why
+    return "", first
 
 
 @cache
-def _presets_by_test() -> Mapping[str, str]:
-    """The first preset that must give each test without sizes."""
-    found: dict[str, str] = {}
+def _presets_by_test() -> Mapping[str, tuple[str, ...]]:
+    """The presets that must give each test without sizes, in their order."""
+    found: dict[str, tuple[str, ...]] = {}
     for slug, preset in presets().items():
         for name, load, record_kb, file_kb in preset.workload().expected():
-            if record_kb is None and file_kb is None:
-                found.setdefault(at_load(name, load), slug)
+            test = at_load(name, load)
+            if record_kb is None and file_kb is None and slug not in found.get(test, ()):
+                found[test] = (*found.get(test, ()), slug)
     return found

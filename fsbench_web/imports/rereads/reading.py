@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,18 +12,20 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
-from fsbench_web.core import latency
+from fsbench_web.core import latency, latency_over_time
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.latency import Distribution
+from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import kilobytes
 from fsbench_web.imports.dates import Measured, measured
 from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
+from fsbench_web.imports.rereads import kept_latencies
 from fsbench_web.imports.rereads.renewal import renewed
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
@@ -75,12 +77,15 @@ class Difference:
     """Runs with another date than is stored."""
     latencies: dict[int, list[Distribution]] = field(default_factory=dict)
     """Distributions as they would be kept, by run; of those alone whose are others."""
+    over_time: dict[int, list[LatencySeries]] = field(default_factory=dict)
+    """The same of latencies over time."""
     warnings: list[WarningRow] | None = None
     """Those of its import as they would be; None where they stay."""
 
     @property
     def is_empty(self) -> bool:
-        parts = (self.added, self.removed, self.changed, self.moved, self.dated, self.latencies)
+        numbers = (self.added, self.removed, self.changed, self.moved)
+        parts = (*numbers, self.dated, self.latencies, self.over_time)
         return not (any(parts) or self.changes_workload or self.warnings is not None)
 
     @property
@@ -105,6 +110,9 @@ class Difference:
         if self.latencies:
             kept = [latency.encode(some).hex() for _, some in sorted(self.latencies.items())]
             said.append([sorted(self.latencies), kept])
+        if self.over_time:
+            logged = sorted(self.over_time.items())
+            said.append([[run, latency_over_time.encode(some).hex()] for run, some in logged])
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -207,7 +215,9 @@ def _by_run(
         read[run_id][_cell(value)] = value
     found.new_runs = len(unknown)
     _compare_dates(parsed, runs, found)
-    _compare_latencies(parsed, runs, found)
+    found.latencies = kept_latencies.distributions(artefact, parsed, runs)
+    of_one = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
+    found.over_time = kept_latencies.over_time(artefact, parsed, of_one)
     return read
 
 
@@ -223,21 +233,6 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], found: Differe
         now = measured(parsed, keys[run_id])
         if [now.at, now.source] != stored:
             found.dated[run_id] = now
-
-
-def _compare_latencies(parsed: ParsedResult, runs: dict[OwnKey, int], found: Difference) -> None:
-    of_repeat = {repeat: run_id for (_, _, _, repeat, _), run_id in runs.items()}
-    read: dict[int, list[Distribution]] = defaultdict(list)
-    for one in parsed.distributions:
-        if (run_id := of_repeat.get(one.repeat)) is not None:
-            read[run_id].append(replace(one, repeat=None))
-    try:
-        kept = latencies.of_output(found.artefact)
-    except latencies.UnreadableBlock:
-        kept = {}
-    for run_id in {*read, *kept}:
-        if read.get(run_id, []) != kept.get(run_id, []):
-            found.latencies[run_id] = read.get(run_id, [])
 
 
 def _compare(
@@ -316,6 +311,7 @@ def _write(found: Difference) -> None:
     for run_id, now in found.dated.items():
         Run.objects.filter(pk=run_id).update(measured_at=now.at, measured_source=now.source)
     latencies.replace_of_output(found.artefact, found.latencies)
+    latencies.replace_series_of_output(found.artefact, found.over_time)
     new = {
         (change.run_id, _cell(change.any)): change.new
         for change in (*found.removed, *found.changed, *found.moved)
@@ -359,6 +355,8 @@ def _note(run: Run, found: Difference, user: User) -> None:
         said += ", its date is another"
     if run.pk in found.latencies:
         said += ", its latencies are kept as distributions anew"
+    if run.pk in found.over_time:
+        said += ", and over time"
     if found.warnings is not None:
         said += ", the warnings of its import are renewed"
     reason = f"{found.artefact.name} was read again by {user.get_username()}: {said}."

@@ -23,7 +23,7 @@ from fsbench_web.platform import plain_text
 SHAPES = (
     ("long", "Long: one number a row"),
     ("tests", "A column for each test"),
-    ("matrix", "Matrix: record sizes by file sizes"),
+    ("matrix", "Matrix: block sizes by file sizes"),
 )
 DELIMITERS = ((",", "comma"), (";", "semicolon"), ("tab", "tab"), ("|", "vertical bar"))
 

@@ -64,6 +64,25 @@ def store_series(run: Run, artefact: Artefact | None, some: Sequence[LatencySeri
         )
 
 
+def series_of_output(artefact: Artefact) -> dict[int, list[LatencySeries]]:
+    """By run, the latencies over time that are kept of one output. Raises UnreadableBlock."""
+    found: dict[int, list[LatencySeries]] = {}
+    rows = LatencySeriesBlock.objects.filter(artefact=artefact).order_by("id")
+    for run_id, content in rows.values_list("run_id", "content"):
+        found.setdefault(run_id, []).extend(latency_over_time.decode(bytes(content)))
+    return found
+
+
+def replace_series_of_output(
+    artefact: Artefact, by_run: Mapping[int, Sequence[LatencySeries]]
+) -> None:
+    """As ``replace_of_output``, of latencies over time."""
+    if by_run:
+        LatencySeriesBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
+    for run in Run.objects.filter(pk__in=by_run):
+        store_series(run, artefact, by_run[run.pk])
+
+
 def series_of_run(run_id: int) -> list[LatencySeries]:
     """Those of a run, in the order in which they were stored. Raises UnreadableBlock."""
     blocks = LatencySeriesBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
@@ -139,6 +158,8 @@ __all__ = [
     "of_run",
     "of_series",
     "replace_of_output",
+    "replace_series_of_output",
+    "series_of_output",
     "series_of_run",
     "store",
     "store_series",

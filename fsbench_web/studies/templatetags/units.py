@@ -12,7 +12,7 @@
 ``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
 ``{{ row.interval|interval_ends:"s" }}``  1.20 to 1.43 s
 ``{{ "mkfs"|test_name }}``               File system creation
-``{{ "randread"|block_word }}``          block          (record, where IOzone measured)
+``{{ "randread"|block_word }}``          block          (``:True``: record, of a paper)
 ``{{ "threads=8"|load_words }}``         8 threads
 """
 
@@ -111,9 +111,9 @@ def interval_ends(value: Interval | None, unit: str = "") -> str:
 
 
 @register.filter
-def block_word(value: object) -> str:
+def block_word(value: object, is_published: bool = False) -> str:
     """What the size is of that a test was measured by."""
-    return testnames.block_word(str(value))
+    return testnames.block_word(str(value), is_published=is_published)
 
 
 @register.filter

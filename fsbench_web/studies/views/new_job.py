@@ -44,6 +44,9 @@ from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views import run_details
 from fsbench_web.studies.views.job_review import review_context
 
+CONTINUED = "continued"
+"""The key in the form's address that names the job which it continues."""
+
 MOST_TOGETHER = 12
 """Configurations that a verdict orders more blocks of."""
 
@@ -110,7 +113,13 @@ def continue_study(request: HttpRequest) -> HttpResponse:
     changes = {"study": job.study.slug, "new_study": "", "seed": None}
     changes |= {"start_at": None, "stop_before": None}
     query = job_form.prefilled(spec.model_copy(update=changes)).to_query()
-    return redirect(f"{reverse('studies:new_job')}?{query}")
+    return redirect(f"{reverse('studies:new_job')}?{query}&{CONTINUED}={job.pk}")
+
+
+def _continued(request: HttpRequest) -> Job | None:
+    """The job that the form continues, where its address names one."""
+    key = request.GET.get(CONTINUED, "")
+    return Job.objects.filter(pk=int(key)).first() if _is_key(key) else None
 
 
 def _is_key(text: str) -> bool:
@@ -183,6 +192,7 @@ def _form_page(
         "form": form,
         "lun_cards": cards,
         "lun": lun,
+        "continued": _continued(request) if is_new else None,
         "site_zone": times.site_zone(),
         **_LIMITS,
         **_executor(form, lun, is_new),

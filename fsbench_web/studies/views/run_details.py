@@ -133,7 +133,7 @@ def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
                 notes=quality.notes(shown.measured),
                 flagged=quality.flagged_cells(shown.measured),
                 edges=quality.edges(run.series.quality, shown.test),
-                block=testnames.block_word(shown.test),
+                block=testnames.block_word(shown.test, is_published=run.series.study.is_published),
             )
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
@@ -240,7 +240,7 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
         if own is not None and own.tool == workload.tool
         else next((slug for slug, one in presets().items() if one.tool == workload.tool), "")
     )
-    configurations = tuple(found for one in serieses for found in _configuration(one))
+    configurations = tuple(found for one in serieses for found in configurations_of(one))
     if not preset or len(configurations) < len(serieses):
         return ""
     try:
@@ -271,7 +271,7 @@ def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpe
     series = serieses[0] if serieses else None
     spec = JobSpec(
         lun_id=series.lun_id if series else None,
-        configurations=tuple(found for one in serieses for found in _configuration(one)),
+        configurations=tuple(found for one in serieses for found in configurations_of(one)),
         workload=first.name,
         parameters=first.parameters,
         more_workloads=tuple(more),
@@ -282,7 +282,7 @@ def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpe
     return job_form.prefilled(spec).to_query()
 
 
-def _configuration(series: Series) -> Iterator[ConfigurationSpec]:
+def configurations_of(series: Series) -> Iterator[ConfigurationSpec]:
     """Nothing where what was measured cannot be made again."""
     configuration, journal = series.configuration, series.journal_lun
     is_whole = all(one.lun is not None for one in series.members)

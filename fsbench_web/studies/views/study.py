@@ -71,6 +71,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     means = mean_maps(series, test, MAX_CELLS)
     too_many = means is None
     maps = means or []
+    block = testnames.block_word(test, is_published=study.is_published)
     limits = _limits(study, test, maps, is_whole=page.paginator.num_pages == 1)
     figures = [
         (
@@ -83,7 +84,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
                 limits[one.unit],
                 flagged=one.flagged,
                 edges=quality.edges(series[one.series_id].quality, test),
-                block=testnames.block_word(test),
+                block=block,
             ),
         )
         for one in maps
@@ -92,6 +93,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "test": test,
         "test_label": testnames.label(test),
+        "block": block,
         "tests": [(name, testnames.label(name)) for name in tests],
         "maps": figures,
         "page": page,

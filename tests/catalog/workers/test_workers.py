@@ -80,7 +80,7 @@ def test_every_page_with_workers_shows_that_one_is_drained(client, runs, worker)
     drain(worker)
     for address in ("/", "/luns/", "/workers/", "/workers/lab1/", f"/runs/{runs[0].pk}/"):
         assert "drained" in client.get(address).content.decode(), address
-    assert "New job on it" not in client.get("/luns/").content.decode()
+    assert "New run on it" not in client.get("/luns/").content.decode()
 
 
 def test_the_worker_page_shows_what_it_can_do_and_what_it_runs(client, runs, worker):

@@ -93,7 +93,9 @@ def test_a_line_without_any_says_so():
     finished(series, at("random_read", 8, GB, 1), at("random_write", 8, GB, 1))
     shown = lines.history(series, "work", OLTP, "kernel", 10)
     assert shown.problem == (
-        "No run of this line has all 12 data points of OLTP database, version 1."
+        "No run of this line has all 12 data points of OLTP database, version 1: nobody measured "
+        "random read, 16 KB in 1 GB; random read, 8 KB in 2 GB; random read, 16 KB in 2 GB; and "
+        "7 more."
     )
 
 

@@ -138,7 +138,7 @@ def test_without_webgl_a_surface_is_words(browser: Browser, site: str, lab: Any)
 
 def test_another_choice_is_another_address(page: Page, lab: Any) -> None:
     drawn(page, "picture=profile&of=write")
-    page.get_by_label("Record size").select_option("16 KB")
+    page.get_by_label("Block size").select_option("16 KB")
     expect(page.locator("#picture .gtitle")).to_have_text("Write at record 16 KB")
     expect(page).to_have_url(re.compile(r"[?&]record=16(&|$)"))
     page.reload()

@@ -3,11 +3,16 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.contrib.messages import get_messages
 from django.test import Client
+from django.utils import timezone
 
 from fsbench_web.accounts.models import Role
+from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.core.workloads.registry import presets
+from fsbench_web.studies.models import Series
 from tests.accounts.people import person
 from tests.compare.tables.test_work_profiles import GB, RANGE, database, without_z
 
@@ -80,6 +85,43 @@ def test_what_is_missing_becomes_the_form_of_a_job(four):
     assert asked["iozone-paper.minimum_file_kb"] == [str(GB)]
     assert sorted(asked["fs"]) == ["ext2.1", "ext3.1", "ext4.1", "xfs.1"]
     assert client.get(answer["Location"]).status_code == 200
+
+
+def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
+    """As on 4 GiB: a file of 4 GB and what IOzone adds need 4.4 GiB there."""
+    client = Client()
+    client.force_login(person(Role.OPERATOR, "op"))
+    now = timezone.now()
+    worker = Worker.objects.create(name="lab9", started_at=now, seen_at=now)
+    lun = Lun.objects.create(
+        **{"worker": worker, "name": "small", "device": "/dev/sdz", "role": Lun.Role.DATA},
+        **{"kind": Lun.Kind.DEVICE, "size_bytes": 4 * 2**30, "announced_at": now},
+    )
+    Series.objects.update(lun=lun)
+    answer = client.get(f"/compare/order/?study=lab&{RANGE}")
+    asked = parse_qs(urlsplit(answer["Location"]).query)
+    assert asked["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
+    said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
+    assert "Not chosen: random write, 8 KB in 4 GB" in said
+    assert "4 GiB" in said
+    assert "What is ticked measures the others." in said
+
+    Lun.objects.update(size_bytes=2**29)
+    answer = client.get(f"/compare/order/?study=lab&{RANGE}")
+    assert answer["Location"].startswith("/compare/?")
+    said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
+    assert "on a larger LUN with New run" in said
+
+
+def test_another_preset_that_fits_gives_a_test_without_sizes():
+    demand = Demand("filemark_transactions@threads=8")
+    [first] = measuring([demand]).workloads
+    too_large = presets()[first].workload()
+    [other] = measuring([demand], lambda one: "Too large." * (one == too_large)).workloads
+    assert other.startswith("filemark")
+    assert other != first
+    nowhere = measuring([demand], lambda _: "Too large.")
+    assert (nowhere.workloads, nowhere.refused) == ({}, ((demand, "Too large."),))
 
 
 def test_nothing_missing_leads_back():

@@ -90,6 +90,39 @@ def test_the_harmonic_mean_stands_beside_the_arithmetic_one_of_rates_alone(
     assert ("the harmonic mean, 120.00 KB/s" in study_rows(made, "filesystem")) is bool(harmonic)
 
 
+SKEWED = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 106.0, 107.0, 900.0, 950.0]
+
+
+def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None:
+    made = table(in_blocks("ext4", SKEWED))
+    [told] = table_of(made)["rows"]
+    assert told["median"] == {
+        **{
+            "median": 104.5,
+            "low": 101.0,
+            "high": 900.0,
+            "count": 10,
+            "level": pytest.approx(0.9785, abs=1e-4),
+        },
+        "repeats_for": [
+            {"half_width_percent": 5.0, "repeats": None},
+            {"half_width_percent": 1.0, "repeats": None},
+        ],
+    }
+    page = study_rows(made, "filesystem")
+    assert "Median 104.50 KB/s, 95% interval 101.00 to 900.00 KB/s" in page
+    assert "more than these 10 repeats would give it to ± 5%" in page
+    assert "skewed" not in page  # the mean, 267.8, lies within both
+
+    few = [*SKEWED[:8] * 2, 900.0]
+    page = study_rows(table(in_blocks("ext4", few)), "filesystem")
+    assert "The mean lies outside of it: the repeats are skewed, a few of them very large." in page
+
+    short = table(in_blocks("ext4", SKEWED[:5]))
+    assert table_of(short)["rows"][0]["median"] is None
+    assert "Median" not in study_rows(short, "filesystem")
+
+
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     best = verdict_of(found, "xfs")

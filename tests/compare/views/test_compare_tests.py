@@ -123,6 +123,16 @@ def test_rows_show_what_the_page_may_show(client: Client, many: None) -> None:
         assert "ext4" not in answer.content.decode().partition('role="alert"')[2][:500]
 
 
+def test_the_tab_of_latencies_is_headed_so(client: Client, db: None) -> None:
+    for test in ("randread_clat_p99", "randread_iops"):
+        unit = "us" if "clat" in test else "IOPS"
+        make_score("ext4", 10.0, test=test, unit=unit, category="mean")
+    for address in ("/compare/?study=lab&tab=latency", "/studies/lab/?tab=latency"):
+        assert '<h2 id="tests-title">Latency</h2>' in client.get(address).content.decode()
+    tests = client.get("/compare/?study=lab&tab=tests").content.decode()
+    assert '<h2 id="tests-title">Tests</h2>' in tests
+
+
 def test_runs_of_each_contender_are_a_tab(client: Client, db: None) -> None:
     run = make_run(make_score("ext4").series)
     make_score("xfs")
@@ -166,6 +176,21 @@ def test_rows_of_a_comparison_open(page: Page, site: str, many: None) -> None:
     expect(row.locator("table.deltas")).to_be_hidden()
     page.goto("/compare/?study=lab#test-50-50-mix-24")
     expect(page.locator("[id='test-50-50-mix-24']")).to_be_in_viewport()
+
+
+def test_links_to_tests_arrive_from_every_tab(page: Page, site: str, many: None) -> None:
+    """A name that cannot be read (``complaints``) leads nowhere, in every script that asks."""
+    for tab, ending in (("charts", "#test-50-50-mix-7"), ("setup", "#50-50-mix-7-mean")):
+        page.goto("about:blank")
+        page.goto(f"/compare/?study=lab&tab={tab}{ending}")
+        expect(page).to_have_url(re.compile(rf"\?tab=tests&study=lab{ending}$"))
+        expect(page.locator("[id='test-50-50-mix-7']")).to_be_in_viewport()
+    for address in ("/compare/?study=lab&tab=tests", "/studies/lab/"):
+        page.goto(f"{address}#%E0%A4%A")
+        at_rest(page)
+        page.evaluate("location.hash = '#%'")
+        at_rest(page)
+        expect(page.get_by_role("region", name="Answer")).to_be_visible()
 
 
 def test_all_tables_are_copied_although_none_is_here(page: Page, site: str, many: None) -> None:

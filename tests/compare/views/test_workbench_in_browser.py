@@ -81,9 +81,27 @@ def test_a_word_leaves_the_tests_that_have_it(page, scores):
     page.get_by_label("Show only tests with").fill("rea")
     expect(page.get_by_role("heading", name="Read", exact=True)).to_be_visible()
     expect(page.get_by_role("heading", name="Write", exact=True)).to_be_hidden()
-    expect(page.get_by_text("1 test shown")).to_be_visible()
+    expect(page.get_by_text("1 of 2 tests shown")).to_be_visible()
     page.get_by_label("Show only tests with").fill("")
     expect(page.get_by_role("heading", name="Write", exact=True)).to_be_visible()
+
+
+def test_all_words_count_in_any_order_and_of_nothing_one_comes_back(page, site):
+    for test in ("randread_4k", "randread_64k", "randwrite_4k", "read_4k"):
+        make_score("xfs", 100, test=test)
+    page.goto("/compare/?study=lab&tab=tests")
+    field, said = page.get_by_label("Show only tests with"), page.locator("[data-narrowed]")
+    field.fill("4k  Randread")
+    expect(said).to_have_text("1 of 4 tests shown")
+    expect(page.locator("details.test:visible")).to_have_count(1)
+    expect(page.locator("details.test:visible")).to_contain_text("Randread 4k")
+    field.fill("randread nothing")
+    expect(said).to_contain_text("No test has all of these words.")
+    expect(page.locator(".test-line.is-head")).to_be_hidden()
+    page.get_by_role("button", name="Show all 4").click()
+    expect(page.locator("details.test:visible")).to_have_count(4)
+    expect(field).to_be_focused()
+    expect(said).to_be_empty()
 
 
 @pytest.mark.parametrize("width", [390, 1440])

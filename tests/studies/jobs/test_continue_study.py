@@ -28,7 +28,9 @@ def test_a_study_leads_to_the_form_as_its_last_job_had_it(
     disk.worker.save()
     submit(last, "disk1", ann)
     client.force_login(ann)
-    assert CONTINUE in client.get("/studies/first-look/").content.decode()
+    study_page = " ".join(client.get("/studies/first-look/").content.decode().split())
+    assert f'<a class="btn is-primary" href="{CONTINUE}">New run</a>' in study_page
+    assert '<a href="/runs/new/?study=first-look">New run, begun empty</a>' in study_page
 
     answer = client.get(CONTINUE)
     address, _, query = answer.headers["Location"].partition("?")
@@ -40,6 +42,26 @@ def test_a_study_leads_to_the_form_as_its_last_job_had_it(
     assert found.seed is None  # another order
     page = client.get(f"{address}?{query}").content.decode()
     assert '<option value="first-look" selected>' in page
+    job = Run.objects.latest("pk").job_id
+    words = " ".join(page.split())
+    assert f'As <a href="/jobs/{job}/">job {job}</a> of First look had it' in words
+    assert '<a href="/runs/new/?study=first-look">Begin with an empty form</a>' in words
+
+
+@pytest.mark.parametrize("key", ["0", "99999999999", "-1", "x", "%00", "٣"])
+def test_a_job_that_is_not_there_is_not_continued(client: Client, ann: User, key: str) -> None:
+    client.force_login(ann)
+    page = client.get(f"/runs/new/?study=first-look&continued={key}")
+    assert page.status_code == 200
+    assert "data-continued" not in page.content.decode()
+
+
+def test_it_is_new_run_everywhere(client: Client, ann: User, runs: list[Run]) -> None:
+    client.force_login(ann)
+    for address in ("/", "/runs/", "/jobs/", "/luns/", "/studies/", "/runs/new/", "/workloads/"):
+        page = client.get(address).content.decode()
+        assert "New run" in page, address
+        assert "New job" not in page, address
 
 
 def test_one_workload_with_several_sets_of_parameters_is_continued_as_a_job_file(

@@ -33,7 +33,7 @@ def test_a_run_lists_its_flags_with_counts_and_what_they_mean(client: Client, st
 def test_a_run_says_where_the_cache_ends(client: Client, study: Study) -> None:
     page = page_of(client, measured(series_of(study), falling()))
     assert "between files of 4 MB and 8 MB; files within it are 10.0 times as fast" in page
-    assert "(seen in 3 of 3 record sizes)" in page
+    assert "(seen in 3 of 3 block sizes)" in page
     assert "No number of this run carries a flag." in page
 
 

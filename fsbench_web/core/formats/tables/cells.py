@@ -35,10 +35,10 @@ _TEST = re.compile("[a-z0-9][a-z0-9_.-]{0,59}")
 KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
 # What fio and others call them, in headers: whoever imports sees the proposal and corrects it.
 OTHER_NAMES = {
-    **dict.fromkeys(("randread", "rndrd", "rndread"), "random_read"),
-    **dict.fromkeys(("randwrite", "rndwr", "rndwrite"), "random_write"),
-    **dict.fromkeys(("seqread", "sequentialread", "seqrd"), "read"),
-    **dict.fromkeys(("seqwrite", "sequentialwrite", "seqwr"), "write"),
+    **dict.fromkeys(("randread", "rndrd", "rndread", "randr"), "random_read"),
+    **dict.fromkeys(("randwrite", "rndwr", "rndwrite", "randw"), "random_write"),
+    **dict.fromkeys(("seqread", "sequentialread", "seqrd", "seqr"), "read"),
+    **dict.fromkeys(("seqwrite", "sequentialwrite", "seqwr", "seqw"), "write"),
 }
 _WHOLE = re.compile("[0-9]{1,12}")
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?\s*(b|bytes|[kmgt]i?b?|[kmgt]i?bytes)?", re.IGNORECASE)
@@ -354,6 +354,12 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
         sign = "." if "." in text else ""
     elif reading.comma and _COMMA.fullmatch(text):
         sign = ","
+    elif _COMMA.fullmatch(text) and not reading.is_said:
+        reading.lacks_saying = True
+        message = (
+            f"{shown(text)} has a comma in a table that commas separate: say on the import page "
+            "whether it is its decimal sign."
+        )
     else:
         message = f"Found {shown(text)}, expected a number such as 1234.5, without separators."
     if not message and sign:

@@ -137,7 +137,7 @@ class RowReader:
     def _reading(self) -> Reading:
         return Reading(
             ParsedResult(FORMAT, "table"),
-            comma=self.mapping.delimiter != ",",
+            comma=self.mapping.delimiter != "," or self.mapping.decimal == ",",
             record_bytes=SIZE_UNITS.get(self.mapping.record_unit, 0),
             file_bytes=SIZE_UNITS.get(self.mapping.file_unit, 0),
             is_said=bool(self.mapping.decimal),

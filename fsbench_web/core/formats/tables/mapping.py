@@ -48,10 +48,11 @@ class Mapping:
     """Columns count from 0; ``header_line`` from 1, as in the file.
 
     ``columns``: fields (cells.FIELDS) by column. ``constants``: fields that no column says.
-    ``tests``: column -> (test, unit) in the shape ``tests``. ``rows_are``: ``file`` or ``record``,
-    what the first column of a matrix holds. ``record_unit`` and ``file_unit``: cells.SIZE_UNITS, or
-    "" where nobody said it, and every size has to. ``names``: what words in the column of tests
-    (in small letters) mean here, as somebody said.
+    ``tests``: column -> (test, unit) in the shape ``tests``; a test that begins with _ is the
+    ending of what the row's own test is called (``_iops``: is_ending). ``rows_are``: ``file`` or
+    ``record``, what the first column of a matrix holds. ``record_unit`` and ``file_unit``:
+    cells.SIZE_UNITS, or "" where nobody said it, and every size has to. ``names``: what words in
+    the column of tests (in small letters) mean here, as somebody said.
     """
 
     shape: str = LONG
@@ -90,6 +91,8 @@ class Mapping:
             return [name for name in ("test", "value", "unit") if name not in said]
         if self.shape == TESTS:
             lacking = [] if self.tests else ["a column for a test"]
+            if any(is_ending(test) for test, _ in self.tests.values()) and "test" not in said:
+                lacking.append("test")
             if any(not unit for _, unit in self.tests.values()) and "unit" not in said:
                 lacking.append("unit")
             return lacking
@@ -127,6 +130,11 @@ class Mapping:
             raise UnreadableFile([Problem(None, None, sentence) for sentence in wrong])
 
 
+def is_ending(test: str) -> bool:
+    """Whether a column holds something of the row's own test, as ``_iops`` does of ``randread``."""
+    return test.startswith("_")
+
+
 def header_digest(words: list[str]) -> str:
     """What two tables with the same header have in common."""
     text = json.dumps([word.strip().lower() for word in words])
@@ -138,7 +146,7 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     mapping.check()
     reading = Reading(
         ParsedResult(FORMAT, "table"),
-        comma=grid.delimiter != ",",
+        comma=grid.delimiter != "," or mapping.decimal == ",",
         record_bytes=SIZE_UNITS.get(mapping.record_unit, 0),
         file_bytes=SIZE_UNITS.get(mapping.file_unit, 0),
         decimal=mapping.decimal,
@@ -239,12 +247,20 @@ def _read_tests(reading: Reading, grid: Grid, mapping: Mapping) -> None:
         said = _said(row, mapping)
         for column, (test, unit) in sorted(mapping.tests.items()):
             text = row.words[column] if column < len(row.words) else ""
-            cell = {**said, "test": Place(test), "value": Place(text, column + 1)}
+            of = _with_ending(said.get("test"), test) if is_ending(test) else Place(test)
+            cell = {**said, "test": of, "value": Place(text, column + 1)}
             if unit:
                 cell["unit"] = Place(unit)
             read_cell(reading, row.line, cell)
         if _stop(reading, row.line):
             return
+
+
+def _with_ending(of_row: Place | None, ending: str) -> Place:
+    """The test of a column that holds something of the row's own test."""
+    place = of_row or Place("")
+    test = test_of(place.text)
+    return Place(f"{test}{ending}" if test else place.text, place.column)
 
 
 # ---- matrices ----

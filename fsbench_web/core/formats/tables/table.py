@@ -9,10 +9,24 @@ a value is a cell that was not measured. Any other table needs somebody to say w
 """
 
 import re
+from collections.abc import Iterable
 
 from fsbench_web.core.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
-from fsbench_web.core.formats.tables.cells import known_test, size_kb, unit_of
+from fsbench_web.core.formats.tables.cells import size_kb, unit_of
 from fsbench_web.core.formats.tables.grid import Grid, Row, delimiter_of, grid_of
+from fsbench_web.core.formats.tables.headers import (
+    OPEN_SIZES,
+    PERCENT,
+    WHOLE_ENDINGS,
+    Measure,
+    field_of,
+    instead_of,
+    measure_of,
+    plain,
+    split,
+    split_brackets,
+    test_named,
+)
 from fsbench_web.core.formats.tables.mapping import (
     FORMAT,
     LONG,
@@ -21,6 +35,7 @@ from fsbench_web.core.formats.tables.mapping import (
     Mapping,
     NeedsMapping,
     blocks_of,
+    is_ending,
     read_mapped,
     title_of,
 )
@@ -37,32 +52,8 @@ __all__ = [
     "unmapped",
 ]
 
-_NAMES = {
-    "test": ("test", "benchmark", "operation", "rw", "readwrite"),
-    "record_size_kb": (
-        *("record_size_kb", "record_kb", "record_size", "reclen", "record", "block_size", "bs"),
-        *("block_size_kb", "record_length", "blocksize"),
-    ),
-    "file_size_kb": ("file_size_kb", "file_kb", "file_size", "size", "kb", "filesize"),
-    "value": ("value", "score", "result", "throughput", "rate", "bw", "bandwidth", "iops"),
-    "unit": ("unit", "units"),
-    "filesystem": ("filesystem", "file_system", "fs", "fstype", "fs_type"),
-    "configuration": ("configuration", "config", "label"),
-    "hardware": ("hardware",),
-    "repeat": ("repeat", "run", "iteration", "repetition", "iter", "rep"),
-    "block": ("block",),
-    "threads": ("threads", "thread", "num_threads", "nthreads", "numthreads"),
-    "iodepth": ("iodepth", "io_depth", "queue_depth", "queuedepth", "qd"),
-    "jobs": ("jobs", "numjobs", "num_jobs", "njobs", "processes"),
-    "tasks": ("tasks", "num_tasks", "ntasks", "ranks"),
-    "clients": ("clients", "num_clients", "nclients"),
-}
-FIELD_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
-# bs=4096 of a command line are bytes, a record of 4 is in KB: these names leave it open.
-_OPEN_SIZES = ("bs", "block_size", "blocksize", "record", "record_size", "record_length")
 _LOOKED_AT = 12
 WIDE_FORMAT = "wide table"
-_WITH_UNIT = re.compile(r"(.+?)\s*[(\[]([^()\[\]]{1,20})[)\]]")
 _SIZE_UNITS = {"b": "bytes", "bytes": "bytes", "kb": "KB", "kib": "KB", "k": "KB", "mb": "MB"}
 _SIZE_UNITS |= {"mib": "MB", "m": "MB", "gb": "GB", "gib": "GB"}
 
@@ -73,7 +64,7 @@ def recognises(lines: list[str]) -> bool:
     if first is None or not delimiter_of(lines[first : first + 1]):
         return False
     header = grid_of(lines[: first + 1], delimiter_of(lines)).header
-    words = {_name(_split(word)[0]) for word in header.words} if header else set()
+    words = {plain(split_brackets(word)) for word in header.words} if header else set()
     return "test" in words and bool(words & {"value", "score"})
 
 
@@ -140,10 +131,6 @@ def _asks(grid: Grid, mapping: Mapping | None) -> Problem:
     return Problem(line, None, message)
 
 
-def _name(word: str) -> str:
-    return word.strip().lower().replace(" ", "_").replace("-", "_")
-
-
 def proposal(grid: Grid) -> Mapping | None:
     """What the header says of the columns; None for rows that look like no table at all."""
     header = _likely_header(grid)
@@ -154,66 +141,122 @@ def proposal(grid: Grid) -> Mapping | None:
     if blocks and blocks[0].body:
         return _matrix_proposal(grid, rows)
     columns = _field_columns(header)
-    known = {name: column for name, (column, _) in columns.items()}
-    units = {name: unit for name, (_, unit) in columns.items() if unit}
-    tests = {}
-    for column, word in enumerate(header.words):
-        name, unit = _split(word)
-        if column not in known.values() and (test := known_test(name)):
-            tests[column] = (test, unit_of(unit))
-    shape = TESTS if tests and "value" not in known else LONG
-    said = units.get("value", "") or _unit_by_name(header, known.get("value"))
-    constants = {"unit": said} if said and "unit" not in known else {}
+    measures = _measures(header, columns)
+    tests = {} if "value" in columns else _tests(header, columns, measures)
+    units = {name: split(header.words[column])[1] for name, column in columns.items()}
+    if not tests and "value" not in columns:
+        if "test" in columns and (len(measures) > 1 or _say_more(measures)):
+            tests = {column: (one.ending, one.unit) for column, one in measures.items()}
+        elif len(measures) == 1:
+            [(columns["value"], measure)] = measures.items()
+            units["value"] = measure.unit
+    said = units.get("value", "")
+    is_of_rows = any(is_ending(test) for test, _ in tests.values())
     return Mapping(
-        shape=shape,
+        shape=TESTS if tests else LONG,
         header_line=header.line,
         delimiter=grid.delimiter,
-        columns=known if shape == LONG else {k: v for k, v in known.items() if k != "test"},
-        constants=constants,
-        tests=tests if shape == TESTS else {},
+        columns={k: v for k, v in columns.items() if not tests or k != "test" or is_of_rows},
+        constants={"unit": said} if said and "unit" not in columns else {},
+        tests=tests,
         record_unit=_record_unit(header, columns),
         file_unit=_size_unit(units.get("file_size_kb", "")),
         sheet=grid.name,
     )
 
 
+def reason(grid: Grid, mapping: Mapping) -> str:
+    """Why a table is proposed to be of this shape, in a sentence; "" where nothing says it."""
+    if mapping.shape == MATRIX:
+        return "A row of sizes stands above rows that begin with a size."
+    words = next((row.words for row in grid.rows if row.line == mapping.header_line), [])
+    if mapping.shape == LONG:
+        fields = [mapping.columns[one] for one in ("test", "value") if one in mapping.columns]
+        return f"{_listed(words, fields)}: one number a row." if len(fields) > 1 else ""
+    of_rows = {column: test for column, (test, _) in mapping.tests.items() if is_ending(test)}
+    if not of_rows:
+        return f"{_listed(words, mapping.tests)}: a column for each test."
+    ending = next(iter(of_rows.values()))
+    return (
+        f"{_listed(words, of_rows)}: several numbers of the test that "
+        f"{_listed(words, [mapping.columns['test']])} names in each row. "
+        f"Each is a test of its own, called by both: randread in the row is randread{ending} here."
+    )
+
+
+def _listed(words: list[str], columns: Iterable[int]) -> str:
+    return ", ".join(shown(words[column]) for column in columns)
+
+
 def _likely_header(grid: Grid) -> Row | None:
     """The first of the first rows that names something, since titles may stand above it."""
     first = [row for row in grid.rows[:_LOOKED_AT] if not row.problem]
     for row in first:
-        words = [_split(word)[0] for word in row.words]
-        if sum(_name(word) in FIELD_OF or bool(known_test(word)) for word in words) > 1:
+        if sum(_names_something(word) for word in row.words) > 1:
             return row
     widest = max((len(row.words) for row in first), default=0)
     return next((row for row in first if len(row.words) == widest), None)
 
 
-def _split(word: str) -> tuple[str, str]:
-    """A header's name and the unit it gives in brackets."""
-    match = _WITH_UNIT.fullmatch(word.strip())
-    return (match[1], match[2]) if match else (word, "")
+def _names_something(word: str) -> bool:
+    return bool(field_of(word) or test_named(word) or measure_of(word))
 
 
-def _field_columns(header: Row) -> dict[str, tuple[int, str]]:
-    """The fields that the header names: (column, unit in brackets); the first of two counts."""
-    found: dict[str, tuple[int, str]] = {}
+def _field_columns(header: Row) -> dict[str, int]:
+    """The fields that the header names, with their columns; the first of two counts."""
+    found: dict[str, int] = {}
     for column, word in enumerate(header.words):
-        name, unit = _split(word)
-        if (kept := FIELD_OF.get(_name(name))) is not None:
-            found.setdefault(kept, (column, unit))
+        if (name := field_of(word)) and split(word)[1] != PERCENT:
+            found.setdefault(name, column)
+    has_measures = any(measure_of(word) for word in header.words)
+    for column, word in enumerate(header.words):
+        name = instead_of(word)
+        if name and column not in found.values() and not (name == "value" and has_measures):
+            found.setdefault(name, column)
     return found
 
 
-def _unit_by_name(header: Row, column: int | None) -> str:
-    """The unit that the name of a column is itself; "" where it is none."""
-    return "IOPS" if column is not None and _name(header.words[column]) == "iops" else ""
+def _measures(header: Row, fields: dict[str, int]) -> dict[int, Measure]:
+    """Columns that hold what was measured of a row's test; of two that hold the same the first."""
+    found: dict[int, Measure] = {}
+    for column, word in enumerate(header.words):
+        if column in fields.values() or (one := measure_of(word)) is None:
+            continue
+        if one.ending not in {each.ending for each in found.values()}:
+            found[column] = one
+    return found
 
 
-def _record_unit(header: Row, columns: dict[str, tuple[int, str]]) -> str:
+def _say_more(measures: dict[int, Measure]) -> bool:
+    """Whether what was measured has to be part of the test's name: a percentile, reads alone."""
+    return any(one.ending not in WHOLE_ENDINGS for one in measures.values())
+
+
+def _tests(
+    header: Row, fields: dict[str, int], measures: dict[int, Measure]
+) -> dict[int, tuple[str, str]]:
+    """Columns that name tests of their own, with their units; none where rows name their test."""
+    if "test" in fields:
+        return {}
+    found: dict[int, tuple[str, str]] = {}
+    for column, word in enumerate(header.words):
+        if column not in fields.values() and (one := test_named(word)) is not None:
+            found[column] = one
+    if found:
+        for column, measure in measures.items():
+            found.setdefault(column, (measure.ending.lstrip("_"), measure.unit))
+    # Of the same test in two columns the first is proposed.
+    first = {test: column for column, (test, _) in sorted(found.items(), reverse=True)}
+    return {column: found[column] for column in sorted(first.values())}
+
+
+def _record_unit(header: Row, columns: dict[str, int]) -> str:
     """What sizes of records are in; "" where their column is named and does not tell."""
-    column, unit = columns.get("record_size_kb", (None, ""))
-    name = "" if column is None else _name(_split(header.words[column])[0])
-    return "" if name in _OPEN_SIZES and not unit else _size_unit(unit)
+    column = columns.get("record_size_kb")
+    name, unit = (
+        ("", "") if column is None else (header.words[column], split(header.words[column])[1])
+    )
+    return "" if plain(split_brackets(name)) in OPEN_SIZES and not unit else _size_unit(unit)
 
 
 def _size_unit(text: str) -> str:
@@ -222,7 +265,7 @@ def _size_unit(text: str) -> str:
 
 def _matrix_proposal(grid: Grid, rows: list[Row]) -> Mapping:
     blocks, _ = blocks_of(rows)
-    corner = FIELD_OF.get(_name(blocks[0].head.words[0]), "")
+    corner = field_of(blocks[0].head.words[0])
     rows_are = "record" if corner == "record_size_kb" else "file"
     if not corner:
         pairs = [
@@ -257,7 +300,7 @@ def _is_complete(grid: Grid, mapping: Mapping) -> bool:
 def check_header(grid: Grid, mapping: Mapping) -> None:
     """Raise UnreadableFile for a header of long shape that cannot be, NeedsMapping for a part."""
     header = next(row for row in grid.rows if row.line == mapping.header_line)
-    problems = []
+    problems, doubts = [], []
     lowered = [word.lower() for word in header.words]
     if "category" in lowered:
         place = lowered.index("category") + 1
@@ -267,12 +310,14 @@ def check_header(grid: Grid, mapping: Mapping) -> None:
         )
         problems.append(Problem(header.line, place, message))
     for column, word in enumerate(header.words):
-        name = FIELD_OF.get(_name(_split(word)[0]))
-        if name is not None and mapping.columns[name] != column:
-            message = f"{shown(word)} is a second column for {name}."
-            problems.append(Problem(header.line, column + 1, message))
+        name = field_of(word)
+        if name and split(word)[1] != PERCENT and mapping.columns[name] != column:
+            message = f"{shown(word)} is a second column for {name}: say which one it is."
+            doubts.append(Problem(header.line, column + 1, message))
     if problems:
         raise UnreadableFile(problems)
+    if doubts:
+        raise NeedsMapping(doubts)
     if missing := mapping.missing():
         if not {"test", "value"} <= set(mapping.columns):
             raise NeedsMapping([_asks(grid, mapping)])

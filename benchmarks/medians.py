@@ -1,0 +1,104 @@
+"""Whether medians of repeats hold what they promise: `.venv/bin/python -m benchmarks.medians`.
+
+Simulated with a fixed seed: repeats that are normal, log-normal (a long tail), and bimodal (one of
+five runs a quarter slower), of which the true median and mean are known. How often does the
+interval of order statistics hold the median, and Student's the mean? Promised of order statistics:
+95% for every distribution; two standard errors of so many trials are allowed as chance. Printed
+too: how many repeats the resampling of CONFIRM asks for, for ± 5% of 50 repeats, and in how many of
+further samples of that size the interval is no wider.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.scoring.median import median_interval
+
+SEED = 20_261_123
+TRIALS = 4000
+ESTIMATES = 200
+LEVEL_PERCENT = 95.0
+CHANCE_PERCENT = 2 * 100 * (0.05 * 0.95 / TRIALS) ** 0.5
+COUNTS = (6, 8, 10, 15, 20, 30, 50)
+WANTED_PERCENT = 5.0
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def _normal(draw: np.random.Generator, count: int) -> np.ndarray:
+    return 100 * (1 + 0.1 * draw.normal(size=count))
+
+
+def _lognormal(draw: np.random.Generator, count: int) -> np.ndarray:
+    return 100 * np.exp(0.5 * draw.normal(size=count))
+
+
+def _bimodal(draw: np.random.Generator, count: int) -> np.ndarray:
+    slower = np.where(draw.random(count) < 0.2, 75.0, 100.0)
+    return slower * (1 + 0.03 * draw.normal(size=count))
+
+
+KINDS: Mapping[str, Draw] = {"normal": _normal, "lognormal": _lognormal, "bimodal": _bimodal}
+
+
+def held(draw: np.random.Generator, kind: Draw, count: int) -> tuple[float, float]:
+    """In how many percent of trials (median's, mean's) interval holds the truth."""
+    many = kind(np.random.default_rng(SEED), 2_000_000)
+    middle, mean = float(np.median(many)), float(np.mean(many))
+    of_median = of_mean = 0
+    for _ in range(TRIALS):
+        values = kind(draw, count).tolist()
+        ranks, student = median_interval(values), interval(values)
+        assert ranks is not None
+        assert student is not None
+        of_median += ranks.low <= middle <= ranks.high
+        of_mean += student.low <= mean <= student.high
+    return 100 * of_median / TRIALS, 100 * of_mean / TRIALS
+
+
+def estimated(draw: np.random.Generator, kind: Draw) -> tuple[list[int], int, float]:
+    """(quartiles of the estimates, how many trials had none, percent that were wide enough)."""
+    found, enough, none = [], 0, 0
+    for _ in range(ESTIMATES):
+        first = median_interval(kind(draw, 50).tolist())
+        assert first is not None
+        needed = next(
+            one.repeats for one in first.repeats_for if one.half_width_percent == WANTED_PERCENT
+        )
+        if needed is None:
+            none += 1
+            continue
+        found.append(needed)
+        again = median_interval(kind(draw, needed).tolist())
+        assert again is not None
+        wider = max(again.median - again.low, again.high - again.median)
+        enough += wider <= WANTED_PERCENT / 100 * again.median
+    quartiles = (
+        [round(float(one)) for one in np.quantile(found, (0.25, 0.5, 0.75))] if found else []
+    )
+    return quartiles, none, 100 * enough / max(1, len(found))
+
+
+def main() -> int:
+    draw, is_kept = np.random.default_rng(SEED), True
+    print(f"{TRIALS} trials each; in percent of them the interval holds the truth")
+    for name, kind in KINDS.items():
+        for count in COUNTS:
+            of_median, of_mean = held(draw, kind, count)
+            is_kept = is_kept and of_median >= LEVEL_PERCENT - CHANCE_PERCENT
+            print(
+                f"{name}, {count} repeats: median {of_median:.1f}, mean {of_mean:.1f}", flush=True
+            )
+        quartiles, none, enough = estimated(draw, kind)
+        print(
+            f"{name}: of 50 repeats ± {WANTED_PERCENT:g}% is said to take {quartiles} (quartiles), "
+            f"more than 50 in {100 * none / ESTIMATES:.0f}%; so many others were enough in "
+            f"{enough:.0f}%"
+        )
+    return 0 if is_kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""What of an address is of a slide: its test, its category, its sentence. Pure."""
+
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+PLACE = ("of", "in", "sentence")
+PARAMETERS = (*PLACE, "was")
+
+
+def place_of(given: QueryDict) -> str:
+    """Test, category and sentence of a query, as a query."""
+    return urlencode([(name, given[name]) for name in PLACE if given.get(name)])
+
+
+def rest_of(given: QueryDict) -> QueryDict:
+    """What of an address says what is compared."""
+    return without(given, PARAMETERS)
+
+
+def without(given: QueryDict, names: Iterable[str]) -> QueryDict:
+    """The query without some of its parameters."""
+    rest = given.copy()
+    for name in names:
+        rest.pop(name, None)
+    return rest

@@ -1,0 +1,235 @@
+"""What a column's header says: which field it is, or what was measured, in which unit. Pure.
+
+The words are those that people write: fio's summaries, sysbench's tables, spreadsheets with units
+in their headers, in English and German. What is not sure is left to be asked.
+"""
+
+import re
+from dataclasses import dataclass
+
+from fsbench_web.core.formats.tables.cells import known_test, test_of, unit_of
+
+_NAMES = {
+    "test": ("test", "benchmark", "operation", "rw", "readwrite"),
+    "record_size_kb": (
+        *("record_size_kb", "record_kb", "record_size", "reclen", "record", "block_size", "bs"),
+        *("block_size_kb", "record_length", "blocksize", "blockgröße", "blockgroesse"),
+    ),
+    "file_size_kb": (
+        *("file_size_kb", "file_kb", "file_size", "size", "kb", "filesize"),
+        *("dateigröße", "dateigroesse"),
+    ),
+    "value": ("value", "score", "result", "wert"),
+    "unit": ("unit", "units", "einheit"),
+    "filesystem": ("filesystem", "file_system", "fs", "fstype", "fs_type", "dateisystem"),
+    "configuration": ("configuration", "config", "label"),
+    "hardware": ("hardware",),
+    "repeat": ("repeat", "run", "iteration", "repetition", "iter", "rep", "wiederholung"),
+    "block": ("block",),
+    "threads": ("threads", "thread", "num_threads", "nthreads", "numthreads"),
+    "iodepth": ("iodepth", "io_depth", "queue_depth", "queuedepth", "qd"),
+    "jobs": ("jobs", "numjobs", "num_jobs", "njobs", "processes"),
+    "tasks": ("tasks", "num_tasks", "ntasks", "ranks"),
+    "clients": ("clients", "num_clients", "nclients"),
+}
+_FIELD_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
+_INSTEAD = {
+    **dict.fromkeys(("workload", "pattern", "access", "access_pattern", "io_pattern"), "test"),
+    **dict.fromkeys(("job", "jobname", "job_name", "test_name", "testname"), "test"),
+    **dict.fromkeys(("mean", "average", "avg", "mittelwert"), "value"),
+}
+"""Words that mean a field only where no column is called by its own name."""
+# bs=4096 of a command line are bytes, a record of 4 is in KB: these names leave it open.
+OPEN_SIZES = (
+    *("bs", "block_size", "blocksize", "record", "record_size", "record_length"),
+    *("blockgröße", "blockgroesse"),
+)
+
+_IN_BRACKETS = re.compile(r"(.+?)\s*[(\[]([^()\[\]]{1,20})[)\]]")
+_BYTES = r"(?P<prefix>[kKmMgGtT])(?P<binary>i?)(?P<byte>[bB])(?:/s(?:ec)?|_s|_per_s|ytes/s|ps)"
+_AT_THE_END = re.compile(
+    rf"(?:(?P<name>.*?)(?:[\s,_]+in)?[\s,_]+)?(?P<unit>{_BYTES}|[kKM]?(?:iops|IOPS)|[kKM]?ops/s|[uµμnm]s)"
+)
+"""``BW MiB/s``, ``lat_us``, ``throughput_mb_s``, and ``MB/s`` alone."""
+_BYTES_A_SECOND = re.compile(_BYTES)
+_COUNTED = re.compile(r"([a-zA-Z][a-zA-Z ]{1,30})/\s?s(?:ec)?")
+"""``Transactions/s``, ``reads/sec``: what is counted is the test."""
+_OPS = re.compile("([km]?)iops", re.IGNORECASE)
+_OPS_PREFIXES = {"": "", "k": "k", "m": "M"}
+_NO_UNIT = re.compile(
+    r"mean|average|avg|median|min|max|std\.?(dev)?|stddev|sd|total|all|sum|n|[pq]?d?=?[0-9.]+(th|%)?"
+    r"|(lower|higher|less|more) is better",
+    re.IGNORECASE,
+)
+"""What stands in brackets and is no unit: which statistic, how deep the queue was."""
+PERCENT = "%"
+
+_RATES = {"bw", "bandwidth", "throughput", "durchsatz", "rate", "speed", "datenrate"}
+_LATENCIES = {"lat": "lat", "latency": "lat", "latenz": "lat", "response": "lat"}
+_LATENCIES |= {"clat": "clat", "slat": "slat"}
+_WHOLE = {"lat": "latency", "clat": "completion_latency", "slat": "submission_latency"}
+"""The ending of a latency of which nothing says whether it is a mean."""
+WHOLE_ENDINGS = {"_bw", "_iops", *(f"_{kind}" for kind in _WHOLE.values())}
+"""What need not be said of a test with one number: its unit tells it."""
+_MEANS = {"mean", "avg", "average", "mittel", "mittlere"}
+_PASSED_OVER = {"time", "completion", "percentile", "perzentil", "pct", "quantile", "total", "of"}
+_HALF_UNITS = {"kb", "mb", "gb", "kib", "mib", "gib"}
+"""``bw_kb``: of which time nothing says."""
+_DIRECTIONS = {"read": "read", "write": "write", "trim": "trim", "rd": "read", "wr": "write"}
+_PERCENTILE = re.compile(r"p?([0-9]{1,2}(?:\.[0-9]{1,4})?)(?:th|%|\.)?")
+_NINES = re.compile("p(999+)")
+_TIMES = {"ns", "µs", "ms", "s", "min"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a column holds of a test: the ending of its name (``_iops``, ``_lat_p99``), and the
+    unit, "" where the header does not say it.
+    """
+
+    ending: str
+    unit: str
+
+
+def plain(word: str) -> str:
+    """A word as fields are called: ``Block Size`` is ``block_size``."""
+    return word.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def split(word: str) -> tuple[str, str]:
+    """A header's name, and the unit that it gives in brackets or at its end; "" where it has none.
+
+    ``Throughput [MiB/s]``, ``bw_mb_s`` and ``lat, us`` have one; ``lat (p99)`` has none.
+    """
+    word = word.strip()
+    if (match := _IN_BRACKETS.fullmatch(word)) is not None:
+        name, unit = match[1], match[2].strip()
+        if unit in ("k", "K", "thousands") and plain(name) == "iops":
+            return name, "kIOPS"
+        if _NO_UNIT.fullmatch(unit):
+            return word.replace("[", "(").replace("(", " ").rstrip(")] "), ""
+        return name, _lettered(unit)
+    if word.endswith("%") and not _PERCENTILE.fullmatch(word.split()[-1]):
+        return word[:-1].strip(), PERCENT
+    if (match := _AT_THE_END.fullmatch(word)) is not None:
+        return match["name"] or "", _lettered(match["unit"])
+    return word, ""
+
+
+def _lettered(unit: str) -> str:
+    """A unit with the letters that it is written with elsewhere: ``mb_s`` is MB/s, since names are
+    written in small letters; ``Mb/s`` may be bits and stays, and what ``mbps`` is must be asked.
+    """
+    if (match := _BYTES_A_SECOND.fullmatch(unit)) is not None:
+        if match["byte"] == "b" and unit.endswith("ps"):
+            return ""
+        if match["byte"] == "B" or match["prefix"].islower():
+            return f"{match['prefix'].upper()}{match['binary']}B/s"
+        return unit
+    if (ops := _OPS.fullmatch(unit)) is not None:
+        return f"{_OPS_PREFIXES[ops[1].lower()]}IOPS"
+    return unit_of(unit)
+
+
+def test_named(word: str) -> tuple[str, str] | None:
+    """(test, unit) of a column for a test; None of one that names none.
+
+    ``Seq Read (MB/s)`` is ("read", "MB/s"), ``randread IOPS`` ("random_read_iops", "IOPS"),
+    ``rand write p99 (us)`` ("random_write_lat_p99", "µs"); ``Transactions/s`` is counted, and
+    ``written MiB/s`` a rate of its own.
+    """
+    name, unit = split(word)
+    if unit == PERCENT:
+        return None
+    if test := known_test(name):
+        return (f"{test}_iops" if _OPS.fullmatch(unit) else test), unit
+    parts = name.replace("_", " ").split()
+    for count in range(len(parts) - 1, 0, -1):
+        test = known_test(" ".join(parts[:count]))
+        one = measure_of(f"{' '.join(parts[count:])} ({unit})" if unit else " ".join(parts[count:]))
+        if test and one is not None:
+            return (test if one.ending == "_bw" else f"{test}{one.ending}"), one.unit
+    if measure_of(word) is not None:
+        return None
+    if (match := _COUNTED.fullmatch(word.strip())) is not None and not unit:
+        found = test_of(match[1])
+        return (found, f"{plain(match[1])}/s") if found else None
+    found = test_of(name) if unit.endswith("B/s") else None
+    return (found, unit) if found else None
+
+
+def field_of(word: str) -> str:
+    """The field that a header names by its own name; "" where it names none."""
+    return _FIELD_OF.get(plain(split_brackets(word)), "") or _FIELD_OF.get(plain(word), "")
+
+
+def instead_of(word: str) -> str:
+    """The field that a header may mean where no other column is called so."""
+    return _INSTEAD.get(plain(split_brackets(word)), "")
+
+
+def split_brackets(word: str) -> str:
+    """A header without what stands in brackets at its end."""
+    match = _IN_BRACKETS.fullmatch(word.strip())
+    return match[1] if match else word
+
+
+def measure_of(word: str) -> Measure | None:
+    """What a column holds of the test of its row; None for a column that says something else, such
+    as a deviation, or a share in percent.
+    """
+    name, unit = split(word)
+    if unit == PERCENT:
+        return None
+    words = [one for one in re.split(r"[\s_,()-]+", name.strip().lower()) if one]
+    side = next((_DIRECTIONS[one] for one in words if one in _DIRECTIONS), "")
+    rest = [one for one in words if one not in _DIRECTIONS]
+    start = f"_{side}" if side else ""
+    if not rest:
+        return _of_unit(start, unit)
+    said = [one for one in rest if one not in _MEANS | _PASSED_OVER | _HALF_UNITS]
+    if len(said) == 1 and said[0] in _RATES:
+        return Measure(f"{start}_bw", unit)
+    if len(said) == 1 and _OPS.fullmatch(said[0]):
+        return Measure(f"{start}_iops", unit or _lettered(said[0]))
+    return _latency(start, rest, unit)
+
+
+def _of_unit(start: str, unit: str) -> Measure | None:
+    """Of a column whose header is a unit: ``MB/s``, ``read MiB/s``, ``kIOPS``."""
+    if _OPS.fullmatch(unit) or unit.lower().endswith("ops/s"):
+        return Measure(f"{start}_iops", unit)
+    return Measure(f"{start}_bw", unit) if unit.endswith("/s") else None
+
+
+def _latency(start: str, words: list[str], unit: str) -> Measure | None:
+    """Of a latency: its mean, its maximum, a percentile."""
+    kinds = [_LATENCIES[one] for one in words if one in _LATENCIES]
+    if unit and unit not in _TIMES:
+        return None
+    kind = kinds[0] if kinds else "lat"
+    rest = [one for one in words if one not in _LATENCIES and one not in _PASSED_OVER]
+    if not rest:
+        return Measure(f"{start}_{_WHOLE[kind]}", unit) if kinds else None
+    if len(rest) > 1:
+        return None
+    if kinds and rest[0] in _MEANS:
+        return Measure(f"{start}_{kind}_mean", unit)
+    if kinds and rest[0] in ("max", "maximum"):
+        return Measure(f"{start}_{kind}_max", unit)
+    percent = percentile(rest[0], is_named=bool(kinds) or "percentile" in words)
+    return Measure(f"{start}_{kind}_p{percent}", unit) if percent else None
+
+
+def percentile(word: str, *, is_named: bool) -> str:
+    """``p99``, ``99th``, ``99.9%``, ``p999`` (which is 99.9); "" of what is none. A bare number is
+    one where something else says so.
+    """
+    if word == "median":
+        return "50"
+    if (nines := _NINES.fullmatch(word)) is not None:
+        return f"99.{nines[1][2:]}"
+    match = _PERCENTILE.fullmatch(word)
+    if match is None or (not is_named and word == match[1]):
+        return ""
+    return match[1]

@@ -1,0 +1,49 @@
+"""What reading a file again would change of the latencies that are kept of it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from fsbench_web.core.formats import ParsedResult
+from fsbench_web.core.formats.result import OwnKey
+from fsbench_web.core.latency import Distribution
+from fsbench_web.core.latency_over_time import LatencySeries
+from fsbench_web.studies.activity import latencies
+from fsbench_web.studies.models import Artefact
+
+
+def distributions(
+    artefact: Artefact, parsed: ParsedResult, runs: Mapping[OwnKey, int]
+) -> dict[int, list[Distribution]]:
+    """As they would be kept, by run; of those alone whose are others."""
+    of_repeat = {repeat: run_id for (_, _, _, repeat, _), run_id in runs.items()}
+    read: dict[int, list[Distribution]] = defaultdict(list)
+    for one in parsed.distributions:
+        if (run_id := of_repeat.get(one.repeat)) is not None:
+            read[run_id].append(replace(one, repeat=None))
+    try:
+        kept = latencies.of_output(artefact)
+    except latencies.UnreadableBlock:
+        kept = {}
+    return {
+        run_id: read.get(run_id, [])
+        for run_id in {*read, *kept}
+        if read.get(run_id, []) != kept.get(run_id, [])
+    }
+
+
+def over_time(
+    artefact: Artefact, parsed: ParsedResult, runs: Collection[int]
+) -> dict[int, list[LatencySeries]]:
+    """The same of latencies over time, which a file of several ``runs`` says of none of them."""
+    of_one = parsed.over_time if len(runs) == 1 else []
+    read = {run_id: list(of_one) for run_id in runs if of_one}
+    try:
+        kept = latencies.series_of_output(artefact)
+    except latencies.UnreadableBlock:
+        return {run_id: list(of_one) for run_id in runs}
+    return {
+        run_id: read.get(run_id, [])
+        for run_id in {*read, *kept}
+        if read.get(run_id, []) != kept.get(run_id, [])
+    }
