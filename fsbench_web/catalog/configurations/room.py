@@ -18,8 +18,8 @@ and f2fs-tools, as the part of the LUN that is not free to use (f_bavail of stat
 | ReiserFS | 50.1% | | 3.1% | 0.4% | |
 | F2FS | 75.0% | | 15.2% | 5.3% | |
 
-exFAT and NTFS leave 96% or more of 64 MiB and 99% of 1 GiB (dump.exfat of exfatprogs 1.2.0, ntfsinfo
-of ntfs-3g 2022.10.3).
+exFAT and NTFS leave 96% or more of 64 MiB and 99% of 1 GiB (dump.exfat of exfatprogs 1.2.0,
+ntfsinfo of ntfs-3g 2022.10.3).
 """
 
 from collections.abc import Mapping
