@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 LIMIT_S = 50.0
@@ -40,18 +41,19 @@ def start(cache: str, devices: "list[str]", mode: str, cutoff: "int | None") -> 
     for number, device in enumerate(devices):
         register(device)
         made = Path("/sys/block", f"bcache{number}", "bcache")
-        is_it = folder_of(device)
-        wait(
-            lambda made=made, is_it=is_it: made.exists() and made.resolve() == is_it.resolve(),
-            f"{device} has not become bcache{number}.",
-        )
-        wait(
-            lambda made=made: (made / "state").read_text().strip() in ("clean", "dirty"),
-            f"{device} is not attached to its cache.",
-        )
+        wait(partial(is_same, made, folder_of(device)), f"{device} has not become bcache{number}.")
+        wait(partial(is_attached, made), f"{device} is not attached to its cache.")
         (made / "cache_mode").write_text(mode)
         if cutoff is not None:
             (made / "sequential_cutoff").write_text(str(cutoff))
+
+
+def is_same(made: Path, member: Path) -> bool:
+    return made.exists() and made.resolve() == member.resolve()
+
+
+def is_attached(made: Path) -> bool:
+    return (made / "state").read_text().strip() in ("clean", "dirty")
 
 
 def stop(cache: str, devices: "list[str]") -> None:
