@@ -89,6 +89,10 @@ SHOWN_BY = {
         "core/workloads/test_data.py::test_fio_writes_data_as_compressible_as_was_asked",
         "core/workloads/test_data.py::test_fio_writes_as_many_duplicates_as_were_asked",
         "core/workloads/test_data.py::test_iozone_writes_the_data_that_were_asked",
+        "core/workloads/test_data.py::test_our_own_programs_write_data_as_compressible_as_was_asked",
+        "core/workloads/test_data.py::test_our_own_programs_write_as_many_duplicates_as_were_asked",
+        "core/workloads/test_data.py::test_sysbench_and_fs_mark_write_data_that_nothing_is_left_of",
+        "core/workloads/test_data.py::test_postmark_writes_text_that_compresses_to_what_is_said",
         "studies/jobs/test_limits.py::test_review_and_preview_warn_where_data_compress_on_a_file_system_that_compresses",
     ),
     "Know and control what makes storage stacks vary: allocation, age, background work, "
@@ -199,6 +203,7 @@ def test_workloads_of_fio_may_stop_at_steady_state_and_choose_their_data() -> No
     names = {kind.tool: {one.key for one in kind.parameters} for kind in BUILTIN}
     assert {tool for tool, known in names.items() if steady in known} == {"fio-depths", "pgmeter"}
     assert {tool for tool, known in names.items() if data in known} >= {
-        *("fio-depths", "pgmeter", "random-access", "rocksdb")
+        *("fio-depths", "pgmeter", "random-access", "rocksdb"),
+        *("filemark", "mongo", "maildir", "sqlite"),
     }
     assert "contents" in names["iozone"]

@@ -156,7 +156,9 @@ def _show_race(race: Mapping[str, Any]) -> None:
     budget = terminal.duration(race["budget_s"]) if hours else f"{race['budget_runs']} runs"
     decides = f"{race['test']}, {race['category']}"
     words = f"{race['phase']} after {terminal.counted(race['blocks'], 'block')}"
-    terminal.say("", f"Race by {terminal.clean(decides)}: {words}, {spent} of {budget} spent.")
+    is_change = race.get("find") == "change"
+    name = "Bisection" if is_change else "Race"
+    terminal.say("", f"{name} by {terminal.clean(decides)}: {words}, {spent} of {budget} spent.")
     if race["leader"] and not race["conclusion"]:
         chance = f"the best of those left with a probability of {race['probability']:.0%}"
         terminal.say(f"{terminal.clean(race['leader'])} leads: {chance}.")
@@ -164,7 +166,11 @@ def _show_race(race: Mapping[str, Any]) -> None:
         terminal.say(terminal.clean(race["conclusion"]))
     columns = [
         *(Column("configuration", may_shrink=True), Column("state"), Column("blocks", RIGHT)),
-        *(Column("to leader", RIGHT), Column("95%", RIGHT), Column("why", may_shrink=True)),
+        *(
+            Column("to oldest" if is_change else "to leader", RIGHT),
+            Column("95%", RIGHT),
+            Column("why", may_shrink=True),
+        ),
     ]
     rows = [
         (

@@ -1,7 +1,7 @@
 """filemark: PostMark's transactions by many workers at once, in phases on one pool of files.
 
 A workload of the FREENIX paper of 2002 (Bryant, Forester, Hawkes), written anew from what the paper
-says of it. Stdlib only and one file. What filemark called threads are processes here, so that
+says of it. Stdlib only. What filemark called threads are processes here, so that
 Python's interpreter lock is not measured. Each works on files of its own; all are spread over the
 same subdirectories.
 
@@ -19,7 +19,13 @@ import os
 import random
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+if TYPE_CHECKING:
+    from runner.agent.contents import Contents, add_arguments
+else:
+    from contents import Contents, add_arguments
 
 BUFFER = os.urandom(256 * 1024)
 # Two-sided 95% points of Student's t for 1 to 30 degrees of freedom; more are taken as 30.
@@ -54,6 +60,7 @@ class Pool:
         self.files = files
         self.number, self.step = number, step
         self.random = random.Random(f"{options.seed} {number}")  # noqa: S311
+        self.contents = Contents(options, BUFFER, f"{options.seed} {number}")
         self.counts = dict.fromkeys(("read", "append", "create", "delete"), 0)
 
     def path(self, number: int) -> str:
@@ -95,7 +102,7 @@ class Pool:
         try:
             while size:
                 part = min(size, self.options.io_bytes, len(BUFFER))
-                size -= os.write(descriptor, BUFFER[:part])
+                size -= os.write(descriptor, self.contents.piece(part))
         finally:
             os.close(descriptor)
 
@@ -267,6 +274,7 @@ def main(arguments: "list[str]") -> int:
         *(("--warm-up", 30), ("--seconds", 120), ("--seed", 42)),
     ):
         parser.add_argument(name, type=int, default=default)
+    add_arguments(parser)
     options = parser.parse_args(arguments)
     commands = {"create": create, "transactions": transactions, "report": report}
     try:

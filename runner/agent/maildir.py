@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 if TYPE_CHECKING:
+    from runner.agent.contents import Contents, add_arguments
     from runner.agent.latencies import say, say_latencies
 else:
+    from contents import Contents, add_arguments
     from latencies import say, say_latencies
 
 KINDS = ("deliver", "read", "delete", "flag")
@@ -110,7 +112,7 @@ def work(wanted: argparse.Namespace, number: int, begin_at: float) -> dict[str, 
     for mailbox in own:
         mailbox.look()
     lots = random.Random(f"{wanted.seed}/{number}")  # noqa: S311 (no secret)
-    text = os.urandom(wanted.largest)
+    contents = Contents(wanted, os.urandom(wanted.largest), f"{wanted.seed}/{number}")
     found = {kind: array("q") for kind in KINDS}
     shares = [wanted.deliver, wanted.read, wanted.delete]
     shares.append(100 - sum(shares))
@@ -123,7 +125,7 @@ def work(wanted: argparse.Namespace, number: int, begin_at: float) -> dict[str, 
         if not mailbox.messages:
             kind = "deliver"
         at = lots.randrange(len(mailbox.messages)) if mailbox.messages else 0
-        content = text[: lots.randint(wanted.smallest, wanted.largest)]
+        content = contents.piece(lots.randint(wanted.smallest, wanted.largest))
         before = time.perf_counter_ns()
         if kind == "deliver":
             mailbox.deliver(content, wanted.sync_folder)
@@ -138,7 +140,7 @@ def work(wanted: argparse.Namespace, number: int, begin_at: float) -> dict[str, 
 def create(wanted: argparse.Namespace) -> None:
     os.mkdir(wanted.folder)  # noqa: PTH102
     lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
-    text = os.urandom(wanted.largest)
+    contents = Contents(wanted, os.urandom(wanted.largest), f"{wanted.seed}")
     for number in range(wanted.mailboxes):
         mailbox = Mailbox(f"{wanted.folder}/{number:06d}")
         mailbox.make()
@@ -146,7 +148,7 @@ def create(wanted: argparse.Namespace) -> None:
             # As one that was read once: no delivery of the filling is waited for.
             name = f"{mailbox.folder}/cur/{message:09d}{SEEN}"
             with open(name, "wb") as file:  # noqa: PTH123
-                file.write(text[: lots.randint(wanted.smallest, wanted.largest)])
+                file.write(contents.piece(lots.randint(wanted.smallest, wanted.largest)))
     os.sync()
 
 
@@ -201,6 +203,7 @@ def main(arguments: list[str]) -> int:
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--sync-folder", action="store_true")
+    add_arguments(parser)
     wanted = parser.parse_args(arguments)
     try:
         if wanted.what == "create":

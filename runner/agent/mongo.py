@@ -1,4 +1,6 @@
-"""One phase of Mongo on a tree of small files: ``mongo.py PHASE FOLDER BASE_BYTES TOTAL_KB SEED``.
+"""One phase of Mongo on a tree of small files: ``mongo.py PHASE FOLDER BASE_BYTES TOTAL_KB SEED``
+
+and the options of contents.py, which say what is written.
 
 Namesys's Mongo fills a tree with files around a base size, and times what is done to all of them.
 The phases, of which each goes on with what the one before has left: create, copy (the tree once
@@ -12,6 +14,7 @@ goes to standard error. File sizes and folders follow from the seed alone, so th
 processes of their own, with the file system mounted anew between them.
 """
 
+import argparse
 import json
 import os
 import random
@@ -22,8 +25,10 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 if TYPE_CHECKING:
+    from runner.agent.contents import Contents, add_arguments
     from runner.agent.timed import sync
 else:
+    from contents import Contents, add_arguments
     from timed import sync
 
 PHASES = ("create", "copy", "append", "modify", "overwrite", "read", "stats", "rename", "delete")
@@ -60,20 +65,19 @@ def files(top: str) -> Iterator[str]:
             yield f"{path}/{name}"
 
 
-def _write(descriptor: int, size: int, block: bytes) -> None:
+def _write(descriptor: int, size: int, contents: Contents) -> None:
     while size > 0:
-        size -= os.write(descriptor, block[: min(size, len(block))])
+        size -= os.write(descriptor, contents.piece(min(size, WRITE_BYTES)))
 
 
-def create(top: str, wanted: list[int]) -> int:
-    block = os.urandom(WRITE_BYTES)
+def create(top: str, wanted: list[int], contents: Contents) -> int:
     os.mkdir(top)  # noqa: PTH102
     for number, size in enumerate(wanted):
         folder = f"{top}/{number // FILES_IN_A_FOLDER:06d}"
         if number % FILES_IN_A_FOLDER == 0:
             os.mkdir(folder)  # noqa: PTH102
         descriptor = os.open(f"{folder}/{number:08d}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        _write(descriptor, size, block)
+        _write(descriptor, size, contents)
         os.close(descriptor)
     return len(wanted)
 
@@ -87,40 +91,41 @@ def copy(top: str, other: str) -> int:
         source = os.open(path, os.O_RDONLY)
         new = os.open(f"{other}{path[len(top) :]}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         while data := os.read(source, 65536):
-            _write(new, len(data), data)
+            while data:
+                data = data[os.write(new, data) :]
         os.close(source)
         os.close(new)
         count += 1
     return count
 
 
-def append(top: str) -> int:
-    count, block = 0, os.urandom(WRITE_BYTES)
+def append(top: str, contents: Contents) -> int:
+    count = 0
     for path in files(top):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
-        _write(descriptor, max(os.fstat(descriptor).st_size // 2, 1), block)
+        _write(descriptor, max(os.fstat(descriptor).st_size // 2, 1), contents)
         os.close(descriptor)
         count += 1
     return count
 
 
-def modify(top: str) -> int:
-    count, block = 0, os.urandom(WRITE_BYTES)
+def modify(top: str, contents: Contents) -> int:
+    count = 0
     for path in files(top):
         descriptor = os.open(path, os.O_WRONLY)
         size = os.fstat(descriptor).st_size
         os.lseek(descriptor, size // 10, os.SEEK_SET)
-        _write(descriptor, max(size // 10, 1), block)
+        _write(descriptor, max(size // 10, 1), contents)
         os.close(descriptor)
         count += 1
     return count
 
 
-def overwrite(top: str) -> int:
-    count, block = 0, os.urandom(WRITE_BYTES)
+def overwrite(top: str, contents: Contents) -> int:
+    count = 0
     for path in files(top):
         descriptor = os.open(path, os.O_WRONLY)
-        _write(descriptor, os.fstat(descriptor).st_size, block)
+        _write(descriptor, os.fstat(descriptor).st_size, contents)
         os.close(descriptor)
         count += 1
     return count
@@ -168,24 +173,35 @@ def delete(tops: list[str]) -> int:
     return count
 
 
-def run(phase: str, folder: str, base_bytes: int, total_bytes: int, seed: int) -> int:
+def run(
+    phase: str, folder: str, base_bytes: int, total_bytes: int, seed: int, contents: Contents
+) -> int:
     """Carry out one phase; returns how many files it was. Raises OSError."""
     tops = [f"{folder}/tree-{base_bytes}", f"{folder}/copy-{base_bytes}"]
     if phase == "create":
-        return create(tops[0], sizes(base_bytes, total_bytes, seed))
+        return create(tops[0], sizes(base_bytes, total_bytes, seed), contents)
     if phase == "copy":
         return copy(*tops)
     if phase in ("append", "modify", "overwrite"):
-        return {"append": append, "modify": modify, "overwrite": overwrite}[phase](tops[0])
+        writers = {"append": append, "modify": modify, "overwrite": overwrite}
+        return writers[phase](tops[0], contents)
     return {"read": read, "stats": stats, "rename": rename, "delete": delete}[phase](tops)
 
 
 def main(arguments: list[str]) -> int:
-    phase, folder = arguments[:2]
-    base_bytes, total_kb, seed = map(int, arguments[2:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("phase", choices=PHASES)
+    parser.add_argument("folder")
+    for name in ("base_bytes", "total_kb", "seed"):
+        parser.add_argument(name, type=int)
+    add_arguments(parser)
+    options = parser.parse_args(arguments)
+    phase, folder, base_bytes = options.phase, options.folder, options.base_bytes
+    total_bytes = options.total_kb * 1024
+    contents = Contents(options, os.urandom(WRITE_BYTES), f"{options.seed} {phase}")
     started, cpu_started = time.monotonic_ns(), time.process_time_ns()
     try:
-        count = run(phase, folder, base_bytes, total_kb * 1024, seed)
+        count = run(phase, folder, base_bytes, total_bytes, options.seed, contents)
         sync(folder)
     except OSError as error:
         sys.stderr.write(f"The phase {phase} cannot be done: {error.strerror}\n")

@@ -1,13 +1,15 @@
 """Transactions of SQLite on the measured file system, by one process, each timed.
 
-    sqlite.py create FOLDER --rows N --journal MODE
+    sqlite.py create FOLDER --rows N --journal MODE --compress-percent N
     sqlite.py run FOLDER --journal MODE --synchronous MODE --rows N --seconds S --warm-up S --seed N
 
 A transaction changes one row that is drawn by lot and appends one to a history, as one of TPC-B
 does, and is committed before the next begins. ``--journal`` is ``delete``, ``truncate``,
 ``persist`` (rollback journals) or ``wal``; ``--synchronous`` is ``full`` (each commit is on the
 disk before it is answered; for WAL, too) or ``normal``. Source: SQLite's "Pragma statements
-supported" and "Write-Ahead Logging". Prints the rate and percentiles of the commits' latencies, one
+supported" and "Write-Ahead Logging". Each account has the same text,
+unless less than 100 percent of it are to compress: the rest are random bytes then, and others in
+each. Prints the rate and percentiles of the commits' latencies, one
 JSON object a line. Stdlib only.
 """
 
@@ -22,6 +24,8 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.agent.latencies import say, say_latencies
 else:
     from latencies import say, say_latencies
@@ -42,7 +46,15 @@ def connection(folder: str, journal: str, synchronous: str) -> sqlite3.Connectio
     return found
 
 
-def create(folder: str, rows: int, journal: str) -> None:
+def fillers(rows: int, compress_percent: int) -> "Iterator[str | bytes]":
+    """84 bytes for each row, of which so many percent are the same in all."""
+    if compress_percent == 100:
+        return (FILLER for _ in range(rows))
+    same = FILLER[: len(FILLER) * compress_percent // 100].encode()
+    return (same + os.urandom(len(FILLER) - len(same)) for _ in range(rows))
+
+
+def create(folder: str, rows: int, journal: str, compress_percent: int) -> None:
     os.mkdir(folder)  # noqa: PTH102
     database = connection(folder, journal, "full")
     database.execute("BEGIN")
@@ -51,7 +63,7 @@ def create(folder: str, rows: int, journal: str) -> None:
         "CREATE TABLE history (id INTEGER PRIMARY KEY, account INTEGER, delta INTEGER)"
     )
     database.executemany(
-        "INSERT INTO account VALUES (?, 0, ?)", ((number, FILLER) for number in range(rows))
+        "INSERT INTO account VALUES (?, 0, ?)", enumerate(fillers(rows, compress_percent))
     )
     database.execute("COMMIT")
     database.close()
@@ -82,12 +94,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder")
     parser.add_argument("--journal", choices=JOURNALS, default="wal")
     parser.add_argument("--synchronous", choices=("full", "normal"), default="full")
-    for name, default in (("rows", 1000), ("seconds", 1), ("warm-up", 0), ("seed", 1)):
+    for name, default in (
+        *(("rows", 1000), ("seconds", 1), ("warm-up", 0), ("seed", 1)),
+        ("compress-percent", 100),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
     wanted = parser.parse_args(arguments)
     try:
         if wanted.what == "create":
-            create(wanted.folder, wanted.rows, wanted.journal)
+            create(wanted.folder, wanted.rows, wanted.journal, wanted.compress_percent)
             return 0
         database = connection(wanted.folder, wanted.journal, wanted.synchronous)
         lots = random.Random(wanted.seed)  # noqa: S311 (no secret)

@@ -43,7 +43,7 @@ from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
-from runner.execution.tracing import tracing
+from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import ONLY_IN_GUESTS, Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
 from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
@@ -240,8 +240,17 @@ def _erase_and_measure(
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
                 owned = block_events.owner(host.config.site, host.name)
+                unseen = (
+                    IN_A_GUEST
+                    if machine.is_guest
+                    else WITHOUT_FILESYSTEM
+                    if configuration.filesystem == RAW
+                    else ""
+                )
                 with (
-                    tracing(run, data.number, owned) as recorder.tracing,
+                    tracing(
+                        run, data.number, owned, configuration.filesystem, unseen
+                    ) as recorder.tracing,
                     _watched_device(data.number, recorder),
                     MountWatch(data.entry, plan.own_mark) as watch,
                 ):

@@ -160,7 +160,9 @@ class ContenderOut(Schema):
     """One of a race: ``state`` is leading, left or out (``why``: behind, slower_half, failed).
 
     ``ratio`` is of its speed to the leader's in the blocks that both have, between ``ratio_low``
-    and ``ratio_high`` (95%, whenever one looks); null where nothing can be said.
+    and ``ratio_high`` (95%, whenever one looks); null where nothing can be said. Where a change is
+    looked for ``state`` is before or after (the change), left or out, and ``ratio`` is to the
+    oldest kernel of each of its blocks.
     """
 
     series: int
@@ -178,8 +180,13 @@ class RaceOut(Schema):
     """Where a race stands. ``phase`` is halving, confirming, ended, held (it waits for a person) or
     stopped; ``conclusion`` is one sentence or two, once it has ended. ``status`` is then that of
     the two finalists, *faster*, *equivalent* or *inconclusive*, from ``fresh_blocks`` alone.
+
+    ``find`` is best, or change: then ``before`` and ``after`` are the contenders (series) between
+    which it is as far as is known, ``phase`` begins with ends, and ``status`` and ``ratio`` are of
+    the later to the earlier of the two.
     """
 
+    find: str
     test: str
     category: str
     unit: str
@@ -192,6 +199,8 @@ class RaceOut(Schema):
     blocks: int
     leader: str | None
     probability: float | None
+    before: int | None
+    after: int | None
     status: str | None
     fresh_blocks: int
     ratio: float | None

@@ -3,6 +3,7 @@
 from math import isfinite
 from typing import Any
 
+from fsbench_web.core.scoring.bisecting import Bisection
 from fsbench_web.core.scoring.racing import ENDED
 from fsbench_web.studies.models import Job
 from fsbench_web.studies.runs import races
@@ -22,6 +23,8 @@ def race_out(job: Job) -> dict[str, Any] | None:
         "blocks": found.blocks,
         "leader": found.leader or None,
         "probability": found.probability if found.leader else None,
+        "before": int(of_race.before) if isinstance(of_race, Bisection) else None,
+        "after": int(of_race.after) if isinstance(of_race, Bisection) else None,
         "status": of_race.status if found.phase == ENDED else None,
         "fresh_blocks": of_race.fresh,
         "ratio": of_race.ratio,
@@ -45,7 +48,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
 
 
 _KEPT = (
-    *("test", "category", "unit", "margin_percent", "budget_s", "budget_runs"),
+    *("find", "test", "category", "unit", "margin_percent", "budget_s", "budget_runs"),
     *("ended_at", "conclusion"),
 )
 

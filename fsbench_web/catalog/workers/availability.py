@@ -388,8 +388,8 @@ def tracer_problem(lun: Lun, slug: str) -> str:
     if lun.is_folder:
         what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
         return (
-            f"{lun.name} is {what}, and requests are traced of a device: choose a LUN on "
-            "which file systems are made, or leave tracing out."
+            f"{lun.name} is {what}, and runs are traced on a device: choose a LUN on which file "
+            "systems are made, or leave tracing out."
         )
     ability = lun.worker.capabilities.get("tracing", {}).get(slug)
     if ability is None:

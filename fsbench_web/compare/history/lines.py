@@ -5,7 +5,6 @@ itself, and the point has the 95% interval of their scores; by a work profile a 
 contender is (compare.history.work). scoring.changes finds where the level changes.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
+from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
 
@@ -316,13 +316,6 @@ def _printed_units(shown: Mapping[Printed, Shown]) -> tuple[str, ...]:
 def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point:
     values = tuple(scores[run] for run in runs)
     return Point(name, tuple(runs), values, interval(values))
-
-
-def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
-    """Versions in their order: 6.9 before 6.10, and 6.1.0-rc1 before 6.1.0."""
-    parts = re.findall(r"\d+|[a-z]+", version.lower())
-    key = [(2, int(part)) if part.isdigit() else (0 if part == "rc" else 3, part) for part in parts]
-    return (*key, (1, 0))
 
 
 def _scores(

@@ -84,8 +84,9 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
             Part(first.contender, is_name=True),
             Part(
                 f" {place}: {first.mean:.2f} times the speed of {found.against}{second} "
-                f"(geometric mean of {tests}, {first.lowest:.2f} to {first.highest:.2f} by test). "
+                f"({found.rests_on}). "
                 f"It is the best by more than chance in {found.sure} of {tests}{behind}."
+                f"{f' {found.mostly.sentence}' if found.mostly else ''}"
             ),
         )
     )

@@ -142,7 +142,7 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
     parts = [
         CONTENDERS[spec.by],
         _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
-        *([_work(spec)] if spec.is_of_work else tested),
+        *([work_words(spec)] if spec.is_of_work else tested),
         *(
             _chosen(one, many, [names.get(slug, slug) for slug in chosen])
             for one, many, chosen, names in offered
@@ -158,7 +158,7 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
     return "; ".join(parts) + "."
 
 
-def _work(spec: ComparisonSpec) -> str:
+def work_words(spec: ComparisonSpec) -> str:
     """What is ranked by instead of tests and categories."""
     if spec.profile:
         return f"the work profile {spec.profile}"

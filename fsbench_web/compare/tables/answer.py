@@ -6,7 +6,8 @@ geometric mean of its ratios of speed, which alone gives the same order whatever
 (P. J. Fleming and J. J. Wallace, Commun. ACM 29, 1986). Only tests that every contender has count,
 or a missing one would be a gift; mkfs and mount, costs and further percentiles do not, because they
 are no speed of the work or say the same twice. How sure it is stays with the tests: their verdicts
-are counted, and no interval of the mean is made up.
+are counted, and no interval of the mean is made up. Where the tables are by a work profile or by a
+range, that alone is the answer.
 """
 
 from collections import defaultdict
@@ -41,13 +42,34 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Mostly:
+    """The workload that more than half of the tests in the mean are of, and how many of these are
+    latencies."""
+
+    workload: str
+    tests: int
+    of: int
+    latencies: int
+
+    @property
+    def sentence(self) -> str:
+        """So that nobody takes a mean of one workload for one of all."""
+        kind = f" ({self.latencies} of them latencies)" if self.latencies else ""
+        return (
+            f"{self.tests} of the {self.of} tests in the mean{kind} are of one workload, "
+            f"{self.workload}: it weighs more than all others together."
+        )
+
+
+@dataclass(frozen=True)
 class Answer:
     """``standings`` fastest first. ``tests`` are those counted, ``apart`` those that were not.
 
     Of the first: in how many tests it is ``sure`` (faster than every other by more than chance),
     ``equivalent`` to another, ``open`` (best score, undecided), and ``behind`` (tests in which
     another has the better score). ``more_blocks`` would decide the open ones; None where nobody
-    knows. ``runs`` stand behind all, ``repeats`` is of a row, least and most.
+    knows. ``runs`` stand behind all, ``repeats`` is of a row, least and most. ``by`` is the work
+    profile or range that is ranked by, "" for none; ``mostly`` the workload that most tests are of.
     """
 
     baseline: str
@@ -61,6 +83,20 @@ class Answer:
     more_blocks: int | None
     runs: int
     repeats: tuple[int, int] | None
+    by: str = ""
+    mostly: Mostly | None = None
+
+    @property
+    def rests_on(self) -> str:
+        """What the mean is of, in words: ``geometric mean of 3 tests, 0.98 to 2.10 by test``."""
+        if self.by:
+            return f"by {self.by}"
+        if len(self.tests) == 1:
+            return "in one test"
+        return (
+            f"geometric mean of {len(self.tests)} tests, {self.said.lowest:.2f} to "
+            f"{self.said.highest:.2f} by test"
+        )
 
     @property
     def first(self) -> Standing:
@@ -141,7 +177,8 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
 
     Without a ``baseline`` that all tests have, the slowest is it.
     """
-    found = headline_tables(tables)
+    by, asked = _by_work(tables)
+    found = headline_tables(asked)
     folded = further(table.test for table in found)
     counted = [table for table in found if _counts(table) and table.test not in folded]
     names = list(dict.fromkeys(row.contender for table in counted for row in table.rows))
@@ -183,7 +220,34 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         None if not wanted or None in wanted else max(one for one in wanted if one is not None),
         len({run for row in everything for run in row.run_ids}),
         (min(repeats), max(repeats)) if repeats else None,
+        by,
+        _mostly(shared),
     )
+
+
+def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
+    """The work that is ranked by in words, and its tables: of a range of several operations that of
+    all of them together. All tables where none is of any work.
+    """
+    of_work = [table for table in tables if table.work is not None]
+    asked = [table for table in of_work if table.test == testnames.WORK] or of_work
+    if not asked or asked[0].work is None:
+        return "", tables
+    first = asked[0].work
+    return (categories.label(asked[0].category) if first.name else first.title), asked
+
+
+def _mostly(shared: Sequence[DeltaTable]) -> Mostly | None:
+    """None where no workload has more than half, or where there is one alone."""
+    tests: dict[str, list[str]] = defaultdict(list)
+    for table in shared:
+        workloads = {row.workload for row in table.rows if row.workload}
+        tests[workloads.pop() if len(workloads) == 1 else ""].append(table.test)
+    workload, own = max(tests.items(), key=lambda one: len(one[1]))
+    if not workload or len(tests) == 1 or 2 * len(own) <= len(shared):
+        return None
+    latencies = sum(bool(testnames.latency_of(test)) for test in own)
+    return Mostly(workload, len(own), len(shared), latencies)
 
 
 def _counts(table: DeltaTable) -> bool:

@@ -27,6 +27,7 @@ from fsbench_web.compare.selection.spec import (
     SpecError,
 )
 from fsbench_web.compare.selection.table_view import TableView
+from fsbench_web.compare.selection.wording import work_words
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
@@ -84,15 +85,19 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "studies/study_progress.html", context)
     tables, groups, limited = made.tables, made.groups, made.limited
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
+    work = of_work(limited.spec, request.GET)
+    answered = [one.table for one in work["work_tables"]] or made.every_table
     first = study_tabs.first_of_page(
-        made.every_table,
+        answered,
         request.GET.get("baseline", ""),
         lambda name: study_tabs.address(request.GET, baseline=name),
     )
     is_mapped = first["answer"] is not None and tab == study_tabs.SUMMARY
     context = {
         "map": study_map(
-            made.every_table, first["answer"], urlencode({"study": slug, "by": made.by})
+            answered,
+            first["answer"],
+            work["work_query"] or urlencode({"study": slug, "by": made.by}),
         )
         if is_mapped and not found.is_published
         else None,
@@ -123,10 +128,13 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "disagreements": disagreements(groups),
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
-    context |= first | _sections(found, tables) | of_work(limited.spec, request.GET)
+    context |= first | _sections(found, tables) | work
     context |= study_tabs.ways_of_study(
         request.GET, slug, made.by, tab, is_published=found.is_published
     )
+    context["compare_query"] = work["work_query"] or _compared(slug, made.by)
+    if work["work_query"]:
+        context["work_at"] = ""
     if tab == study_tabs.LATENCY:
         groups = [group for group in groups if study_tabs.is_latency(group.test)]
         context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
@@ -140,6 +148,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         if tab == study_tabs.SETUP:
             context |= _setup(limited.spec)
     return render(request, "studies/study.html", context)
+
+
+def _compared(slug: str, by: str) -> str:
+    """The query of the comparison of all that the study has."""
+    return urlencode({"study": slug} | ({"by": by} if by != "filesystem" else {}))
 
 
 def _setup(spec: ComparisonSpec) -> dict[str, Any]:
@@ -170,7 +183,10 @@ def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
         if shown
         else [],
         "work_spec": asked,
-        "work_query": asked.to_query() if asked.is_of_work else "",
+        "work_query": asked.to_query() if asked.is_of_work and not problems else "",
+        "work_words": work_words(asked) if asked.is_of_work and not problems else "",
+        "work_here": study_tabs.address(query, tab=study_tabs.SUMMARY) + "#work",
+        "work_off": study_tabs.without_work(query),
         "work_choice": work_choice(asked),
         "work_problems": problems,
     }

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from fsbench_web.compare.drawings.speedup import speedup
 from fsbench_web.compare.selection.folds import Entry, Placed
+from fsbench_web.compare.selection.spec import RANGES, WORK_PARAMETERS
 from fsbench_web.compare.tables.answer import (
     TestLine,
     answer,
@@ -32,7 +33,7 @@ LABELS = {
     RUNS: "Runs",
 }
 ROWS_SHOWN = 45
-_KEPT = ("by", "units", "baseline", "categories", "from_test", "profile")
+_KEPT = ("by", "units", "baseline", "categories", "from_test", *WORK_PARAMETERS)
 """What of an address goes with one from tab to tab."""
 
 
@@ -96,9 +97,28 @@ def tabs_of(
 
 def address(query: QueryDict, **changed: str) -> str:
     """The page's own address with something of it changed; the summary needs no word."""
-    kept = [(name, query[name]) for name in _KEPT if query.get(name) and name not in changed]
-    own = [(name, value) for name, value in changed.items() if (name, value) != ("tab", SUMMARY)]
+    kept = [
+        (name, value)
+        for name in _KEPT
+        if name not in changed
+        for value in (query.getlist(name) if name in RANGES else [query.get(name)])
+        if value
+    ]
+    own = [
+        (name, value)
+        for name, value in changed.items()
+        if value and (name, value) != ("tab", SUMMARY)
+    ]
     return f"?{urlencode([*own, *kept])}"
+
+
+def without_work(query: QueryDict) -> str:
+    """The page's own address, ranked by tests alone."""
+    rest = query.copy()
+    for name in WORK_PARAMETERS:
+        rest.pop(name, None)
+    tab = rest.get("tab", "")
+    return address(rest, **({"tab": tab} if tab else {}))
 
 
 def first_of_page(
@@ -134,7 +154,7 @@ def ways_of_study(query: QueryDict, slug: str, by: str, tab: str, *, is_publishe
         "ranks": []
         if is_published
         else [
-            (name, f"?by={one}", one == by)
+            (name, address(query, by=one, baseline=""), one == by)
             for one, name in (("filesystem", "file systems"), ("configuration", "configurations"))
         ],
     }

@@ -122,7 +122,7 @@ class FileCreation(Workload):
     def data_warning(self) -> str:
         if not self.file_bytes:
             return ""
-        return "fs_mark writes files of one byte again and again, which compress to 0.5%."
+        return "fs_mark writes files of zeros, which compress to 0.6%."
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """Files that are synced one by one are flushes of the device; others wait for no disk."""

@@ -20,6 +20,12 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.fio.data import fio_data_title
+from fsbench_web.core.workloads.written_data import (
+    WRITTEN_DATA,
+    written_data,
+    written_data_warning,
+)
 
 PHASES = ("create", "copy", "append", "modify", "overwrite", "read", "stats", "rename", "delete")
 BLOCK_BYTES = 4096
@@ -72,6 +78,7 @@ class Mongo(Workload):
             help="So that no phase finds in the cache what the one before has left.",
             paper="does not say",
         ),
+        *WRITTEN_DATA,
         seed("the file sizes: the same seed makes the same files.", 2001),
         time_limit(24 * 3600),
     )
@@ -99,7 +106,17 @@ class Mongo(Workload):
 
     def title(self) -> str:
         sizes = ", ".join(f"{size:,}" for size in self.base_bytes)
-        return f"Mongo, {self.total_kb:,} KB of files around {sizes} bytes"[:200]
+        return f"Mongo, {self.total_kb:,} KB of files around {sizes} bytes{fio_data_title(self)}"[
+            :200
+        ]
+
+    def data_warning(self) -> str:
+        repeats = (
+            "Mongo writes the same 4 KiB again and again in each phase, which compress together "
+            "(files around 100 to 100,000 bytes to 6 to 25%). Ask for new random data for each "
+            "write."
+        )
+        return written_data_warning(self, repeats)
 
     def space_needed_bytes(self) -> int:
         """Both trees of one size, every file in blocks of its own, half as much again appended."""
@@ -115,7 +132,7 @@ class Mongo(Workload):
                 BenchmarkCommand(
                     (
                         *("fsbench-mongo", phase, place.work),
-                        *(str(base), str(self.total_kb), str(self.seed)),
+                        *(str(base), str(self.total_kb), str(self.seed), *written_data(self)),
                     ),
                     output=f"mongo-{base}-{phase}.txt",
                     remount=self.remount,

@@ -104,6 +104,9 @@ class PostMark(Workload):
             f"{self.largest_bytes:,} bytes, {count} transactions"
         )
 
+    def data_warning(self) -> str:
+        return "PostMark writes random printable text, which compresses to 84%."
+
     def space_needed_bytes(self) -> int:
         blocks = -(-self.largest_bytes // BLOCK_BYTES) + 1  # and an inode
         return int(self.files * blocks * BLOCK_BYTES * GROWTH)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AwareDatetime,
@@ -196,11 +196,16 @@ class RaceSpec:
     """Find the best of the configurations within hours of runs, or a number of runs: one of both.
 
     Blocks of all that are left are measured, until one is known to be the best or the budget is
-    spent.
+    spent. To find a *change* is to halve the range of the guest's kernels, in the order of their
+    versions, with one configuration.
     """
 
     __pydantic_config__ = _CLOSED
 
+    find: Annotated[
+        Literal["best", "change"],
+        Field(description="the best of all, or the kernel at which speed changed"),
+    ] = "best"
     hours: Annotated[
         Annotated[float, Strict()] | None, Field(description="of runs in all", examples=[8])
     ] = None
@@ -323,6 +328,11 @@ class JobSpec(JobOptions):
     def workload_place(self, index: int) -> str:
         """Where problems of this one of the workloads are told."""
         return "workload" if self.document is None else f"workloads[{index}]"
+
+    @property
+    def is_bisection(self) -> bool:
+        """Whether it looks for the kernel at which speed changed."""
+        return self.race is not None and self.race.find == "change"
 
     @property
     def planned_repeats(self) -> int:

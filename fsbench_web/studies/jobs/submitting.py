@@ -15,6 +15,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workloads.stored import stored_workload
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.versions import version_key
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.checking import checked
 from fsbench_web.studies.jobs.checks import race as race_checks
@@ -175,8 +176,11 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
     for key in sorted(series, key=lambda key: series[key].pk):  # as control.retry locks them
         repeats[key] = next_repeat(series[key])
     wanted = []
+    contenders = _contenders(spec, plan)
     for planned in plan.runs:
         key = _key(planned)
+        if spec.is_bisection and key not in (contenders[0], contenders[-1]):
+            continue
         confirmed = new_runs.confirmed_of(
             plan.lun, planned.journal, [one for _, one in planned.members]
         )
@@ -192,8 +196,16 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         )
         repeats[key] += 1
     if spec.race is not None:
-        _write_race(spec, plan, job, [str(series[_key(run)].pk) for run in plan.runs])
+        _write_race(spec, plan, job, [str(series[key].pk) for key in contenders])
     return new_runs.create_all_queued(wanted, by=user, job=job)
+
+
+def _contenders(spec: JobSpec, plan: Plan) -> "list[_Key]":
+    """Who is in the race, in the order of the first block; of a change by version of the kernel."""
+    runs = plan.runs
+    if spec.is_bisection:
+        runs = sorted(runs, key=lambda run: version_key(run.kernel or run.machine.kernel))
+    return [_key(run) for run in runs]
 
 
 def _write_race(spec: JobSpec, plan: Plan, job: Job, contenders: list[str]) -> None:
@@ -201,6 +213,7 @@ def _write_race(spec: JobSpec, plan: Plan, job: Job, contenders: list[str]) -> N
     test, category = race_checks.measure_of(spec.race, plan.runs[0].workload[1])
     Race.objects.create(
         job=job,
+        find=spec.race.find,
         contenders=contenders,
         seed=spec.seed if spec.order == RANDOM else None,
         test=test,

@@ -89,18 +89,25 @@ class RepeatRule(models.Model):
 
 
 class Race(models.Model):
-    """A job that looks for the best of its configurations: who is measured next follows from what
-    was measured (core.scoring.racing), and is written by ``studies.runs.lifecycle`` where the last
-    run of a block ends. Jobs without one measure everything as often.
+    """A job that looks for the best of its configurations, or for the kernel at which speed
+    changed: who is measured next follows from what was measured (core.scoring.racing and
+    bisecting), and is written by ``studies.runs.lifecycle`` where the last run of a block ends.
+    Jobs without one measure everything as often.
 
     ``values`` are what the measure was in each finished run, {run: value}, and ``failed`` who is
     out because nothing was measured, {contender: [blocks before, run, why]}. Both are kept as they
     were when they decided.
     """
 
+    class Find(models.TextChoices):
+        BEST = "best"
+        CHANGE = "change"
+
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="race")
+    find = models.CharField(max_length=10, choices=Find, default=Find.BEST)
     contenders = models.JSONField(
-        help_text="Keys of their series, as texts, in the order of the first block"
+        help_text="Keys of their series, as texts, in the order of the first block; of a change in "
+        "that of their kernels"
     )
     seed = models.PositiveBigIntegerField(null=True, help_text="Null: in that order in each block")
     test = models.CharField(max_length=200)

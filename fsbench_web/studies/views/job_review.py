@@ -58,6 +58,7 @@ def review_context(
         "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
         "until": spec.until,
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
+        "is_bisection": spec.is_bisection,
         "race_words": race_checks.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
         "preparation": spec.preparation.words(),
         "limits": _limits(runs),

@@ -9,8 +9,9 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
 from fsbench_web.compare.history.drawn import chart
-from fsbench_web.compare.history.lines import history, version_key
+from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for

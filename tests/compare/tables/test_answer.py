@@ -1,5 +1,7 @@
 """Who comes first over all tests, by how much, and how sure."""
 
+from dataclasses import replace
+
 import pytest
 
 from fsbench_web.compare.tables.answer import answer, headline_tables, line_against, trust
@@ -92,3 +94,23 @@ def test_a_line_says_the_best_against_the_baseline() -> None:
 def test_what_is_not_known_of_noise_is_not_said() -> None:
     found = trust([table("read", a=2.0, b=1.0)])
     assert (found.noise, found.noisiest, found.rows) == (None, None, 2)
+
+
+def of(workload: str, table: DeltaTable) -> DeltaTable:
+    return replace(table, rows=tuple(replace(row, workload=workload) for row in table.rows))
+
+
+def test_it_says_where_one_workload_outweighs_all_others() -> None:
+    """42 tests of two workloads, 36 of one of them: their mean is that of the one."""
+    names = [f"randread_clat_p{place}" for place in range(30)] + [f"rate{n}" for n in range(6)]
+    tables = [of("fio by queue depth", table(name, a=2.0, b=1.0)) for name in names]
+    tables += [of("IOzone", table(f"other{place}", a=2.0, b=1.0)) for place in range(6)]
+    counted = len(answer(tables).tests)
+    found = answer(tables).mostly
+    assert found is not None
+    assert found.of == counted
+    assert found.sentence.startswith(f"{found.tests} of the {counted} tests in the mean")
+    assert found.sentence.endswith("fio by queue depth: it weighs more than all others together.")
+    assert answer(tables[:36]).mostly is None  # of one workload alone nothing is outweighed
+    assert answer(tables[30:]).mostly is None  # half and half
+    assert answer([table("read", a=2.0, b=1.0), table("copy", a=2.0, b=1.0)]).mostly is None

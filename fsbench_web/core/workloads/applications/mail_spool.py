@@ -18,6 +18,12 @@ from fsbench_web.core.workloads.base import (
     time_limit,
 )
 from fsbench_web.core.workloads.file_features import COLONS
+from fsbench_web.core.workloads.fio.data import fio_data_title
+from fsbench_web.core.workloads.written_data import (
+    WRITTEN_DATA,
+    written_data,
+    written_data_warning,
+)
 
 BLOCK_BYTES = 4096
 
@@ -60,6 +66,7 @@ class MailSpool(Workload):
         seconds(),
         warm_up(),
         REMOUNT,
+        *WRITTEN_DATA,
         seed("sizes and choices", 1),
         time_limit(6 * 3600),
     )
@@ -109,13 +116,16 @@ class MailSpool(Workload):
         return (
             f"Mail spool, {self.mailboxes:,} mailboxes of {self.messages:,} messages of "
             f"{self.smallest_bytes:,} to {self.largest_bytes:,} bytes, {processes} processes, "
-            f"{self.seconds} s"
+            f"{self.seconds} s{fio_data_title(self)}"
         )
 
     @property
     def demands(self) -> frozenset[str]:
         """Flags are behind ":2," (maildir(5))."""
         return frozenset({COLONS})
+
+    def data_warning(self) -> str:
+        return written_data_warning(self, "")
 
     def space_needed_bytes(self) -> int:
         mean = (self.smallest_bytes + self.largest_bytes) // 2 + BLOCK_BYTES
@@ -134,7 +144,7 @@ class MailSpool(Workload):
             sizes = (
                 *(f"--mailboxes={self.mailboxes}", f"--messages={self.messages}"),
                 *(f"--smallest={self.smallest_bytes}", f"--largest={self.largest_bytes}"),
-                f"--seed={self.seed}",
+                *(f"--seed={self.seed}", *written_data(self)),
             )
             found += [
                 BenchmarkCommand(("fsbench-maildir", "create", folder, *sizes)),

@@ -15,6 +15,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.fio.data import COMPRESS
 
 BYTES_OF_A_ROW = 120
 
@@ -64,6 +65,16 @@ class SqliteTransactions(Workload):
             default=True,
             help="So that none begins with what the one before left in the cache.",
         ),
+        Parameter(
+            COMPRESS,
+            "Data that compress",
+            unit="%",
+            default=100,
+            maximum=100,
+            is_late=True,
+            help="So much of the text of each account is the same in all; the rest are random "
+            "bytes.",
+        ),
         seed("the rows that are drawn", 1),
         time_limit(6 * 3600),
     )
@@ -87,13 +98,18 @@ class SqliteTransactions(Workload):
         return ("delete", "wal") if self.journal == "both" else (self.journal,)
 
     def title(self) -> str:
+        data = f", {self.compress_percent}% compressible" if COMPRESS in self.values else ""
         return (
             f"SQLite, {' and '.join(self.journals)}, synchronous {self.synchronous}, "
-            f"{self.rows:,} rows, {self.seconds} s"
+            f"{self.rows:,} rows, {self.seconds} s{data}"
         )
 
     def data_warning(self) -> str:
-        return "Each account has the same text, which compresses to 4%."
+        if self.compress_percent == 100:
+            return "Each account has the same text, which compresses to 4%."
+        if not self.compress_percent:
+            return ""
+        return f"{self.compress_percent}% of the text of each account is the same in all."
 
     def space_needed_bytes(self) -> int:
         return len(self.journals) * int(1.2 * self.rows * BYTES_OF_A_ROW) + 64 * MIB
@@ -106,8 +122,12 @@ class SqliteTransactions(Workload):
         for journal in self.journals:
             folder = f"{place.work}/{journal}"
             given = (f"--rows={self.rows}", f"--journal={journal}")
+            # The usual text is left to the program, as it was in runs of before.
+            data = (
+                (f"--compress-percent={self.compress_percent}",) if COMPRESS in self.values else ()
+            )
             found += [
-                BenchmarkCommand(("fsbench-sqlite", "create", folder, *given)),
+                BenchmarkCommand(("fsbench-sqlite", "create", folder, *given, *data)),
                 BenchmarkCommand(
                     (
                         *("fsbench-sqlite", "run", folder, *given),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
-from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring import bisecting, racing
 from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
 from fsbench_web.core.scoring.testnames import at_load, place
 from fsbench_web.core.workloads import ParameterError, Workload
@@ -67,8 +67,10 @@ def measure_of(race: RaceSpec, workload: Workload) -> Measure:
 def in_words(race: RaceSpec, workload: Workload) -> str:
     """What is asked for, of a race that has been checked."""
     within = duration(race.hours * 3600) if race.hours is not None else f"{race.runs} runs"
+    what = "of the kernels in the order of their versions, " if race.find == "change" else ""
     return (
-        f"within {within}, or until it is known, by {words.measure(*measure_of(race, workload))}; "
+        f"{what}within {within}, or until it is known, by "
+        f"{words.measure(*measure_of(race, workload))}; "
         f"less than {race.margin_percent:g}% is no difference"
     )
 
@@ -79,7 +81,9 @@ def check(spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Pr
     assert race is not None
     kernels = len(spec.guest.kernels) if spec.guest else 1
     contenders = len(spec.configurations) * kernels
-    if contenders < 2 and not problems.is_reported("configurations"):
+    if spec.is_bisection:
+        _check_kernels(spec, kernels, problems)
+    elif contenders < 2 and not problems.is_reported("configurations"):
         problems.add("race", "The best is one of several: choose two configurations or more.")
     _check_budget(race, contenders, problems)
     if not LEAST_MARGIN_PERCENT <= race.margin_percent <= MOST_MARGIN_PERCENT:
@@ -117,6 +121,21 @@ def _check_measure(
         )
 
 
+def _check_kernels(spec: JobSpec, kernels: int, problems: Problems) -> None:
+    """Whether there is a range of kernels in which one configuration can have changed."""
+    if kernels < 2:
+        problems.add(
+            "race",
+            "A change is looked for among kernels: choose a guest and two kernels or more.",
+        )
+    if len(spec.configurations) > 1:
+        problems.add(
+            "race",
+            f"A change is looked for in one configuration, not {len(spec.configurations)}: "
+            "choose one.",
+        )
+
+
 def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
     if (race.hours is None) == (race.runs is None):
         if not problems.is_reported("race"):
@@ -127,12 +146,15 @@ def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
             f"A race takes {LEAST_HOURS:g} to {MOST_HOURS:g} hours, not {race.hours:g}.",
         )
     elif race.runs is not None:
-        least = racing.least_runs(max(contenders, 2))
+        is_change = race.find == "change"
+        least = (bisecting if is_change else racing).least_runs(max(contenders, 2))
+        why = "a block of all, and three of two finalists, at least"
+        if is_change:
+            why = "three blocks of the ends and of two neighbours, two for each halving, at least"
         if not least <= race.runs <= MOST_RUNS:
             problems.add(
                 "race",
-                f"A race of these takes {least} to {MOST_RUNS} runs (a block of all, and three of "
-                f"two finalists, at least), not {race.runs}.",
+                f"A race of these takes {least} to {MOST_RUNS} runs ({why}), not {race.runs}.",
             )
 
 

@@ -15,7 +15,8 @@ No database. A document is plain data (studies.jobs.documents.text)::
     workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
     race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
-                                 # test, category: what decides; margin_percent: no difference
+                                 # test, category: what decides; margin_percent: no difference;
+                                 # find: change looks for the kernel at which speed changed
     preparation: {discard: true, precondition: true, fill_percent: 50, age_rounds: 10}
     probe_s: 60                  # seconds in which the LUN itself is measured before each block
     tracing: [requests]          # one more run of each configuration, traced, which never counts

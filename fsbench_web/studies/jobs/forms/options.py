@@ -44,6 +44,7 @@ _PLACES = {
     "half_width": "until.half_width_percent",
     "least": "until.least",
     "most": "until.most",
+    "race_find": "race.find",
     "race_hours": "race.hours",
     "race_runs": "race.runs",
     "race_test": "race.test",
@@ -72,6 +73,7 @@ _ASKED = {
     "half_width": "say within how many percent of the mean the confidence interval shall lie",
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
+    "race_find": "choose best or change",
     "race_hours": "say how many hours the race may take",
     "race_runs": "say how many runs the race may have in all",
     "race_margin": "say how many percent are no difference",
@@ -112,10 +114,10 @@ _PARTS = {
 }
 """The part of the form under which it is said, where that is not the field's own."""
 _INTERVAL = ("half_width", "least", "most")
-_RACE = ("race_hours", "race_runs", "race_test", "race_category", "race_margin")
+_RACE = ("race_find", "race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
-_TEXTS = ("order", "kernels", "tracing", "race_test", "race_category")
+_TEXTS = ("order", "kernels", "tracing", "race_find", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
 _PREPARED = {
     "discard": "discard",
@@ -184,6 +186,7 @@ class OptionsForm:
     half_width: str = "5"
     least: str = str(FORM_REPEATS)
     most: str = "20"
+    race_find: str = RaceSpec.find
     race_hours: str = "8"
     race_runs: str = ""
     race_test: str = ""
@@ -334,6 +337,8 @@ class OptionsForm:
                 query[name] = getattr(self, name)
         if self.is_race and self.is_race_of_runs:
             del query["race_hours"]
+        if query.get("race_find") == _USUAL["race_find"]:
+            del query["race_find"]
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):

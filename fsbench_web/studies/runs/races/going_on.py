@@ -11,7 +11,7 @@ from fsbench_web.core.scoring.scores import score_mean, score_repeats
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.studies.models import Race, Run, RunState, Series
 from fsbench_web.studies.runs import new_runs, nudges
-from fsbench_web.studies.runs.races import words
+from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import MOST_ATTEMPTS, Standing, standing
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.sequence import block_order
@@ -37,13 +37,18 @@ def go_on(run: Run, now: datetime) -> None:
         return
     if stands.is_out_of_time:
         said = "Stopped, because its job stops before another block would have ended."
-        _end(race, now, f"{said} {words.leading(stands)}")
+        _end(race, now, f"{said} {_so_far(stands)}")
     elif stands.was_cancelled:
-        _end(race, now, f"Stopped, because a run was cancelled. {words.leading(stands)}")
+        _end(race, now, f"Stopped, because a run was cancelled. {_so_far(stands)}")
     elif run.series.lun is None:
-        _end(race, now, f"Stopped, because its LUN is not known. {words.leading(stands)}")
+        _end(race, now, f"Stopped, because its LUN is not known. {_so_far(stands)}")
     elif not _try_again(stands, run):
         _next_block(race, run, now)
+
+
+def _so_far(stands: Standing) -> str:
+    is_change = stands.race.find == Race.Find.CHANGE
+    return changes.so_far(stands) if is_change else words.leading(stands)
 
 
 def _note_value(race: Race, run: Run) -> None:
@@ -124,12 +129,13 @@ def _try_again(stands: Standing, run: Run) -> bool:
 def _next_block(race: Race, run: Run, now: datetime) -> None:
     stands = standing(race)
     try:
-        of_race = stands.of_race
+        course = stands.course
     except ValueError as error:
         _end(race, now, f"Stopped, because its runs make no blocks of it: {error}.")
         return
-    if of_race.phase == ENDED:
-        _end(race, now, words.conclusion(stands))
+    if course.phase == ENDED:
+        said = changes.conclusion if race.find == Race.Find.CHANGE else words.conclusion
+        _end(race, now, said(stands))
         return
     number = len(stands.blocks) + 1
     names = list(race.contenders)
@@ -138,17 +144,22 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
     related = ("series__lun", "series__journal_lun", "job", "created_by")
     before = Run.objects.select_related(*related).in_bulk(followed.values())
     # That of the run that ends too: its scores are made next. One order of locks for everybody.
-    lock_all([*Series.objects.filter(pk__in=of_race.measure), run.series])
+    next_series = Series.objects.select_related("lun", "journal_lun").in_bulk(
+        list(map(int, course.measure))
+    )
+    lock_all([*next_series.values(), run.series])
     # What somebody submitted again is in a block of its own, too.
     block = new_runs.block_of(race.job, new_runs.blocks_in(race.job.runs.all()) + 1)
     made = []
     for name in order:
-        if name in of_race.measure:
-            last = before[followed[name]]
+        if name in course.measure:
+            # Whoever comes in later, as those of a bisection do, follows one of that block.
+            last = before[followed.get(name, min(before))]
+            series = next_series[int(name)]
             made.append(
                 new_runs.create_queued(
-                    last.series,
-                    next_repeat(last.series),
+                    series,
+                    next_repeat(series),
                     by=last.created_by,
                     job=last.job,
                     follows=last,

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from math import isfinite
 
 from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring.bisecting import AFTER, BEFORE, Bisection
+from fsbench_web.core.scoring.bisecting import FAILED as NOT_MEASURED
 from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, INCONCLUSIVE
 from fsbench_web.core.scoring.racing import ENDED, Place
 from fsbench_web.studies.models import Job, Race
-from fsbench_web.studies.runs.races import words
+from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
 
 LEADING, LEFT, OUT, BEST = "leading", "left", "out", "best"
@@ -18,7 +20,8 @@ HELD, STOPPED = "held", "stopped"
 class Row:
     """A contender: ``state`` is leading, left, or out (``why``, in words ``reason``, after
     ``blocks`` blocks), ``word`` what a page says of it. ``place`` is how it stands against the
-    leader.
+    leader. Where a change is looked for ``state`` is before, after, left or out, and ``place`` is
+    against the oldest kernel of each of its blocks.
     """
 
     series_id: int
@@ -34,6 +37,7 @@ class Row:
     def badge(self) -> str:
         """How its state is shown."""
         shown = {BEST: "is-best", EQUIVALENT: "is-best", LEADING: "is-running", OUT: "is-cancelled"}
+        shown |= {changes.WORDS[BEFORE]: "is-done", changes.WORDS[AFTER]: "is-warn"}
         return shown.get(self.word, "is-queued")
 
     @property
@@ -52,15 +56,16 @@ class Row:
 
 @dataclass(frozen=True)
 class RaceReport:
-    """``phase`` is halving, confirming, ended, held (it waits for a person) or stopped (by one).
+    """``phase`` is halving, confirming, ended, held (it waits for a person) or stopped (by one);
+    where a change is looked for it begins with ends.
 
     ``blocks`` have ended. What is left of the budget is in its unit, seconds or runs. ``leader`` is
-    "" before anything was measured.
+    "" before anything was measured, and where a change is looked for.
     """
 
     race: Race
     stands: Standing
-    of_race: racing.Race
+    of_race: racing.Race | Bisection
     phase: str
     rows: list[Row]
     leader: str
@@ -88,6 +93,15 @@ class RaceReport:
         if self.race.budget_runs is not None:
             spent, budget = self.stands.runs, self.race.budget_runs
         return min(1.0, spent / budget)
+
+    @property
+    def is_change(self) -> bool:
+        return self.race.find == Race.Find.CHANGE
+
+    @property
+    def so_far(self) -> str:
+        """Between which two a change is, as far as is known."""
+        return changes.so_far(self.stands)
 
     @property
     def probability_words(self) -> str:
@@ -124,17 +138,15 @@ def report_of(job: Job) -> RaceReport | None:
     if race is None:
         return None
     stands = standing(race)
+    if race.find == Race.Find.CHANGE:
+        return _of_change(stands)
     try:
         of_race = stands.of_race
     except ValueError:  # its runs are not what it asked for: it was stopped, and says so
         of_race = racing.Race(ENDED, (), {}, "", 0.0)
     labels = labels_of(race)
     leader = of_race.leader if stands.speeds else ""
-    phase = of_race.phase
-    if race.ended_at is not None:
-        phase = ENDED if of_race.phase == ENDED else STOPPED
-    elif stands.is_held:
-        phase = HELD
+    phase = _phase(stands, of_race.phase)
     places = stands.places if leader else dict.fromkeys(race.contenders, Place(0))
     rows = []
     for name in race.contenders:
@@ -164,6 +176,36 @@ def report_of(job: Job) -> RaceReport | None:
         stands.probability if leader else 0.0,
         len(stands.speeds),
     )
+
+
+def _of_change(stands: Standing) -> RaceReport:
+    race = stands.race
+    try:
+        found = stands.of_bisection
+    except ValueError:  # as above
+        ends = race.contenders[0], race.contenders[-1]
+        found = Bisection(ENDED, {}, *ends, (), 0.0)
+    labels, places = labels_of(race), changes.places(stands)
+    rows = []
+    for name in race.contenders:
+        side = found.sides.get(name, LEFT)
+        has_failed = name in race.failed
+        state = OUT if has_failed else side
+        word = changes.WORDS.get(NOT_MEASURED if has_failed else side, "not looked at")
+        why = NOT_MEASURED if has_failed else ""
+        reason = changes.why_failed(stands, name)
+        place = places[name]
+        label = labels.get(name, name)
+        rows.append(Row(int(name), label, state, word, place, place.blocks, why, reason))
+    return RaceReport(
+        *(race, stands, found, _phase(stands, found.phase), rows, "", 0.0, len(stands.speeds))
+    )
+
+
+def _phase(stands: Standing, phase: str) -> str:
+    if stands.race.ended_at is not None:
+        return ENDED if phase == ENDED else STOPPED
+    return HELD if stands.is_held else phase
 
 
 def _word(state: str, status: str) -> str:

@@ -1,7 +1,8 @@
 """Where a race stands, told from its runs: whoever was killed asks again and is told the same.
 
-A contender is a series of the job. Its first run is in the first block, its second in the second;
-a run that replaces another (``retry_of``) is in the block of that one.
+A contender is a series of the job. Its first run is in the first block, its second in the second,
+unless a change is looked for, whose blocks are of a few of them; a run that replaces another
+(``retry_of``) is in the block of that one.
 """
 
 from collections import Counter
@@ -12,7 +13,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fsbench_web.core import units
-from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring import bisecting, racing
+from fsbench_web.core.scoring.bisecting import Bisection
 from fsbench_web.core.scoring.racing import Place
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
@@ -29,6 +31,7 @@ class _Row(NamedTuple):
     state: str
     cause: str
     retry_of_id: int | None
+    block: str
     rerun: int
     cancel_requested_at: datetime | None
     started_at: datetime | None
@@ -137,20 +140,37 @@ class Standing:
     @cached_property
     def of_race(self) -> racing.Race:
         """Where it stands. Raises ValueError where its runs are not those of this race."""
+        return racing.race(*self._measured, **self._spent)
+
+    @cached_property
+    def of_bisection(self) -> Bisection:
+        """Where the search for a change stands. Raises ValueError as ``of_race`` does."""
+        return bisecting.bisection(*self._measured, **self._spent)
+
+    @property
+    def course(self) -> racing.Race | Bisection:
+        """The one of both that it is."""
+        return self.of_bisection if self.race.find == Race.Find.CHANGE else self.of_race
+
+    @property
+    def _measured(self) -> tuple[Sequence[str], list[dict[str, float]], float]:
+        race = self.race
+        budget = race.budget_s if race.budget_s is not None else race.budget_runs
+        return race.contenders, self.speeds, budget or 0
+
+    @property
+    def _spent(self) -> dict[str, Any]:
         race = self.race
         is_timed = race.budget_s is not None
-        return racing.race(
-            race.contenders,
-            self.speeds,
-            (race.budget_s if is_timed else race.budget_runs) or 0,
-            costs=[
+        return {
+            "costs": [
                 {name: turn.took_s if is_timed else turn.counted for name, turn in block.items()}
                 for block in self.blocks[: len(self.values)]
             ],
-            failed={name: said[0] for name, said in race.failed.items()},
-            most_runs=MOST_RUNS,
-            margin_percent=race.margin_percent,
-        )
+            "failed": {name: said[0] for name, said in race.failed.items()},
+            "most_runs": MOST_RUNS,
+            "margin_percent": race.margin_percent,
+        }
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -184,15 +204,19 @@ def standing(race: Race) -> Standing:
     ours = {row.id for row in rows}
     blocks: list[dict[str, Turn]] = []
     met: Counter[int] = Counter()
+    named: dict[str, int] = {}
     for row in rows:
         if row.retry_of_id in ours:
             continue
         runs = [row]
         while (after := following.get(runs[-1].id)) is not None:
             runs.append(after)
-        if met[row.series_id] == len(blocks):
+        place = met[row.series_id]
+        if race.find == Race.Find.CHANGE:
+            place = named.setdefault(row.block, len(blocks))
+        if place == len(blocks):
             blocks.append({})
-        blocks[met[row.series_id]][str(row.series_id)] = Turn(tuple(runs))
+        blocks[place][str(row.series_id)] = Turn(tuple(runs))
         met[row.series_id] += 1
     return Standing(race, blocks)
 

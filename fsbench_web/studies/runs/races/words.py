@@ -17,7 +17,7 @@ def measure(test: str, category: str) -> str:
 
 def conclusion(stands: Standing) -> str:
     """How the race ended, and what it took."""
-    return f"{_result(stands)} {_taken(stands)}"
+    return f"{_result(stands)} {taken(stands)}"
 
 
 def leading(stands: Standing) -> str:
@@ -29,7 +29,7 @@ def leading(stands: Standing) -> str:
     if not of_race.leader or not stands.speeds:
         return "Nobody led yet."
     name = labels_of(stands.race).get(of_race.leader, of_race.leader)
-    return f"{name} led, inconclusive, after {_counted(len(stands.speeds), 'block')}."
+    return f"{name} led, inconclusive, after {counted(len(stands.speeds), 'block')}."
 
 
 def faster(ratio: float) -> str:
@@ -59,7 +59,7 @@ def budget(race: Race) -> str:
     """How much there is to spend: "8 h", "120 runs"."""
     if race.budget_s is not None:
         return duration(race.budget_s)
-    return _counted(race.budget_runs or 0, "run")
+    return counted(race.budget_runs or 0, "run")
 
 
 def _result(stands: Standing) -> str:
@@ -80,7 +80,7 @@ def _result(stands: Standing) -> str:
             f"alone; {sure}."
         )
     other = labels[next(name for name in of_race.left if name != of_race.leader)]
-    seen = f"{_counted(of_race.fresh, 'fresh block')}"
+    seen = f"{counted(of_race.fresh, 'fresh block')}"
     interval = "no interval can be told"
     if isfinite(of_race.high):
         interval = f"95% interval {span(of_race.low, of_race.high)}"
@@ -106,21 +106,28 @@ def _more(of_race: racing.Race) -> str:
         return ""
     if of_race.more_blocks is None:
         return f" More than {MOST_BLOCKS:,} further blocks of the two would be needed to decide."
-    return f" About {_counted(of_race.more_blocks, 'more block')} of the two would decide."
+    return f" About {counted(of_race.more_blocks, 'more block')} of the two would decide."
 
 
-def _taken(stands: Standing) -> str:
+def taken(stands: Standing) -> str:
     """What the race took, of what it might, and beside the matrix that it stands for."""
-    race, blocks = stands.race, len(stands.blocks)
-    whole = len(race.contenders) * blocks
-    said = f"It took {_counted(stands.runs, 'run')}"
+    blocks = len(stands.blocks)
+    whole = len(stands.race.contenders) * blocks
+    said = spent(stands)
+    if whole <= stands.runs:
+        return f"{said}."
+    return f"{said}; everything in each of its {blocks} blocks would have taken {whole}."
+
+
+def spent(stands: Standing) -> str:
+    """What it took of its budget: "It took 38 runs of 80"."""
+    race = stands.race
+    said = f"It took {counted(stands.runs, 'run')}"
     if race.budget_s is not None:
         said += f" in {duration(stands.spent_s)} of {duration(race.budget_s)}"
     else:
         said += f" of {race.budget_runs}"
-    if whole <= stands.runs:
-        return f"{said}."
-    return f"{said}; everything in each of its {blocks} blocks would have taken {whole}."
+    return said
 
 
 def probability(stands: Standing) -> str:
@@ -133,5 +140,6 @@ def _percent(ratio: float) -> str:
     return f"{100 * (ratio - 1):,.1f}"
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """So many of them: "1 run", "2 runs"."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,93 @@
+"""Whether a bisection finds the change and claims no other: `python -m benchmarks.bisecting`.
+
+Simulated with a fixed seed: kernels in order, one or more of which change speed, blocks that drift
+by 8%, runs that scatter by 2% unless said otherwise. Exits with 1 where a promise is not kept.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from math import exp
+from random import Random
+from statistics import median
+
+from fsbench_web.core.scoring.bisecting import Bisection, bisection
+from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER
+
+SEED = 20_261_123
+TRIALS = 1000
+DRIFT = 0.08
+Changes = Callable[[Random, int], Mapping[int, float]]
+"""By how much (of a logarithm) each kernel that changes it is slower than the one before."""
+
+
+def one(effect: float) -> Changes:
+    return lambda draw, count: {draw.randrange(1, count): effect}
+
+
+def two(effect: float) -> Changes:
+    return lambda draw, count: {
+        draw.randrange(1, count // 2): effect,
+        draw.randrange(count // 2, count): effect,
+    }
+
+
+def none(draw: Random, count: int) -> Mapping[int, float]:
+    return {}
+
+
+def search(
+    draw: Random, count: int, changes: Mapping[int, float], noise: float, runs: int
+) -> tuple[Bisection, int]:
+    """A bisection to its end, and the runs that it took."""
+    names = [str(place) for place in range(count)]
+    blocks: list[dict[str, float]] = []
+    while (stands := bisection(names, blocks, runs)).measure:
+        drift = draw.gauss(0, DRIFT)
+        blocks.append(
+            {
+                name: exp(drift - sum(by for at, by in changes.items() if int(name) >= at))
+                * exp(draw.gauss(0, noise))
+                for name in stands.measure
+            }
+        )
+    return stands, sum(map(len, blocks))
+
+
+def main() -> int:
+    draw, kept = Random(SEED), True
+    scenes: list[tuple[str, int, Changes, float, int, float, float]] = [
+        # Which, kernels, changes, scatter, budget, least right, most claimed wrongly (percent).
+        ("16 kernels, one 10% slower, 120 runs", 16, one(0.10), 0.02, 120, 98, 1),
+        ("50 kernels, one 10% slower, 120 runs", 50, one(0.10), 0.02, 120, 98, 1),
+        ("16 kernels, one 5% slower, 120 runs", 16, one(0.05), 0.02, 120, 90, 1),
+        ("16 kernels, one 10% slower, scatter 5%, 120 runs", 16, one(0.10), 0.05, 120, 80, 1),
+        ("16 kernels, two 5% slower, 120 runs", 16, two(0.05), 0.02, 120, 90, 1),
+        ("16 kernels, all alike, 120 runs", 16, none, 0.02, 120, 0, 5),
+    ]
+    print(f"{'':50} {'right':>7} {'wrong':>7} {'alike':>7} {'unknown':>8}  runs: median, 95%")
+    for name, count, changes, noise, runs, least, most in scenes:
+        right = wrong = alike = 0
+        taken = []
+        for _ in range(TRIALS):
+            changed = changes(draw, count)
+            found, spent = search(draw, count, changed, noise, runs)
+            taken.append(spent)
+            if found.status == FASTER:
+                span = range(int(found.before) + 1, int(found.after) + 1)
+                is_right = found.is_neighbours and any(at in span for at in changed)
+                right, wrong = right + is_right, wrong + (not is_right)
+            alike += found.status == EQUIVALENT
+        shares = [100 * some / TRIALS for some in (right, wrong, alike)]
+        is_kept = shares[0] >= least and shares[1] <= most
+        kept = kept and is_kept
+        print(
+            f"{name:50} {shares[0]:6.1f}% {shares[1]:6.1f}% {shares[2]:6.1f}% "
+            f"{100 - sum(shares):7.1f}%  {median(taken):.0f}, {sorted(taken)[int(0.95 * TRIALS)]}"
+            f"{'' if is_kept else '  NOT KEPT'}",
+            flush=True,
+        )
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""The page of a study that is ranked by somebody's own work, as its comparison is."""
+
+import html
+import re
+
+import pytest
+from django.test import Client
+
+from tests.compare.tables.test_work_profiles import RANGE, at, database, make
+from tests.studies.scores.test_cells import finished
+
+pytestmark = pytest.mark.django_db
+
+
+def text(page: str) -> str:
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page)))
+
+
+def answer_of(page: str) -> str:
+    return text(page[page.index('id="answer"') :].partition("</section>")[0])
+
+
+@pytest.fixture
+def two() -> None:
+    # By all tests ext4 comes first: its re-reads are not in the profile.
+    ext4 = database("ext4", 200, 100, repeats=2)
+    xfs = database("xfs", 400, 400, repeats=2)
+    for series, speed in ((ext4, 1e9), (xfs, 1.0)):
+        finished(series, at("reread", 8, 8, speed))
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    ("query", "by"),
+    [
+        ("profile=oltp", "(by OLTP database, version 1)"),
+        (RANGE, "(by Random write, 8 KB to 16 KB in files of 1 GB to 4 GB)"),
+        (f"{RANGE}&operation=random_read", "(by All operations of the range, alike)"),
+    ],
+)
+def test_its_answer_follows_a_profile_or_a_range_on_every_tab(
+    client: Client, query: str, by: str
+) -> None:
+    alone = client.get("/studies/lab/").content.decode()
+    assert "ext4 comes first" in answer_of(alone)
+    assert "Ranked by" not in alone
+    compared = answer_of(client.get(f"/compare/?study=lab&{query}").content.decode())
+    for tab in ("summary", "tests", "charts", "setup", "runs"):
+        page = client.get(f"/studies/lab/?tab={tab}&{query}").content.decode()
+        said = answer_of(page)
+        assert "xfs comes first" in said
+        assert by in said
+        assert "not the best" not in said
+        assert "Ranked by" in text(page)
+        # The same three lines as those of the comparison.
+        assert said.partition("It rests on")[0] == compared.partition("It rests on")[0]
+        # Its tabs and files keep what it is ranked by.
+        assert page.count("profile=oltp") + page.count("block=8k-16k") > 8
+        for address in re.findall(
+            r'href="(\?[^"#]*tab=(?:tests|charts)[^"#]*(?:profile|block)=[^"#]*)"', page
+        ):
+            followed = client.get(f"/studies/lab/{html.unescape(address)}").content.decode()
+            assert "xfs comes first" in answer_of(followed)
+
+
+@pytest.mark.usefixtures("two")
+def test_what_nobody_measured_is_said_on_every_tab(client: Client) -> None:
+    for tab in ("summary", "tests"):
+        page = text(client.get(f"/studies/lab/?tab={tab}&profile=mail").content.decode())
+        assert "No contender has a score of it, so that the answer is of all tests" in page
+        wrong = text(client.get(f"/studies/lab/?tab={tab}&profile=nope").content.decode())
+        assert "There is no profile" in wrong
+
+
+@pytest.mark.usefixtures("two")
+def test_the_answer_of_its_report_is_that_of_the_profile(client: Client) -> None:
+    page = text(client.get("/studies/lab/report/?profile=oltp").content.decode())
+    assert "xfs comes first" in page
+    assert "(by OLTP database, version 1)" in page
+    assert "ext4 comes first" not in page
+
+
+def test_the_answer_names_three_tests_and_says_what_is_mostly_in_the_mean(client: Client) -> None:
+    big, small = make("ext4", workload="big"), make("xfs", workload="big")
+    for series, speed in ((big, 2.0), (small, 1.0)):
+        names = ("read", "reread", "write", "rewrite", "random_read")
+        finished(series, *[at(name, 8, 8, speed) for name in names])
+    for series, speed in (
+        (make("ext4", workload="little"), 1.0),
+        (make("xfs", workload="little"), 1e9),
+    ):
+        finished(series, at("random_write", 8, 8, speed))
+    said = answer_of(client.get("/studies/lab/").content.decode())
+    assert "5 of the 6 tests in the mean are of one workload, big" in said
+    assert "not the best in 5: write; rewrite; read; and 2 more" in said.replace(" ;", ";")
