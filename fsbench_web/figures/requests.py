@@ -12,6 +12,9 @@ from fsbench_web.figures.frame import Plain, heading, plain_text
 Bins = Sequence[tuple[int, int, int]]
 """(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
 
+_MOST_LABELS = 6
+"""Of an axis: more of them are turned and run into the legend on a telephone."""
+
 
 def latencies(
     bins: Mapping[str, Bins], title: str, what: str = "requests", smallest_ns: int = 1000
@@ -24,6 +27,7 @@ def latencies(
     edges = sorted({low for rows in bins.values() for low, _, _ in rows})
     order = list(range(place_of(edges[0]), place_of(edges[-1]) + 1))
     labels = {place: _from(smallest_ns << place if place else 0) for place in order}
+    step = math.ceil(len(order) / _MOST_LABELS)
     traces = []
     for place, (name, rows) in enumerate(bins.items()):
         known = {place_of(low): (low, high, count) for low, high, count in rows}
@@ -59,6 +63,10 @@ def latencies(
             "xaxis": {
                 "title": {"text": "latency, from", "font": {"size": 12}},
                 "type": "category",
+                "tickmode": "array",
+                "tickvals": [labels[one] for one in order[::step]],
+                "ticktext": [_short(smallest_ns << one if one else 0) for one in order[::step]],
+                "tickangle": 0,
                 "fixedrange": True,
                 "automargin": True,
             },
@@ -76,6 +84,14 @@ def latencies(
 
 def _from(nanos: int) -> str:
     return numbers.with_unit(nanos, "ns")
+
+
+def _short(nanos: int) -> str:
+    """For an axis, three digits: ``8.19 µs``."""
+    for size, unit in ((10**9, "s"), (10**6, "ms"), (1000, "µs")):
+        if nanos >= size:
+            return f"{nanos / size:.3g} {unit}"
+    return f"{nanos} ns"
 
 
 def _most(name: str, rows: Bins) -> str:
@@ -120,7 +136,7 @@ def over_device(
                 + unit
                 + "<br>%{customdata} requests<extra></extra>",
                 "hoverongaps": False,
-                "colorscale": colourscale.as_plotly(colourscale.VIRIDIS),
+                "colorscale": colourscale.as_plotly(colourscale.BETWEEN),
                 "zmin": 0,
                 "zmax": max(math.log10(most), 0.3),
                 "colorbar": {

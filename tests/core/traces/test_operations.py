@@ -3,6 +3,10 @@
 ``calls.bpftrace.json``: bpftrace 0.17 on Linux 6.18, system calls on Btrfs on a loop device while
 fio 3.33 ran (psync, randrw, 4 KiB, two jobs of 16 MiB, fsync=64), by the script of
 ``runner.host.operation_scripts``.
+
+``functions.bpftrace.json``: bpftrace 0.17 on Debian's Linux 6.1 (emulated), kprobes on ext4 on a
+loop device; dd wrote 300 blocks of 4 KiB and an fsync, read them in 16 KiB and then, directly, in
+64 KiB, and wrote 20 blocks with O_DSYNC. Before and behind it 110 blocks more, outside the trace.
 """
 
 import json
@@ -23,6 +27,7 @@ from fsbench_web.core.traces.operations import (
 )
 
 SAMPLES = Path(__file__).parent / "samples"
+TRACED = (SAMPLES / "functions.bpftrace.json").read_text()
 CALLED = (SAMPLES / "calls.bpftrace.json").read_text()
 BEGIN = (
     '{"type": "attached_probes", "data": {"probes": 2}}\n{"type": "printf", "data": "begun\\n"}\n'
@@ -61,6 +66,16 @@ def test_what_bpftrace_printed_is_counted_to_the_last_operation() -> None:
         assert total < sum(high * count for _, _, high, count in of_it)
     assert [row[:2] for row in found.summary_rows()] == list(found.ended.items())
     assert next(found.summary_rows())[2:] == (1073955270, 16343040, 0, 0)
+
+
+def test_functions_are_counted_whoever_calls_them() -> None:
+    found = read(TRACED, FUNCTIONS, 1)
+    assert found is not None
+    # Each write with O_DSYNC is a sync within a write; both are timed.
+    assert found.ended == {"read": 96, "write": 320, "open": 4, "sync": 21}
+    assert found.bytes_of == {"write": 320 * 4096, "read": 2 * 300 * 4096}
+    assert found.without_end == 0
+    assert all(found.total_ns[name] > 0 for name in found.ended)
 
 
 def test_bins_are_powers_of_two_nanoseconds() -> None:
