@@ -44,6 +44,9 @@ NO_PAGES_AT_ALL = (".xlsx", ".tex", ".md", ".pdf", "/figures/", "/fragment/")
 LARGE = [
     "studies/unisys-2005/",
     "compare/?study=unisys-2005",
+    # Each tab has its own content; what is alike on both pages is looked at once.
+    *(f"compare/?study=galli-2001&tab={tab}" for tab in ("tests", "charts", "setup")),
+    "studies/galli-2001/?tab=charts",
 ]
 MORE = [
     "studies/freenix-2002/",
