@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError
 from fsbench_web.accounts import audit
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import block_events, processors, scheduler_notes
+from runner.host import block_events, operation_events, processors, scheduler_notes
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -50,11 +50,18 @@ def give_back_schedulers(host: Host) -> None:
 
 
 def remove_traces(host: Host) -> None:
-    """The kernel's buffers of traces whose run is not going on here: their reader was killed."""
+    """Those whose run is not going on here: buffers in the kernel whose reader was killed, and a
+    bpftrace that outlived its worker.
+    """
     going_on = host.carried_out()
     owned = block_events.owner(host.config.site, host.name)
-    for name in block_events.remove_left(
-        owned, lambda run: run in going_on or run in host.carried_out()
+
+    def is_going_on(run: int) -> bool:
+        return run in going_on or run in host.carried_out()
+
+    for name in (
+        *block_events.remove_left(owned, is_going_on),
+        *operation_events.remove_left(owned, is_going_on),
     ):
         logger.warning("removed the trace %s, which a killed worker had left", name)
 

@@ -25,6 +25,7 @@ from runner.host import (
     blockdev,
     layer_marks,
     locks,
+    operation_events,
     processors,
     scheduler_notes,
     signatures,
@@ -130,13 +131,19 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
 
 
 def _traces(config: WorkerConfig) -> Iterator[Orphan]:
-    """Buffers in the kernel that a killed worker's traces have left."""
+    """What a killed worker's traces have left: buffers in the kernel, and bpftrace."""
     owned = block_events.owner(config.site, config.name)
     for instance in block_events.left(owned, lambda run: False):
         yield Orphan(
             "trace",
             str(instance),
             lambda instance=instance: block_events.remove(instance),  # type: ignore[misc]
+        )
+    for process, name in operation_events.left(owned, lambda run: False):
+        yield Orphan(
+            "trace",
+            f"bpftrace, process {process}, of {name}",
+            lambda process=process: operation_events.remove(process),  # type: ignore[misc]
         )
 
 

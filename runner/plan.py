@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.configurations.filesystems import validated_options
@@ -40,6 +41,7 @@ TIME_LIMITS_S = {
     "mount": 600.0,
     "unmount": 3600.0,
     "overlay": 600.0,
+    "nfs": 600.0,
 }
 
 
@@ -118,6 +120,18 @@ class RunPlan:
     def is_on_device(self) -> bool:
         """Not in a folder of the host: with a file system of its own, or on the device itself."""
         return bool(self.unmount) or not self.mount_point
+
+    @property
+    def served(self) -> str:
+        """The folder from which its file system is exported by NFS; empty where it is not."""
+        return nfs.SERVED_FOLDER if any(step.phase == "nfs" for step in self.steps) else ""
+
+    @property
+    def modules_above(self) -> list[str]:
+        """The kernel's modules of what is mounted over its file system."""
+        if self.served:
+            return list(nfs.NFS_MODULES)
+        return ["overlay"] if self.has_overlay else []
 
     @property
     def has_overlay(self) -> bool:
@@ -202,6 +216,7 @@ def plan_run(
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([spec.mkfs[0], "mount"] if is_mounted else []),
             *programs_of(layers),
+            *nfs.programs_of(options),
             *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],
         tool=tool,

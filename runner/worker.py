@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
-from fsbench_web.core.traces.tracers import REQUESTS
+from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.platform.version import VERSION
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
-from runner.host import block_events, blockdev, checks, locks, mounts, sparse
+from runner.host import block_events, blockdev, checks, locks, mounts, operation_events, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.hardware import host_facts, host_mark
@@ -306,7 +306,10 @@ class Host:
 
     def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
         can = self.capabilities
-        cannot_trace = block_events.why_not()
+        cannot_trace = {
+            REQUESTS: block_events.why_not(),
+            OPERATIONS: operation_events.why_not(),
+        }
         with self._lock:
             luns = list(self._announced.values())
         return WorkerAnnouncement(
@@ -329,7 +332,9 @@ class Host:
                 "reason": can.reason,
                 **({"guest": self.guests.announcement()} if self.guests else {}),
                 **({"setup": self.setup} if self.setup else {}),
-                "tracing": {REQUESTS: {"usable": not cannot_trace, "reason": cannot_trace}},
+                "tracing": {
+                    slug: {"usable": not why, "reason": why} for slug, why in cannot_trace.items()
+                },
             },
             luns=luns,
             hardware=host_facts(),

@@ -165,6 +165,10 @@ READ_BY_ALL = {
         "api/v1/runs/{run}/trace/requests/map.csv",
         404,
     ),
+    "api/v1/runs/<int:run_id>/trace/<slug:tracer>/summary.csv": (
+        "api/v1/runs/{run}/trace/operations/summary.csv",
+        404,
+    ),
     "api/v1/runs/<int:run_id>/activity.csv": ("api/v1/runs/{run}/activity.csv", 404),
     "api/v1/runs/<int:run_id>/latencies": ("api/v1/runs/{run}/latencies", 200),
     "api/v1/explanations": (

@@ -21,6 +21,7 @@ from fsbench_web.compare.selection import stored_profiles
 from fsbench_web.compare.selection.profiles import profile_named
 from fsbench_web.core.scoring.profiles.definition import Profile, ProfileError, from_dict
 from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
+from fsbench_web.core.workloads.measurable import impossible
 
 router = Router()
 _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
@@ -60,7 +61,8 @@ class ProfileIn(ProfileDocument):
 
 class ProfileOut(ProfileDocument):
     """One version. ``name`` is how addresses have it, as `oltp@1`; ``data_points`` are how many
-    cells a contender needs for a score.
+    cells a contender needs for a score. ``warnings`` are parts that no workload measures and nobody
+    imported, a sentence each, where one profile is asked for or saved.
     """
 
     slug: str
@@ -69,6 +71,7 @@ class ProfileOut(ProfileDocument):
     versions: list[int]
     is_preset: bool
     data_points: int
+    warnings: list[str]
     created_by: str | None
     created_at: datetime | None
     links: dict[str, str]
@@ -123,7 +126,8 @@ def get_profile(request: HttpRequest, name: str) -> dict[str, Any]:
     if profile.slug in LATEST:
         return _preset(profile)
     row = stored_profiles.visible().prefetch_related("versions__created_by").get(slug=profile.slug)
-    return _out(profile, list(row.versions.all()))
+    warned = {"warnings": records.doubts_of(profile)}
+    return _out(profile, list(row.versions.all())) | warned
 
 
 @router.post(
@@ -170,9 +174,12 @@ def create_profile_version(
 def _read(given: ProfileDocument) -> Profile:
     fields = ("title", "summary", "source", "together", "parts")
     try:
-        return from_dict(given.model_dump(include=set(fields)))
+        profile = from_dict(given.model_dump(include=set(fields)))
     except ProfileError as error:
         raise Refused(422, [("parts", problem) for problem in error.problems]) from None
+    if problems := impossible(profile):
+        raise Refused(422, [("parts", problem) for problem in problems])
+    return profile
 
 
 def _team(request: HttpRequest, given: ProfileIn) -> Team | None:
@@ -205,6 +212,7 @@ def _said(profile: Profile, numbers: list[int], *, is_preset: bool = False) -> d
         "versions": numbers,
         "is_preset": is_preset,
         "data_points": len(profile.demands),
+        "warnings": [],
         "created_by": None,
         "created_at": None,
         "links": {

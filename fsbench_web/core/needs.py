@@ -83,6 +83,14 @@ LAYERS: Mapping[str, str] = {
     "cache_check": "thin-provisioning-tools",
     "cryptsetup": "cryptsetup-bin",
 }
+# What exports a file system by NFS and mounts it again, in guests: each program with its package.
+NETWORK: Mapping[str, str] = {
+    "exportfs": "nfs-kernel-server",
+    "rpc.nfsd": "nfs-kernel-server",
+    "rpc.mountd": "nfs-kernel-server",
+    "mount.nfs": "nfs-common",
+    "rpcbind": "rpcbind",
+}
 # What the worker and its agent call themselves.
 WORKER: Mapping[str, str] = {
     "losetup": "mount",
@@ -102,7 +110,7 @@ def image_packages() -> list[str]:
     """What the benchmark image is made of, and cannot be without."""
     everywhere = (one.package for one in FILESYSTEMS.values() if one.is_everywhere)
     found = {*workload_programs().values(), *HEADERS.values(), *everywhere, *LAYERS.values()}
-    return sorted(found | set(_IMAGE_ITSELF))
+    return sorted(found | {*NETWORK.values(), *_IMAGE_ITSELF})
 
 
 def optional_packages() -> list[str]:

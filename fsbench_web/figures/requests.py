@@ -1,4 +1,6 @@
-"""Requests of a device: how long they took, and where on it they went when."""
+"""Requests of a device, operations of a file system: how long they took, and where requests went
+when.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,17 +10,27 @@ from fsbench_web.figures import colourscale, palette
 from fsbench_web.figures.frame import Plain, heading, plain_text
 
 Bins = Sequence[tuple[int, int, int]]
-"""(from µs, below µs, requests), rising."""
+"""(from ns, below ns, how many), rising; each from a power of two of ``smallest_ns`` on."""
+
+_MOST_LABELS = 6
+"""Of an axis: more of them are turned and run into the legend on a telephone."""
 
 
-def latencies(bins: Mapping[str, Bins], title: str) -> Plain:
-    """Requests by the time that they took, a line an operation, both in powers of two."""
+def latencies(
+    bins: Mapping[str, Bins], title: str, what: str = "requests", smallest_ns: int = 1000
+) -> Plain:
+    """How many by the time that they took, a line an operation, both in powers of two."""
+
+    def place_of(low: int) -> int:
+        return int(math.log2(max(low // smallest_ns, 1)))
+
     edges = sorted({low for rows in bins.values() for low, _, _ in rows})
-    order = list(range(int(math.log2(max(edges[0], 1))), int(math.log2(max(edges[-1], 1))) + 1))
-    labels = {place: _from(0 if place == 0 else 1 << place) for place in order}
+    order = list(range(place_of(edges[0]), place_of(edges[-1]) + 1))
+    labels = {place: _from(smallest_ns << place if place else 0) for place in order}
+    step = math.ceil(len(order) / _MOST_LABELS)
     traces = []
     for place, (name, rows) in enumerate(bins.items()):
-        known = {int(math.log2(max(low, 1))): (low, high, count) for low, high, count in rows}
+        known = {place_of(low): (low, high, count) for low, high, count in rows}
         total = sum(count for _, _, count in rows)
         traces.append(
             {
@@ -51,11 +63,15 @@ def latencies(bins: Mapping[str, Bins], title: str) -> Plain:
             "xaxis": {
                 "title": {"text": "latency, from", "font": {"size": 12}},
                 "type": "category",
+                "tickmode": "array",
+                "tickvals": [labels[one] for one in order[::step]],
+                "ticktext": [_short(smallest_ns << one if one else 0) for one in order[::step]],
+                "tickangle": 0,
                 "fixedrange": True,
                 "automargin": True,
             },
             "yaxis": {
-                "title": {"text": "requests (log)", "font": {"size": 12}, "standoff": 12},
+                "title": {"text": f"{what} (log)", "font": {"size": 12}, "standoff": 12},
                 "type": "log",
                 "dtick": 1,
                 "fixedrange": True,
@@ -66,8 +82,16 @@ def latencies(bins: Mapping[str, Bins], title: str) -> Plain:
     }
 
 
-def _from(micros: int) -> str:
-    return numbers.with_unit(micros * 1000, "ns")
+def _from(nanos: int) -> str:
+    return numbers.with_unit(nanos, "ns")
+
+
+def _short(nanos: int) -> str:
+    """For an axis, three digits: ``8.19 µs``."""
+    for size, unit in ((10**9, "s"), (10**6, "ms"), (1000, "µs")):
+        if nanos >= size:
+            return f"{nanos / size:.3g} {unit}"
+    return f"{nanos} ns"
 
 
 def _most(name: str, rows: Bins) -> str:
@@ -112,7 +136,7 @@ def over_device(
                 + unit
                 + "<br>%{customdata} requests<extra></extra>",
                 "hoverongaps": False,
-                "colorscale": colourscale.as_plotly(colourscale.VIRIDIS),
+                "colorscale": colourscale.as_plotly(colourscale.BETWEEN),
                 "zmin": 0,
                 "zmax": max(math.log10(most), 0.3),
                 "colorbar": {

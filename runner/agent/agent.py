@@ -10,6 +10,7 @@ what a plan calls ``fsbench-agent --fill``.
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
 exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
 {kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
+``served`` {filesystem, options, export, threads} of NFS over loop-back,
 those of ``sampler.py``, ``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1
 failed, 3 cancelled.
 """
@@ -20,6 +21,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -103,11 +105,26 @@ def clean_up(plan: dict[str, Any]) -> str:
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
+    served = mounted.served_folder(plan)
+    if served and any(where == served for where, _, _ in mounted.mounts()):
+        # The client first, while its server still answers; with the server what it holds.
+        unmount_while(plan, lambda: mounted.is_nfs_on(point), spared=1)
+        with contextlib.suppress(commands.StepFailed):
+            argv = ["fsbench-nfs", "down", served]
+            run_step({"phase": "nfs", "argv": argv, "timeout_s": 600}, is_cleanup=True)
+    return unmount_while(plan, lambda: any(where == point for where, _, _ in mounted.mounts()))
+
+
+def unmount_while(plan: dict[str, Any], is_there: "Callable[[], bool]", spared: int = 0) -> str:
+    """Unmount again and again; returns why it is still there, or nothing.
+
+    At the first ``spared`` attempts what else is left of the steps may live.
+    """
     problem = ""
     for attempt in range(10):
-        if not any(where == point for where, _, _ in mounted.mounts()):
+        if not is_there():
             return ""
-        if os.getpid() == 1:
+        if os.getpid() == 1 and attempt >= spared:
             # Alone in its process namespace: whatever else is left was started by a step.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
@@ -189,9 +206,11 @@ def settle(plan: dict[str, Any], used_before: "int | None") -> None:
     if SAMPLER is None or not plan.get("unmount"):
         return
     point = plan["mount_point"]
-    step = {"phase": "sync", "argv": ["sync", "-f", point], "timeout_s": 3600}
-    with contextlib.suppress(commands.StepFailed):
-        run_step(step | {"allow_failure": True})
+    # What a client has sent, its server may still have in memory.
+    for folder in filter(None, (point, mounted.served_folder(plan))):
+        step = {"phase": "sync", "argv": ["sync", "-f", folder], "timeout_s": 3600}
+        with contextlib.suppress(commands.StepFailed):
+            run_step(step | {"allow_failure": True})
     found = sampler.contents(point, plan.get("leave_nothing") or "")
     messages.say(
         "space",
@@ -211,6 +230,7 @@ def run(plan: dict[str, Any]) -> int:
         messages.say("environment", **machine.environment(plan.get("tools", [])))
         keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
         mounted.check_overlay(plan, is_mounted=False)
+        mounted.check_nfs_known(plan)
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:
@@ -231,10 +251,7 @@ def run(plan: dict[str, Any]) -> int:
                 watched_folder=plan["mount_point"] if is_benchmark else "",
                 watch_every_s=commands.watch_every_s(plan),
             )
-            if planned["phase"] == "mount":
-                mounted.check_mounted(plan)
-            if planned["phase"] == "overlay" and planned["argv"][0] == "mount":
-                mounted.check_overlay(plan, is_mounted=True)
+            mounted.check_step(plan, planned)
             if planned is last:
                 settle(plan, used_before)
     except commands.StepFailed as error:

@@ -48,6 +48,17 @@ def check_mounted(plan: dict[str, Any]) -> None:
     )
 
 
+def check_step(plan: dict[str, Any], planned: dict[str, Any]) -> None:
+    """That a step which mounts has mounted the right thing. Raises StepFailed."""
+    phase, is_mount = planned["phase"], planned["argv"][0] == "mount"
+    if phase == "mount":
+        check_mounted(plan)
+    elif phase == "overlay" and is_mount:
+        check_overlay(plan, is_mounted=True)
+    elif phase == "nfs" and is_mount:
+        check_served(plan, planned["argv"])
+
+
 def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
     """That overlayfs is above the file system; before anything is erased, that the kernel has it.
 
@@ -69,6 +80,61 @@ def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
             f"{' under '.join(reversed(here)) or 'Nothing'} is mounted on {plan['mount_point']} "
             f"instead of overlay above {plan['filesystem']}."
         )
+
+
+def served_folder(plan: dict[str, Any]) -> str:
+    """Where the NFS server of a plan sees its files (nfs.py); empty where nothing is exported."""
+    ups = [step["argv"] for step in plan["steps"] if step["phase"] == "nfs"]
+    return next((argv[-1] for argv in ups if argv[1] == "up"), "")
+
+
+def is_nfs_on(point: str) -> bool:
+    """Whether it is NFS that covers everything else there."""
+    here = [kind for where, kind, _ in mounts() if where == point]
+    return here[-1:] in (["nfs"], ["nfs4"])
+
+
+def check_nfs_known(plan: dict[str, Any]) -> None:
+    """Before anything is erased: that the kernel has NFS, where a plan wants it. Or StepFailed."""
+    known = Path("/proc/filesystems").read_text(encoding="utf-8").split()
+    missing = [name for name in ("nfs", "nfsd") if name not in known]
+    if missing and served_folder(plan):
+        raise commands.StepFailed(
+            f"The kernel has no {' and no '.join(missing)}: choose another kernel, or leave NFS "
+            "out. Nothing was erased."
+        )
+
+
+def check_served(plan: dict[str, Any], argv: list[str]) -> None:
+    """That the export covers the file system, in the version that ``argv`` asks for; says how.
+
+    Raises StepFailed.
+    """
+    point = plan["mount_point"]
+    here = [(kind, options) for where, kind, options in mounts() if where == point]
+    asked = next(word for word in argv[4].split(",") if word.startswith("vers="))
+    is_above = [kind for kind, _ in here[-2:-1]] == [plan["filesystem"]]
+    if not (is_nfs_on(point) and is_above and asked in here[-1][1].split(",")):
+        found = " above ".join(f"{kind} ({options})" for kind, options in reversed(here))
+        raise commands.StepFailed(
+            f"{found or 'Nothing'} is mounted on {point} instead of NFS ({asked}) above "
+            f"{plan['filesystem']}."
+        )
+    messages.say("served", filesystem=here[-1][0], options=here[-1][1], **server())
+
+
+def server() -> "dict[str, str]":
+    """How the kernel's server exports, in its own words, and its threads; "" where it says nothing.
+
+    /proc/fs/nfsd/exports: comments, then a line of the folder, and of whom to with what options.
+    """
+    found = {"export": "", "threads": ""}
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/fs/nfsd/exports").read_text(encoding="utf-8").splitlines()
+        exports = [line.replace("\t", " ") for line in lines if not line.startswith("#")]
+        found["export"] = "; ".join(exports)
+        found["threads"] = Path("/proc/fs/nfsd/threads").read_text(encoding="ascii").strip()
+    return found
 
 
 def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None:

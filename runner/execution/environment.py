@@ -27,6 +27,7 @@ def environment_facts(
     lun: list[list[str]],
     scheduler: str,
     mounted: Mapping[str, Any] | None,
+    served: Mapping[str, Any] | None = None,
 ) -> Facts:
     """{section: [[label, value], ...]} of a run.
 
@@ -50,6 +51,14 @@ def environment_facts(
             ["Mounted as", mounted["filesystem"]],
             ["Mount options in effect", mounted["options"]],
         ]
+    if served is not None:
+        facts["NFS over loop-back"] = [
+            ["Server", "the kernel of the guest itself (knfsd)"],
+            ["Exported", served["export"] or "not known"],
+            ["Threads of the server", served["threads"] or "not known"],
+            ["Mounted as", served["filesystem"]],
+            ["Mount options in effect", served["options"]],
+        ]
     return facts
 
 
@@ -68,7 +77,7 @@ def environment_writer(
             return
         data = host.lun_facts(luns[0].entry)
         try:
-            facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
+            facts = environment_facts(said, executor, data, scheduler, *recorder.mounts)
             kernel, distribution = str(said["kernel"]), str(said["distribution"])
             accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
             if "guest" in said:

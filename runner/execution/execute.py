@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
+from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.filesystems import RAW, OptionError
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
@@ -43,8 +44,8 @@ from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
 from runner.execution.spool import Spool
-from runner.execution.tracing import tracing
-from runner.executors.base import ONLY_IN_GUESTS, Executor, Message, Outcome, Target
+from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
+from runner.executors.base import Executor, Message, Outcome, Target, why_in_guests_alone
 from runner.executors.guest import GuestExecutor
 from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
 from runner.host.hardware import drop_caches
@@ -177,8 +178,10 @@ def _erase_and_measure(
         raise RunRefused("The LUN of its journal is not known any more: submit it again.")
     machine, layers = Machine.of(series.machine), Shape.of(configuration.stack).layers
     executor = _executor_of(host, machine)
-    if layers and not machine.is_guest:
-        raise RunRefused(ONLY_IN_GUESTS)
+    is_served = nfs.is_served(configuration.options)
+    if (refused := why_in_guests_alone(bool(layers), is_served)) and not machine.is_guest:
+        raise RunRefused(refused)
+    in_image = (*programs_of(layers), *nfs.programs_of(configuration.options))
     entries = [
         (use, places.entry_of(host, executor, name, use))
         for use, name in places.uses_of(series.lun, series)
@@ -190,7 +193,7 @@ def _erase_and_measure(
         (
             *workload_of(series.workload.tool, series.workload.parameters).needs,
             # Those of the image, which a worker without containers does not look into.
-            *(programs_of(layers) if host.executor.name == "docker" else ()),
+            *(in_image if host.executor.name == "docker" else ()),
         ),
     )
     problem = problem or _limit_problem(executor, machine.limits)
@@ -240,8 +243,17 @@ def _erase_and_measure(
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
                 owned = block_events.owner(host.config.site, host.name)
+                unseen = (
+                    IN_A_GUEST
+                    if machine.is_guest
+                    else WITHOUT_FILESYSTEM
+                    if configuration.filesystem == RAW
+                    else ""
+                )
                 with (
-                    tracing(run, data.number, owned) as recorder.tracing,
+                    tracing(
+                        run, data.number, owned, configuration.filesystem, unseen
+                    ) as recorder.tracing,
                     _watched_device(data.number, recorder),
                     MountWatch(data.entry, plan.own_mark) as watch,
                 ):

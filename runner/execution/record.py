@@ -79,6 +79,8 @@ class Recorder:
     conditions: dict[str, Any] = field(default_factory=dict)
     environment: Message | None = None
     mounted: Message | None = None
+    # How its file system is exported by NFS and mounted again, where it is.
+    served: Message | None = None
     # What devices, processors and memory did meanwhile (core.activity).
     activity: ActivityBuilder = field(default_factory=ActivityBuilder)
     # What is traced meanwhile, of an extra run; None before anything is.
@@ -108,6 +110,11 @@ class Recorder:
         """Another worker began to write this run: what it runs on, and some of its commands."""
         self._is_running = self._environment_written = True
         self._commands_written = commands_written
+
+    @property
+    def mounts(self) -> tuple[Message | None, Message | None]:
+        """What was mounted: the file system, and what it is served as."""
+        return self.mounted, self.served
 
     def log(self, text: str) -> None:
         """A line of fsbench itself."""
@@ -167,6 +174,9 @@ class Recorder:
 
     def _on_mounted(self, message: Message) -> None:
         self.mounted = message
+
+    def _on_served(self, message: Message) -> None:
+        self.served = message
 
     def _on_sampling(self, message: Message) -> None:
         self.activity.begin(

@@ -6,70 +6,102 @@ What a tracer cannot do fails no run: it is kept and shown as the reason why the
 import contextlib
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from fsbench_web.core.traces import requests
+from fsbench_web.core.traces import operations, requests
+from fsbench_web.core.traces.operations import OperationTrace, UnreadableOutput
 from fsbench_web.core.traces.requests import RequestTrace
-from fsbench_web.core.traces.tracers import REQUESTS, split
+from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS, split
 from fsbench_web.studies.activity import traces
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.scores import ingest
 from runner.executors.base import Message
-from runner.host import block_events, blockdev
+from runner.host import block_events, blockdev, operation_events
 from runner.host.block_events import Trace, TraceError
+from runner.host.operation_events import Operations
 
 logger = logging.getLogger("fsbench.worker")
 
 ARTEFACT = "block-events.txt"
+OPERATIONS_ARTEFACT = "operations.json"
+NO_DEVICE = {
+    REQUESTS: "Its LUN is a folder, and requests are traced of a device.",
+    OPERATIONS: "Its LUN is a folder, and operations are traced of the file system on a device.",
+}
+IN_A_GUEST = "The file system is in the guest, whose kernel does what the host's cannot see."
+WITHOUT_FILESYSTEM = "The raw device is measured, which has no file system."
 _PHASES = ("benchmark", "sync")
 
 
 @dataclass
 class Tracing:
-    """What the tracers of one run have seen; ``problem`` why they saw nothing."""
+    """What the tracers of one run have seen; ``problems`` why one saw nothing, by its slug."""
 
     device_bytes: int = 0
     first_sector: int = 0
     trace: Trace | None = None
-    problem: str = ""
+    operations: Operations | None = None
+    problems: dict[str, str] = field(default_factory=dict)
     is_at_end: bool = False
     """The benchmark has ended: a workload may unmount between its measurements, too."""
 
     def hear(self, message: Message) -> None:
         """What the agent says: the trace is of the benchmark, and of what it left in memory."""
-        if self.trace is None or message.get("type") != "phase":
+        if message.get("type") != "phase":
             return
         phase = message.get("phase")
         if phase in _PHASES:
             self.is_at_end = phase == "sync"
+            self._begin()
+        elif phase == "unmount" and self.is_at_end:
+            for one in (self.trace, self.operations):
+                if one is not None:
+                    one.end()
+
+    def _begin(self) -> None:
+        if self.operations is not None:
+            self.operations.begin()
+        if self.trace is not None:
             try:
                 self.trace.begin()
             except TraceError as error:
-                self.problem = str(error)
-        elif phase == "unmount" and self.is_at_end:
-            self.trace.end()
+                self.problems[REQUESTS] = str(error)
 
 
 @contextlib.contextmanager
-def tracing(run: Run, number: int | None, owner: str) -> Iterator[Tracing]:
-    """Watch the device while the run uses it, where it is an extra one that asks for it."""
+def tracing(
+    run: Run, number: int | None, owner: str, filesystem: str = "", why_not: str = ""
+) -> Iterator[Tracing]:
+    """Watch the device while the run uses it, where it is an extra one that asks for it.
+
+    ``number``: of the device; None of a folder. ``why_not``: why this host's kernel does not see
+    operations of the file system, or "".
+    """
     found = Tracing()
-    if REQUESTS not in split(run.tracing):
-        yield found
-        return
+    wanted = split(run.tracing)
     if number is None:
-        found.problem = "Its LUN is a folder, and requests are traced of a device."
-        yield found
-        return
-    found.device_bytes = blockdev.size_bytes(number)
-    found.first_sector = block_events.first_sector(number)
+        found.problems = {slug: NO_DEVICE[slug] for slug in wanted}
+        wanted = ()
+    name = f"{owner}{run.pk}"
     with contextlib.ExitStack() as stack:
-        try:
-            found.trace = stack.enter_context(block_events.traced(number, f"{owner}{run.pk}"))
-        except TraceError as error:
-            found.problem = str(error)
+        if REQUESTS in wanted and number is not None:
+            found.device_bytes = blockdev.size_bytes(number)
+            found.first_sector = block_events.first_sector(number)
+            try:
+                found.trace = stack.enter_context(block_events.traced(number, name))
+            except TraceError as error:
+                found.problems[REQUESTS] = str(error)
+        if OPERATIONS in wanted and number is not None:
+            try:
+                if why_not:
+                    raise TraceError(why_not)
+                found.operations = stack.enter_context(
+                    operation_events.counted(number, filesystem, name)
+                )
+            except TraceError as error:
+                found.problems[OPERATIONS] = str(error)
         yield found
 
 
@@ -80,25 +112,34 @@ def store(run: Run, found: Tracing | None) -> None:
     """
     if not run.is_extra:
         return
-    try:
-        with transaction.atomic():
-            _store(run, found)
-    except Exception:
-        logger.exception("run %s: its trace cannot be stored", run.pk)
-
-
-def _store(run: Run, found: Tracing | None) -> None:
     for tracer in split(run.tracing):
-        if found is None:
-            traces.store(run, tracer, None, "The worker was killed before it had stored the trace.")
-        elif found.trace is None or not found.trace.text:
-            why = found.problem or "No request came to the device while the benchmark ran."
-            traces.store(run, tracer, None, why)
-        else:
-            text = found.trace.text
-            ingest.store_artefact(run, ARTEFACT, text)
-            seen = _read(found, text)
-            traces.store(run, tracer, seen, "" if seen else "Its events cannot be read.")
+        try:
+            with transaction.atomic():
+                _store(run, tracer, found)
+        except Exception:
+            logger.exception("run %s: its trace of %s cannot be stored", run.pk, tracer)
+
+
+def _store(run: Run, tracer: str, found: Tracing | None) -> None:
+    if found is None:
+        why = "The worker was killed before it had stored the trace."
+        traces.store(run, tracer, None, why)
+    elif tracer == OPERATIONS:
+        _store_operations(run, found)
+    else:
+        _store_requests(run, found)
+
+
+def _store_requests(run: Run, found: Tracing) -> None:
+    if found.trace is None or not found.trace.text:
+        why = found.problems.get(REQUESTS)
+        why = why or "No request came to the device while the benchmark ran."
+        traces.store(run, REQUESTS, None, why)
+        return
+    text = found.trace.text
+    ingest.store_artefact(run, ARTEFACT, text)
+    seen = _read(found, text)
+    traces.store(run, REQUESTS, seen, "" if seen else "Its events cannot be read.")
 
 
 def _read(found: Tracing, text: bytes) -> RequestTrace | None:
@@ -109,3 +150,23 @@ def _read(found: Tracing, text: bytes) -> RequestTrace | None:
         first_sector=found.first_sector,
         is_cut=found.trace.is_cut,
     )
+
+
+def _store_operations(run: Run, found: Tracing) -> None:
+    seen, why = None, found.problems.get(OPERATIONS, "")
+    if found.operations is not None and found.operations.seconds:
+        ingest.store_artefact(run, OPERATIONS_ARTEFACT, found.operations.text.encode())
+        seen, why = _counted(found.operations)
+    traces.store(run, OPERATIONS, seen, "" if seen else why or "The benchmark did not begin.")
+
+
+def _counted(said: Operations) -> tuple[OperationTrace | None, str]:
+    """What it counted, or why there is nothing."""
+    if said.problem:
+        return None, said.problem
+    try:
+        seen = operations.read(said.text, said.by, said.seconds, is_cut=said.is_cut)
+    except UnreadableOutput as error:
+        return None, f"What bpftrace printed cannot be read. {error}"
+    why = "No read, write, open or sync of the file system was seen while the benchmark ran."
+    return seen, "" if seen else why

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.core import needs, workloads
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
@@ -21,6 +22,15 @@ ShouldStop = Callable[[], bool]
 # The exit status of an agent that was asked to stop.
 STOPPED = 3
 ONLY_IN_GUESTS = "Layers (md, LVM, dm-crypt) are made in guests alone: choose a guest as executor."
+
+
+def why_in_guests_alone(has_layers: bool, is_served: bool) -> str:
+    """Why a run cannot be carried out on the host's own kernel, or nothing."""
+    if has_layers:
+        return ONLY_IN_GUESTS
+    return nfs.ONLY_IN_GUESTS if is_served else ""
+
+
 AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"
 
 
@@ -144,6 +154,7 @@ def probed_tools() -> list[str]:
         *("mount", "umount"),
         *filesystem_tools(),
         *needs.LAYERS,
+        *needs.NETWORK,
     ]
 
 
@@ -188,7 +199,7 @@ def capabilities_from(
             reason = ""
         filesystems[slug] = {"usable": not reason, "reason": reason}
     tools: dict[str, dict[str, Any]] = {}
-    packages = {**workloads.tools(), **needs.LAYERS}
+    packages = {**workloads.tools(), **needs.LAYERS, **needs.NETWORK}
     for tool in (*packages, *filesystem_tools()):
         entry = dict(found.get(tool, {}))
         package = packages.get(tool) or next(

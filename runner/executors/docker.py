@@ -22,7 +22,6 @@ from docker.types import LogConfig, Mount
 from fsbench_web.studies.causes import Cause
 from runner.executors import containers
 from runner.executors.base import (
-    ONLY_IN_GUESTS,
     STOPPED,
     Capabilities,
     ExecutorAway,
@@ -33,6 +32,7 @@ from runner.executors.base import (
     capabilities_from,
     load_modules,
     probed_tools,
+    why_in_guests_alone,
 )
 from runner.executors.containers import ERRORS, archive, cause_of, short
 from runner.executors.stream import follow
@@ -208,8 +208,9 @@ class DockerExecutor:
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
         container: Container | None = None
-        if plan.layers and plan.guest is None:
-            return Outcome(1, reason=ONLY_IN_GUESTS)
+        why_not = why_in_guests_alone(bool(plan.layers), bool(plan.served))
+        if why_not and plan.guest is None:
+            return Outcome(1, reason=why_not)
         try:
             self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
             for label, value in target.lun_labels.items():

@@ -53,7 +53,7 @@ class GuestExecutor(GuestKernels):
         if plan.mount_point and not ability.get("usable"):
             said = ability.get("reason") or f"{filesystem} was not tried with it."
             return str(said)
-        wanted_modules = [*plan.layers, *(["overlay"] if plan.has_overlay else [])]
+        wanted_modules = [*plan.layers, *plan.modules_above]
         missing = [name for name in wanted_modules if not seen.kernel.has(name)]
         if missing:
             return (
@@ -119,6 +119,6 @@ class GuestExecutor(GuestKernels):
             **target.lun_labels,
         }
         layers = [*plan.layers, *QUICKER_MODULES] if plan.layers else []
-        layers += ["overlay"] if plan.has_overlay else []
+        layers += plan.modules_above
         modules = kernel.modules_for([plan.filesystem] if plan.mount_point else [], layers)
         return self._container(kernel, request, modules, pairs, labels, has_logs=False)

@@ -19,7 +19,6 @@ from typing import IO
 from fsbench_web.studies.causes import Cause
 from runner.executors.base import (
     AGENT,
-    ONLY_IN_GUESTS,
     STOPPED,
     Capabilities,
     Message,
@@ -30,6 +29,7 @@ from runner.executors.base import (
     capabilities_from,
     load_modules,
     probed_tools,
+    why_in_guests_alone,
 )
 from runner.executors.stream import follow
 from runner.host import control_groups
@@ -115,9 +115,9 @@ class LocalExecutor:
             problem = problem or control_groups.NOT_IN_FOLDERS
         if problem:
             return Outcome(1, reason=problem)
-        if plan.layers:
-            # Of a host they would be made beside its own arrays, volumes and mappings.
-            return Outcome(1, reason=ONLY_IN_GUESTS)
+        if why_not := why_in_guests_alone(bool(plan.layers), bool(plan.served)):
+            # Of a host they would be made beside its own arrays, volumes, mappings and exports.
+            return Outcome(1, reason=why_not)
         if should_stop():
             return Outcome(None, was_stopped=True)
         try:

@@ -48,6 +48,22 @@ def why_not(
     """Why no device of this host can be traced so, or "". Changes nothing."""
     if os.geteuid() != 0:
         return "Only root may read the kernel's block events: run the worker as root."
+    if said := why_no_events(folder, filesystems, lockdown):
+        return said
+    if not (folder / "instances").is_dir():
+        return ""  # it is mounted where a run asks for it
+    missing = [name for name in EVENTS if not (folder / "events/block" / name).is_dir()]
+    if missing:
+        return f"This kernel has no event block:{missing[0]} (CONFIG_BLK_DEV_IO_TRACE)."
+    return ""
+
+
+def why_no_events(
+    folder: Path = TRACEFS,
+    filesystems: Path = Path("/proc/filesystems"),
+    lockdown: Path = LOCKDOWN,
+) -> str:
+    """Why this host's kernel gives no events of any kind, or ""."""
     if not folder.is_dir() or "tracefs" not in _words(filesystems):
         return "This kernel has no tracefs (CONFIG_TRACING): run one that has."
     if "[confidentiality]" in _words(lockdown):
@@ -55,23 +71,14 @@ def why_not(
             "The kernel is locked down (lockdown=confidentiality), and gives its events to nobody: "
             "boot it with lockdown=integrity or none."
         )
+    if not _is_read_only(folder):
+        return ""
     if (folder / "instances").is_dir():
-        return _why_not_mounted(folder)
-    if _is_read_only(folder):
-        return (
-            "Nothing mounted /sys/kernel/tracing, and /sys is read-only here, as in a container: "
-            "run the worker on the host itself."
-        )
-    return ""  # it is mounted where a run asks for it
-
-
-def _why_not_mounted(folder: Path) -> str:
-    missing = [name for name in EVENTS if not (folder / "events/block" / name).is_dir()]
-    if missing:
-        return f"This kernel has no event block:{missing[0]} (CONFIG_BLK_DEV_IO_TRACE)."
-    if _is_read_only(folder):
         return "/sys/kernel/tracing is read-only here: run the worker on the host itself."
-    return ""
+    return (
+        "Nothing mounted /sys/kernel/tracing, and /sys is read-only here, as in a container: "
+        "run the worker on the host itself."
+    )
 
 
 def _words(path: Path) -> list[str]:
@@ -180,7 +187,7 @@ def traced(number: int, name: str, folder: Path = TRACEFS) -> Iterator[Trace]:
 
     ``name`` is that of the instance (``owner`` and the run). Raises TraceError.
     """
-    _mount(folder)
+    mount(folder)
     why = why_not(folder)
     if why:
         raise TraceError(why)
@@ -228,9 +235,9 @@ def first_sector(number: int) -> int:
         return 0
 
 
-def _mount(folder: Path) -> None:
-    """As every tracer does: most systems have it mounted already."""
-    if why_not(folder) or (folder / "instances").is_dir():
+def mount(folder: Path) -> None:
+    """As every tracer does: most systems have it mounted already. Raises TraceError."""
+    if why_no_events(folder) or (folder / "instances").is_dir():
         return
     try:
         run_tool("mount", "-t", "tracefs", "tracefs", str(folder))

@@ -20,6 +20,7 @@ SYS_BLOCK = Path("/sys/dev/block")
 PROC = Path("/proc")
 # A host tool that hangs must not hang the worker: every call has this limit.
 TOOL_TIMEOUT_S = 60
+TOOL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # After a run its data may have to be written back before the device is free.
 FREE_AGAIN_S = 120.0
 
@@ -30,7 +31,6 @@ class ToolError(Exception):
 
 def run_tool(*argv: str, accepted: tuple[int, ...] = (0,)) -> str:
     """Standard output of a tool of the host. Raises ToolError."""
-    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     try:
         done = subprocess.run(
             argv,
@@ -40,7 +40,7 @@ def run_tool(*argv: str, accepted: tuple[int, ...] = (0,)) -> str:
             encoding="utf-8",
             errors="backslashreplace",
             timeout=TOOL_TIMEOUT_S,
-            env={"PATH": path, "LC_ALL": "C"},
+            env={"PATH": TOOL_PATH, "LC_ALL": "C"},
             check=False,
         )
     except FileNotFoundError:

@@ -80,7 +80,7 @@
   });
 
   // A region that scrolls and holds nothing to focus: into the order of the Tab key, with a name.
-  const SCROLLS = ".table-wrap, pre, .with-toc .toc";
+  const SCROLLS = ".table-wrap, pre, .with-toc .toc, .differ-scroll, .part-choices";
 
   function nameOf(element) {
     const caption = element.querySelector("caption");

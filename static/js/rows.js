@@ -72,7 +72,8 @@
   const opened = () => Array.from(document.querySelectorAll("details[data-slugs][open]"), (row) => row.dataset.slugs);
   function reopen(slugs) {
     for (const row of document.querySelectorAll("details[data-slugs]")) {
-      if (slugs.includes(row.dataset.slugs)) row.open = true;
+      if (!slugs.includes(row.dataset.slugs)) continue;
+      for (let fold = row; fold; fold = fold.parentElement.closest("details")) fold.open = true;
     }
   }
   let before = [];

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
@@ -11,10 +12,13 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.runs.routes import run_or_404
+from fsbench_web.core.traces.operations import OperationTrace
 from fsbench_web.core.traces.requests import RequestTrace
+from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.studies.activity import traces
 
 router = Router()
+Kept = TypeVar("Kept", RequestTrace, OperationTrace)
 MEDIA_TYPE = "text/csv; charset=utf-8"
 _CSV = binary("text/csv", description="text/csv")
 
@@ -22,16 +26,43 @@ _CSV = binary("text/csv", description="text/csv")
 @router.get(
     "/runs/{int:run_id}/trace/{slug:tracer}/latency.csv",
     response={200: str, 404: Error},
-    summary="How long the requests of an extra run took",
+    summary="How long the requests or operations of an extra run took",
     url_name="run_trace_latency",
     openapi_extra=_CSV,
 )
 @requires(Action.READ)
 def get_latency_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
-    """Requests by operation and power of two of microseconds; bins without any are left out."""
-    found = _of(run_id, tracer)
-    head = ("operation", "from_us", "below_us", "requests")
-    return _answer(run_id, tracer, "latency", head, found.latency_rows())
+    """By operation: requests of the device by power of two of microseconds, operations of the file
+    system by power of two of nanoseconds; bins without any are left out.
+    """
+    run_or_404(run_id)
+    if tracer == OPERATIONS:
+        head = ("operation", "from_ns", "below_ns", "operations")
+        rows = _kept(run_id, tracer, traces.operations_of(run_id)).latency_rows()
+    else:
+        head = ("operation", "from_us", "below_us", "requests")
+        rows = _requests(run_id, tracer).latency_rows()
+    return _answer(run_id, tracer, "latency", head, rows)
+
+
+@router.get(
+    "/runs/{int:run_id}/trace/{slug:tracer}/summary.csv",
+    response={200: str, 404: Error},
+    summary="How many operations of the file system an extra run had",
+    url_name="run_trace_summary",
+    openapi_extra=_CSV,
+)
+@requires(Action.READ)
+def get_summary_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
+    """By operation: how many ended, their time together, bytes, how many failed, and how many were
+    handed on to be done later and have no latency. Of the tracer operations alone.
+    """
+    run_or_404(run_id)
+    if tracer != OPERATIONS:
+        raise Http404(f"{tracer} has no summary; its numbers are in latency.csv and map.csv.")
+    found = _kept(run_id, tracer, traces.operations_of(run_id))
+    head = ("operation", "operations", "total_ns", "bytes", "failed", "queued")
+    return _answer(run_id, tracer, "summary", head, found.summary_rows())
 
 
 @router.get(
@@ -46,7 +77,10 @@ def get_map_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
     """Requests by operation, time and place, each in 256 equal parts; those without any are left
     out.
     """
-    found = _of(run_id, tracer)
+    run_or_404(run_id)
+    if tracer == OPERATIONS:
+        raise Http404("Operations of a file system have no place on a LUN, and no map.")
+    found = _requests(run_id, tracer)
     head = ("operation", "from_s", "to_s", "from_byte", "to_byte", "requests")
     return _answer(run_id, tracer, "map", head, found.map_rows())
 
@@ -66,9 +100,11 @@ def _answer(
     )
 
 
-def _of(run_id: int, tracer: str) -> RequestTrace:
-    run_or_404(run_id)
-    found = traces.trace_of(run_id, tracer)
+def _requests(run_id: int, tracer: str) -> RequestTrace:
+    return _kept(run_id, tracer, traces.requests_of(run_id) if tracer == REQUESTS else None)
+
+
+def _kept(run_id: int, tracer: str, found: Kept | None) -> Kept:
     if found is None:
         raise Http404(f"Run {run_id} has no trace of {tracer}; its page says why.")
     return found

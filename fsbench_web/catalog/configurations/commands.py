@@ -7,6 +7,7 @@ Every part comes from the closed lists of ``catalog.configurations.filesystems``
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.filesystems import (
     RAW,
     OptionError,
@@ -58,9 +59,9 @@ class PlannedCommand:
     """One command as an argument list.
 
     ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
-    overlay, benchmark, unmount or teardown. A benchmark may be several commands, and have the file
-    system mounted anew between them. ``stdin`` is what the command reads, ``output`` the name of
-    the raw output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
+    overlay, nfs, benchmark, unmount or teardown. A benchmark may be several commands, and have the
+    file system mounted anew between them. ``stdin`` is what the command reads, ``output`` the name
+    of the raw output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
     ``may_fail`` the run goes on.
     """
 
@@ -126,8 +127,7 @@ def run_commands(
         "mount", tuple(mount_command(filesystem, options, top, mount_point, journal, further))
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
-    overlay = _overlay_commands(options, mount_point)
-    uncover = [unmount] if overlay else []
+    above, uncover = _above_commands(options, mount_point, unmount)
     return [
         *_wipe_commands(layers, luns, members),
         *_device_commands(preparation, device, size_bytes),
@@ -149,13 +149,27 @@ def run_commands(
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
         # Neither ageing nor looking leaves anything in the caches.
         *([unmount, mount] if preparation.age_rounds else []),
-        *overlay,
-        *_benchmark_commands(workload, mount_point, [*uncover, unmount, mount, *overlay]),
+        *above,
+        *_benchmark_commands(workload, mount_point, [*uncover, unmount, mount, *above]),
         *uncover,
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
     ]
+
+
+def _above_commands(
+    options: Mapping[str, object], mount_point: str, unmount: PlannedCommand
+) -> tuple[list[PlannedCommand], list[PlannedCommand]]:
+    """What is mounted over the file system in the same place, and what uncovers it again."""
+    if nfs.is_served(options):
+        up = [nfs.up_command(options, mount_point), nfs.mount_command(options, mount_point)]
+        return (
+            [PlannedCommand("nfs", argv) for argv in up],
+            [unmount, PlannedCommand("nfs", nfs.down_command())],
+        )
+    overlay = _overlay_commands(options, mount_point)
+    return overlay, [unmount] if overlay else []
 
 
 def _overlay_commands(options: Mapping[str, object], mount_point: str) -> list[PlannedCommand]:

@@ -38,6 +38,7 @@ from fsbench_web.catalog.configurations.modern_options import (
     XFS_REFLINK,
     XFS_RMAPBT,
 )
+from fsbench_web.catalog.configurations.nfs import NFS_OPTIONS
 from fsbench_web.catalog.configurations.options import (
     AGCOUNT,
     ATIME,
@@ -161,7 +162,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
                 *(EXT_CLUSTER, EXT_FAST_COMMIT, EXT_ORPHAN_FILE, LAZYTIME, ONLINE_DISCARD),
-                OVERLAY,
+                *(OVERLAY, *NFS_OPTIONS),
             ),
             journal=EXT_JOURNAL,
             without_discard=("-E", "nodiscard"),
@@ -174,7 +175,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(AGCOUNT, LOGBUFS, ATIME),
                 *(XFS_REFLINK, XFS_RMAPBT, XFS_BIGTIME, XFS_LOG_SIZE, LAZYTIME, ONLINE_DISCARD),
-                OVERLAY,
+                *(OVERLAY, *NFS_OPTIONS),
             ),
             journal=XFS_LOG,
             without_discard=("-K",),
@@ -188,7 +189,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
                 *(BTRFS_DATA_PROFILE, BTRFS_METADATA_PROFILE, BTRFS_NODE_SIZE),
                 *(BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
                 *(BTRFS_CHECKSUM, BTRFS_DISCARD, BTRFS_SPACE_CACHE),
-                OVERLAY,
+                *(OVERLAY, *NFS_OPTIONS),
             ),
             without_discard=("-K",),
             takes_several=True,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import conflicts, devices_left
+from fsbench_web.catalog.configurations.nfs import nfs_conflicts
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
 from fsbench_web.catalog.models import Lun
@@ -28,6 +29,7 @@ def option_conflicts(
         yield from _folder_conflicts(slug, lun, journal, shape)
         return
     yield from _stack_conflicts(slug, options, shape)
+    yield from nfs_conflicts(options)
     if "compression" in options and options.get("copy_on_write") == "off":
         # btrfs(5): nodatacow implies nodatasum, and disables compression.
         yield "Btrfs does not compress without copy on write: set only one of the two."

@@ -3,14 +3,14 @@
 Everything here answers with sentences that say what to do, for the form, the API and the pages.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from fsbench_web.catalog.configurations import as_mounted
+from fsbench_web.catalog.configurations import as_mounted, nfs
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
     FILESYSTEMS,
@@ -172,6 +172,29 @@ def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel)
     for program in programs_of(layers) if worker.executor == "docker" else ():
         if sentence := missing_tool(worker, program):
             yield f"{sentence} The benchmark image has it since stacks have layers: build it anew."
+
+
+def served_problems(
+    worker: Worker, options: Mapping[str, object], kernel: GuestKernel | None
+) -> Iterator[str]:
+    """Why no file system can be exported by NFS and mounted again where these options say so.
+
+    ``kernel`` is the guest's; None: the worker's own executor.
+    """
+    if not nfs.is_served(options):
+        return
+    if kernel is None:
+        yield nfs.ONLY_IN_GUESTS
+        return
+    missing = [name for name in nfs.NFS_MODULES if name not in kernel.layers]
+    if missing:
+        yield (
+            f"The guest kernel {kernel.name} has no {', '.join(missing)} for NFS over loop-back: "
+            "choose another kernel, or leave NFS out."
+        )
+    for program in nfs.programs_of(options) if worker.executor == "docker" else ():
+        if sentence := missing_tool(worker, program):
+            yield f"{sentence} The benchmark image has it since it serves NFS: build it anew."
 
 
 def guest(worker: Worker) -> GuestAbility | None:
@@ -388,8 +411,8 @@ def tracer_problem(lun: Lun, slug: str) -> str:
     if lun.is_folder:
         what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
         return (
-            f"{lun.name} is {what}, and requests are traced of a device: choose a LUN on "
-            "which file systems are made, or leave tracing out."
+            f"{lun.name} is {what}, and runs are traced on a device: choose a LUN on which file "
+            "systems are made, or leave tracing out."
         )
     ability = lun.worker.capabilities.get("tracing", {}).get(slug)
     if ability is None:

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from fsbench_web.compare.pictures.offer import Contender, Need, Offer, category_of
 from fsbench_web.compare.pictures.spec import SCALES, PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable
+from fsbench_web.compare.selection import wording
 from fsbench_web.core.scoring import categories, testnames
 
 
@@ -67,6 +68,16 @@ class PictureKind(ABC):
         return testnames.label(test)
 
     @property
+    def instead(self) -> list[str]:
+        """What to say where something else is drawn than the address asks for besides the test."""
+        asked = self.spec.category
+        if not self.spec.comparison.is_of_work and not categories.is_of_work(asked):
+            return []
+        name = asked.removeprefix(categories.PROFILE) or self.spec.comparison.profile
+        what = f"the work profile {name}" if name and name != categories.RANGE else "the range"
+        return [f"This chart is of single tests, and not of {what}: Scores draws that."]
+
+    @property
     def selects(self) -> Sequence[Select]:
         """What its form asks besides the test and several contenders."""
         return ()
@@ -90,6 +101,20 @@ class OfCategory(PictureKind):
         if spec.comparison.categories:
             known = [slug for slug in known if slug in spec.comparison.categories] or known
         self.category = category_of(spec, known)
+
+    @property
+    def instead(self) -> list[str]:
+        return super().instead or self.other_category
+
+    @property
+    def other_category(self) -> list[str]:
+        """Another category than the one that is asked for, or filtered by, is told."""
+        asked = (self.spec.category,) if self.spec.category else self.spec.comparison.categories
+        if not asked or self.category in asked:
+            return []
+        wanted = wording.joined([categories.in_sentence(categories.label(one)) for one in asked])
+        shown = categories.in_sentence(categories.label(self.category))
+        return [f"{testnames.label(self.test)} has no {wanted} here; shown is its {shown}."]
 
     @property
     def known(self) -> list[str]:

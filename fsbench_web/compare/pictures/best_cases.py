@@ -35,11 +35,23 @@ class BestCases(OfCategory):
             found = comparison(work)
             self.category = f"{categories.PROFILE}{work.profile}" if work.profile else RANGE
             self.tables = [one for one in found.tables if one.test == test] or found.tables[:1]
+            if self.category == RANGE and self.tables:
+                self.test = self.tables[0].test
             self.answers = found.work
             emulated = found.emulated.sentence if found.emulated else ""
             if work.profile:
                 self.notices.append("A work profile is of its own tests, whichever test is chosen.")
         self.notices += [emulated] if emulated else []
+
+    @property
+    def instead(self) -> list[str]:
+        """Of a range another operation than is asked for; of a profile ``notices`` say it."""
+        if not categories.is_of_work(self.category):
+            return self.other_category
+        if self.category != RANGE or self.spec.test in ("", self.test):
+            return []
+        asked, shown = testnames.label(self.spec.test), testnames.label(self.test)
+        return [f"The range is not of {asked}; shown is {shown}."]
 
     @property
     def selects(self) -> Sequence[Select]:

@@ -57,6 +57,8 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     if category and not is_of_work and category not in categories.all_slugs():
         known = ", ".join(categories.all_slugs())
         problems.append(f'There is no category "{category[:60]}"; there is {known}.')
+    if category == categories.RANGE and not comparison.has_range:
+        problems.append("in is range, and no range is given: say block=8k-16k and file=1g-4g.")
     scale = given.get("scale") or ""
     if scale not in SCALES:
         problems.append(f'scale is "{scale[:60]}"; it can be {", ".join(filter(None, SCALES))}.')

@@ -10,26 +10,30 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.pictures.base import NoPicture, Picture, PictureKind
+from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture, PictureKind
 from fsbench_web.compare.pictures.offer import Offer, offer
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import as_csv
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import SpecError
+from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
-from fsbench_web.core.scoring import phases, testnames
+from fsbench_web.core.scoring import categories, phases, testnames
 from fsbench_web.figures.frame import plain_text, say_undrawn
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.cells import TooManyValues
+
+MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
 class Shown:
     """The picture of an address. ``kind`` is None where the comparison has no test for it.
 
-    ``problem`` says why there is no picture.
+    ``problem`` says why there is no picture; ``instead``, which is among ``notices``, that another
+    is shown than the address asks for.
     """
 
     spec: PictureSpec
@@ -39,6 +43,20 @@ class Shown:
     picture: Picture = field(default_factory=lambda: Picture(None))
     notices: Sequence[str] = ()
     problem: str = ""
+    instead: Sequence[str] = ()
+
+    @property
+    def as_drawn(self) -> PictureSpec:
+        """The address of the very picture, where another is drawn than was asked for."""
+        if not self.instead or self.kind is None:
+            return self.spec
+        category = self.kind.category if isinstance(self.kind, OfCategory) else ""
+        comparison = self.spec.comparison
+        if not categories.is_of_work(category):
+            comparison = comparison.without_work
+        if category not in comparison.categories:
+            comparison = replace(comparison, categories=())
+        return replace(self.spec, comparison=comparison, test=self.kind.test, category=category)
 
 
 @gzip_page
@@ -63,6 +81,9 @@ def csv_file(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return _plain(error.problems, 400)
     table = shown.picture.table
+    if shown.instead:  # a file has no room for a warning
+        known = ", ".join(map(short, shown.offer.of(KINDS[shown.spec.kind].needs)[:MOST_NAMED]))
+        return _plain([*shown.instead, f"Tests that can be drawn like this: {known}."], 400)
     if table is None:
         return _plain([shown.problem or "There is no such chart.", *shown.picture.notes], 404)
     name = f"fsbench-{shown.spec.kind}-{testnames.slug(shown.test)}.csv"
@@ -84,7 +105,8 @@ def _shown(spec: PictureSpec) -> Shown:
         return Shown(spec, there, problem=needs.nothing)
     test = spec.test if spec.test in tests else _like(spec.test, tests)
     kind = KINDS[spec.kind](spec, test, there)
-    shown = Shown(spec, there, test, kind, notices=[*_other(spec.test, test), *kind.notices])
+    instead = [*_other(spec.test, test), *kind.instead]
+    shown = Shown(spec, there, test, kind, notices=[*instead, *kind.notices], instead=instead)
     try:
         picture = kind.draw()
         _put_out(picture, spec.hide)
@@ -144,7 +166,7 @@ def _context(shown: Shown) -> dict[str, object]:
         "shown": shown,
         "label": kind.label,
         "words": kind.words,
-        "query": spec.to_query(),
+        "query": shown.as_drawn.to_query(),
         "comparison": comparison,
         "hidden": parse_qsl(comparison),
         "kinds": [

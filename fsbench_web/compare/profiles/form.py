@@ -20,6 +20,7 @@ from fsbench_web.core.scoring.profiles.definition import (
     ProfileError,
     from_dict,
 )
+from fsbench_web.core.workloads.measurable import impossible
 
 EMPTY_ROWS = 3
 _ANSWERS = {"": None, "yes": True, "no": False}
@@ -128,6 +129,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     document = {name: getattr(form, name) for name in ("title", "summary", "source", "together")}
     try:
         made = from_dict(document | {"parts": parts})
+        problems += impossible(made)
         profile = None if problems else made
     except ProfileError as error:
         problems += [one for one in error.problems if one not in problems]

@@ -9,11 +9,19 @@ from fsbench_web.accounts.requirements import Action
 from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
 from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.core.scoring.profiles.presets import LATEST
+from fsbench_web.core.workloads.measurable import doubts
 from fsbench_web.platform import names
+from fsbench_web.studies.models import Score
 
 LONGEST_SLUG = 50
 _TRIES = 50
 _RESERVED = frozenset(("new", "read"))
+
+
+def doubts_of(profile: Profile) -> list[str]:
+    """What of it no workload measures and nobody imported, in sentences. One query."""
+    rows = Score.objects.filter(test__in=profile.tests).order_by()
+    return doubts(profile, set(rows.values_list("test", flat=True).distinct()))
 
 
 class TooManyNames(ValueError):

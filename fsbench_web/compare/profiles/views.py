@@ -64,6 +64,7 @@ def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
         "row": row,
         "parts": [(part, found.percent_of(part)) for part in found.parts],
         "method": TOGETHER[found.together],
+        "doubts": records.doubts_of(found) if row else [],
         "versions": numbers,
         "is_latest": found.version == max(numbers),
         "may_change": row is not None and rights.may(request.user, Action.DEFINE, row),

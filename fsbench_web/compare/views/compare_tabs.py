@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.selection.folds import Placed
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -17,9 +18,6 @@ from fsbench_web.compare.views.study_tabs import CHARTS, LATENCY, RUNS, SETUP, S
 from fsbench_web.studies.runs.listing import address_of
 
 ONE_TEST = "compare/section.html"
-MOST_OPEN = 3
-"""So few rows of tests stand open: there is nothing to choose from."""
-CHARTS_SHOWN = 15
 MOST_CONTENDERS = 200
 _PLACE = ("tab", "of")
 
@@ -94,6 +92,12 @@ def measured(tables: Sequence[DeltaTable]) -> list[Measured]:
     ]
 
 
+def _charted(places: Sequence[Placed[rows_of_tests.TestRow]]) -> list[Section]:
+    """The sections whose charts are shown."""
+    rows = [each.entry for each in rows_of_tests.charted(places)]
+    return [one for row in rows for one in row.shown if isinstance(one, Section)]
+
+
 def of_page(
     spec: ComparisonSpec,
     view: TableView,
@@ -112,6 +116,8 @@ def of_page(
     rows = [one for one in found if tab != LATENCY or study_tabs.is_latency(one.test)]
     shown = rows_of_tests.of_page(rows, tables_at(spec, view), chosen)
     row_count = sum(len(one.rows) for one in tables)
+    is_open = rows_of_tests.stand_open(shown["placed"])
+    of_runs = measured(tables) if tab == RUNS else []
     has_tables_here = row_count <= study_tables.MOST_ROWS_HERE or len(shown["placed"]) == 1
     return {
         **first,
@@ -128,11 +134,13 @@ def of_page(
         "tab_label": study_tabs.LABELS[tab],
         "category_ends": study_tabs.category_ends(tables),
         "sections": found,
-        "charted": found[:CHARTS_SHOWN] if tab == CHARTS else [],
-        "measured": measured(tables)[:MOST_CONTENDERS] if tab == RUNS else [],
+        "charted": _charted(shown["placed"]) if tab == CHARTS else [],
+        "measured": of_runs[:MOST_CONTENDERS],
+        "measured_of": len(of_runs),
         **of_one_test(spec),
         "has_tables_here": has_tables_here,
-        "rows_open": len(shown["placed"]) <= MOST_OPEN,
+        "rows_open": is_open,
+        "tests_folded": tab == SUMMARY and not is_open,
         "tests_at": address(spec, view, TESTS),
         "findings_at": "#findings" if tab == SUMMARY else f"{address(spec, view)}#findings",
         "work_at": ""

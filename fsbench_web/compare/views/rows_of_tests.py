@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +12,15 @@ from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import study_tabs
 from fsbench_web.compare.views.groups_of_tests import TestGroup
 from fsbench_web.core.scoring import testnames
+
+MOST_OPEN = 3
+CHART_MOST_PX = 640
+"""What is higher scrolls (``static/css/study.css``)."""
+CHARTS_PX = 4000
+"""High so many charts are together, one below the other: 13 of three contenders each."""
+OPEN_PX = 1500
+"""Rows of tests that are no higher all together stand open."""
+_AROUND_PX, _TABLE_PX, _TABLE_MOST_PX, _TABLE_ROW_PX = 66, 110, 700, 44
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,35 @@ class TestRow:
     def words(self) -> str:
         """What a search among the tests finds it by."""
         return " ".join(f"{one.label} {one.test}" for one in self.shown)
+
+    @property
+    def charts_px(self) -> int:
+        """How high its charts are, one below the other."""
+        return sum(min(one.chart_px + _AROUND_PX, CHART_MOST_PX) for one in self.shown)
+
+    @property
+    def opened_px(self) -> int:
+        """How high it is when it is open, with two tables beside each other: about."""
+        tables = [table for one in self.shown for table in tables_of(one)]
+        most = max((len(table.rows) for table in tables), default=0)
+        each = min(_TABLE_PX + _TABLE_ROW_PX * most, _TABLE_MOST_PX)
+        return self.charts_px + each * ceil(len(tables) / 2)
+
+
+def charted(places: Sequence[folds.Placed[TestRow]]) -> list[folds.Placed[TestRow]]:
+    """The first tests whose charts are CHARTS_PX high together: at least one."""
+    room, shown = CHARTS_PX, list[folds.Placed[TestRow]]()
+    for each in places:
+        room -= each.entry.charts_px
+        if shown and room < 0:
+            break
+        shown.append(each)
+    return shown
+
+
+def stand_open(places: Sequence[folds.Placed[TestRow]]) -> bool:
+    """Whether so few tests, and none of them large, leave nothing to choose from."""
+    return len(places) <= MOST_OPEN and sum(one.entry.opened_px for one in places) <= OPEN_PX
 
 
 def tables_of(one: TestGroup | Section) -> list[DeltaTable]:

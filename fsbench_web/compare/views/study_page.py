@@ -138,8 +138,14 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if tab == study_tabs.LATENCY:
         groups = [group for group in groups if study_tabs.is_latency(group.test)]
         context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
-    context |= rows_of_tests.of_page(groups, study_tables.address(found, request.GET))
+    shown = rows_of_tests.of_page(groups, study_tables.address(found, request.GET))
+    context |= shown | {"charted": rows_of_tests.charted(shown["placed"])}
     context["has_tables_here"] = made.has_tables_here
+    context["tests_folded"] = (
+        tab == study_tabs.SUMMARY
+        and made.all_categories
+        and not (found.is_published and not context["work"] and not context["work_problems"])
+    )
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
         rows = [row for table in tables for row in table.rows]

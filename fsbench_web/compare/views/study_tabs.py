@@ -32,7 +32,8 @@ LABELS = {
     SETUP: "Setup differences",
     RUNS: "Runs",
 }
-ROWS_SHOWN = 45
+ROWS_SHOWN = 25
+"""So many rows of two lines each are two screens."""
 _KEPT = ("by", "units", "baseline", "categories", "from_test", *WORK_PARAMETERS)
 """What of an address goes with one from tab to tab."""
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 REQUESTS = "requests"
+OPERATIONS = "operations"
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,11 @@ TRACERS: dict[str, Tracer] = {
         REQUESTS,
         "Requests of the device",
         "how long each request took, by operation, and where on the LUN it went when",
+    ),
+    OPERATIONS: Tracer(
+        OPERATIONS,
+        "Operations of the file system",
+        "how long each read, write, open and sync took within the kernel, by bpftrace",
     ),
 }
 

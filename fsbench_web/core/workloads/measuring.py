@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from fsbench_web.core.scoring.profiles.definition import Demand
-from fsbench_web.core.scoring.testnames import at_load
+from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load
 from fsbench_web.core.workloads import iozone
 from fsbench_web.core.workloads.base import ParameterError, Workload
 from fsbench_web.core.workloads.registry import presets
@@ -115,6 +115,11 @@ def _parameters(demands: Iterable[Demand], *, is_flushed: bool, is_direct: bool)
 
 def _is_power(size: int) -> bool:
     return size & (size - 1) == 0
+
+
+def tests_without_sizes() -> Mapping[str, tuple[str, ...]]:
+    """The presets that give each test that has no sizes, those that time mkfs and mount too."""
+    return {**_presets_by_test(), **dict.fromkeys(CREATION_TESTS, ())}
 
 
 def _preset_of(test: str, problem: Check) -> tuple[str, str]:

@@ -1,13 +1,15 @@
 """What the page of an extra run shows of its traces."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.core import numbers
+from fsbench_web.core.traces.operations import OperationTrace
 from fsbench_web.core.traces.requests import PARTS, RequestTrace
-from fsbench_web.core.traces.tracers import REQUESTS, TRACERS, Tracer
+from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS, Tracer
+from fsbench_web.figures import distribution
 from fsbench_web.figures import requests as figure
 from fsbench_web.studies.activity import traces
 from fsbench_web.studies.activity.traces import UnreadableBlock
@@ -33,27 +35,46 @@ class ShownTrace:
     maps: Mapping[str, Any] = field(default_factory=dict)
 
 
-def shown(run: Run) -> list[ShownTrace]:
-    """One of each tracer that has ended; none of a run that is not traced. Two queries."""
+@dataclass(frozen=True)
+class ShownOperations:
+    """``rows`` are (operation, how many, their mean latency in ns or None, bytes or "", failed,
+    queued), ``latencies`` as of ``ShownTrace``, ``figures`` by what they show.
+    """
+
+    tracer: Tracer
+    problem: str = ""
+    trace: OperationTrace | None = None
+    rows: list[tuple[str, int, float | None, int | str, int, int]] = field(default_factory=list)
+    latencies: list[tuple[str, int, int, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+def shown(run: Run) -> list[ShownTrace | ShownOperations]:
+    """One of each tracer that has ended; none of a run that is not traced. A query
+    each, and one.
+    """
     if not run.is_extra:
         return []
-    found = []
+    found: list[ShownTrace | ShownOperations] = []
     for tracer, kept in traces.of_run(run.pk).items():
-        if tracer in TRACERS:
+        if tracer == OPERATIONS:
+            found.append(_operations(run.pk, TRACERS[tracer], kept.problem))
+        elif tracer in TRACERS:
             found.append(_shown(run.pk, TRACERS[tracer], kept.problem))
     return found
 
 
 def _shown(run_id: int, tracer: Tracer, problem: str) -> ShownTrace:
     try:
-        trace = traces.trace_of(run_id, tracer.slug) if tracer.slug == REQUESTS else None
+        trace = traces.requests_of(run_id)
     except UnreadableBlock as error:
         return ShownTrace(tracer, str(error))
     if trace is None:
         return ShownTrace(tracer, problem or "Nothing is kept of it.")
     bins: dict[str, list[tuple[int, int, int]]] = {}
     for operation, low, high, count in trace.latency_rows():
-        bins.setdefault(operation, []).append((low, high, count))
+        bins.setdefault(operation, []).append((low * 1000, high * 1000, count))
     return ShownTrace(
         tracer,
         trace=trace,
@@ -74,6 +95,65 @@ def _shown(run_id: int, tracer: Tracer, problem: str) -> ShownTrace:
             for name, cells in trace.maps.items()
         },
     )
+
+
+def _operations(run_id: int, tracer: Tracer, problem: str) -> ShownOperations:
+    try:
+        trace = traces.operations_of(run_id)
+    except UnreadableBlock as error:
+        return ShownOperations(tracer, str(error))
+    if trace is None:
+        return ShownOperations(tracer, problem or "Nothing is kept of it.")
+    bins: dict[str, list[tuple[int, int, int]]] = {}
+    for operation, low, high, count in trace.latency_rows():
+        bins.setdefault(operation, []).append((low, high, count))
+    title = "Latency of operations"
+    return ShownOperations(
+        tracer,
+        trace=trace,
+        rows=[
+            (name, ended, total / ended if ended else None, size, failed, queued)
+            for name, ended, total, size, failed, queued in trace.summary_rows()
+        ],
+        latencies=list(trace.latency_rows()),
+        notes=list(_notes_of_operations(trace)),
+        figures={
+            "How many by latency": figure.latencies(bins, title, "operations", 1),
+            "Share of all (CDF)": distribution.cumulative(
+                {name: _shares(some) for name, some in bins.items()}, "ns", title
+            ),
+        }
+        if bins
+        else {},
+    )
+
+
+def _shares(bins: Sequence[tuple[int, int, int]]) -> list[tuple[float, float]]:
+    """(below ns, share of all that took less), of bins that rise."""
+    total, seen, found = sum(count for *_, count in bins), 0, []
+    for _, high, count in bins:
+        seen += count
+        found.append((float(high), seen / total))
+    return found
+
+
+def _notes_of_operations(trace: OperationTrace) -> list[str]:
+    said = []
+    if trace.is_cut:
+        said.append(
+            f"The trace came to its bound after {numbers.duration(trace.seconds)}: what the "
+            "benchmark did behind that is not in it."
+        )
+    if queued := sum(trace.queued.values()):
+        said.append(
+            f"{queued:,} operations were handed to the kernel to be done later (libaio, io_uring): "
+            "when they were done is not seen, and they have no latency here."
+        )
+    if trace.without_end:
+        said.append(f"Of {trace.without_end:,} operations no end was seen: they have no latency.")
+    if trace.lost:
+        said.append(f"bpftrace had no room for {trace.lost:,} of its own messages.")
+    return said
 
 
 def _coarser(cells: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:

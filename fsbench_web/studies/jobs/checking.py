@@ -357,6 +357,8 @@ def _checked_configuration(
         problems.add(clean.place(), sentence)
     if lun is not None:
         if is_own:  # with guests it depends on the kernel: guest_checks.pairs
+            for sentence in availability.served_problems(lun.worker, clean.options, None):
+                problems.add(clean.place(), sentence)
             for sentence in availability.filesystem_problems(lun, clean.filesystem):
                 problems.add(clean.place("filesystem"), sentence)
             sentence = availability.scheduler_problem(lun, clean.scheduler)

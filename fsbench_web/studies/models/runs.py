@@ -374,7 +374,8 @@ class LatencySeriesBlock(models.Model):
 class RunTrace(models.Model):
     """What a tracer saw of an extra run, read and written by studies.activity.traces alone.
 
-    ``content`` is a block of core.traces.requests; null where ``problem`` says why there is none.
+    ``content`` is a block of core.traces (requests, operations); null where ``problem``
+    says why there is none.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="traces")

@@ -193,6 +193,7 @@ def _form_page(
         "lun_cards": cards,
         "lun": lun,
         "continued": _continued(request) if is_new else None,
+        "outlook": _outlook(form) if is_new else "",
         "site_zone": times.site_zone(),
         **_LIMITS,
         **_executor(form, lun, is_new),
@@ -203,6 +204,21 @@ def _form_page(
         **_watch(cards),
     }
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
+
+
+def _outlook(form: job_form.JobForm) -> str:
+    """What the time to stop leaves out, as soon as it is said and the job is one; else ""."""
+    if not form.stop_before:
+        return ""
+    asked = form.seed
+    form.give_seed()
+    try:
+        window = submitting.planned(form.spec()).window
+    except JobRefused as refused:
+        return " ".join(refused.by_part.get("stop_before", []))
+    finally:
+        form.seed = asked
+    return window.words if window else ""
 
 
 _LIMITS = {

@@ -91,6 +91,7 @@ CALLS = {
     ("get", "/api/v1/runs/{run_id}/activity.csv"),
     ("get", "/api/v1/runs/{run_id}/trace/{tracer}/latency.csv"),
     ("get", "/api/v1/runs/{run_id}/trace/{tracer}/map.csv"),
+    ("get", "/api/v1/runs/{run_id}/trace/{tracer}/summary.csv"),
     ("get", "/api/v1/runs/{run_id}/latencies"),
     ("get", "/api/v1/explanations"),
     ("post", "/api/v1/runs/{run_id}/retry"),

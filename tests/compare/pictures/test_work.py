@@ -1,5 +1,8 @@
 """Somebody's own work among the categories of the charts."""
 
+import html
+import re
+
 import pytest
 from django.test import Client
 
@@ -58,3 +61,35 @@ def test_what_was_not_measured_is_said_instead_of_a_chart(client):
 def test_an_unknown_profile_is_refused(client, name):
     database("xfs", 400, 400)
     assert client.get(f"/compare/pictures/?in={name}").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("picture=multiples&profile=oltp", "and not of the work profile oltp: Scores draws that."),
+        ("picture=matrix&of=random_read&in=profile:oltp", "not of the work profile oltp"),
+        ("of=random_read&in=mean", "Random read has no mean here; shown is its ora-ta."),
+        ("category=mean&of=random_read", "Random read has no mean here; shown is its ora-ta."),
+        (f"{RANGE}&of=random_read", "The range is not of Random read; shown is Random write."),
+        ("of=nope", "cannot be drawn like this; shown is"),
+    ],
+)
+def test_what_is_shown_instead_is_said_and_no_file_is_of_another(client, query, said):
+    database("ext4", 200, 100)
+    database("xfs", 400, 400)
+    picture, page = shown(client, query)
+    assert any(said in notice for notice in picture.notices), picture.notices
+    refused = client.get(f"/compare/pictures.csv?{query}")
+    assert refused.status_code == 400
+    assert said in refused.content.decode()
+    # The file that the page offers is of what it shows.
+    own = re.search(r'href="(/compare/pictures\.csv[^"]*)"', page)
+    if picture.picture.table is not None:
+        assert client.get(html.unescape(own[1])).status_code == 200
+
+
+def test_a_range_without_sizes_is_refused(client):
+    database("xfs", 400, 400)
+    answer = client.get("/compare/pictures/?in=range")
+    assert answer.status_code == 400
+    assert "no range is given" in answer.content.decode()

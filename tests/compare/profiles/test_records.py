@@ -224,3 +224,30 @@ def test_the_api_makes_reads_and_changes(ada):
     assert "Part 1: weight" in wrong.content.decode()
     assert client.get("/api/v1/profiles/oltp@9").status_code == 404
     assert client.get("/api/v1/profiles/oltp@x").status_code == 404
+
+
+def test_parts_that_nothing_gives_are_said_where_the_profile_is_saved(ada):
+    client = signed_in(ada)
+    sizes = {"block_sizes_kb": [8, 16], "file_sizes_kb": [1048576, 4194304]}
+    document = {"title": "Typo", "parts": [{"operation": "randread", **sizes}]}
+    sent = client.post("/api/v1/profiles", json.dumps(document), JSON)
+    assert sent.status_code == 201, sent.content
+    [said] = sent.json()["warnings"]
+    assert said.endswith('nobody imported it. Is "random_read" meant?')
+    typed = {"title": "Typed", "together": "ratio", "visibility": "public"}
+    part = {"part_operation": "randread", "part_block": "8k-16k", "part_file": "1g-4g"}
+    page = client.post("/profiles/new/", typed | part, follow=True).content.decode()
+    assert "Not all of it can be measured here as it stands." in page
+    assert "Is &quot;random_read&quot; meant?" in page
+    # What no number could meet is not saved.
+    never = {"title": "Never", "parts": [{"operation": "mkfs", "cached": True}]}
+    refused = client.post("/api/v1/profiles", json.dumps(never), JSON)
+    assert refused.status_code == 422
+    assert "leave cached open" in refused.content.decode()
+    cached = {"part_operation": "mkfs", "part_cached": "yes"}
+    refused = client.post("/profiles/new/", typed | cached)
+    assert refused.status_code == 422
+    assert "leave cached open" in refused.content.decode()
+    fine = client.post("/api/v1/profiles", json.dumps(MINE.as_dict()), JSON).json()
+    assert fine["warnings"] == []
+    assert client.get("/api/v1/profiles/typo").json()["warnings"] == [said]

@@ -152,7 +152,7 @@ def test_permalinks_hold_their_tables(client: Client, many: None) -> None:
 def test_rows_of_a_comparison_open(page: Page, site: str, many: None) -> None:
     fetched: list[str] = []
     page.on("request", lambda one: fetched.append(one.url.partition("/compare/")[2]))
-    page.goto("/compare/?study=lab")
+    page.goto("/compare/?study=lab&tab=tests")
     at_rest(page)
     assert not any("tests/" in one or "charts/" in one for one in fetched)
     row = page.locator("details.test").nth(3)

@@ -24,7 +24,7 @@ def fio(site):
             make_score(name, value + number, test=test, unit=unit, category="mean")
 
 
-@pytest.mark.parametrize("address", ["/compare/?study=lab", "/studies/lab/?tab=tests"])
+@pytest.mark.parametrize("address", ["/compare/?study=lab&tab=tests", "/studies/lab/?tab=tests"])
 def test_a_link_to_a_folded_section_opens_its_fold(page: Page, fio, address):
     page.goto(address)
     expect(page.locator(INSIDE)).to_be_hidden()
@@ -38,7 +38,7 @@ def test_a_link_to_a_folded_section_opens_its_fold(page: Page, fio, address):
     expect(page.locator(INSIDE)).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("address", ["/compare/?study=lab", "/studies/lab/?tab=tests"])
+@pytest.mark.parametrize("address", ["/compare/?study=lab&tab=tests", "/studies/lab/?tab=tests"])
 def test_the_filter_of_tests_finds_in_folds(page: Page, fio, address):
     page.goto(address)
     field = page.get_by_label("Show only tests with")

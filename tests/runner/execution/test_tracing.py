@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from django.test import Client
 
-from fsbench_web.core.traces.tracers import REQUESTS
+from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.activity import traces
@@ -20,7 +20,7 @@ from fsbench_web.studies.scores import ingest
 from runner import leftovers, orphans
 from runner.execution import tracing
 from runner.executors.local import LocalExecutor
-from runner.host import block_events, locks
+from runner.host import block_events, locks, operation_events
 from runner.host.block_events import TraceError
 from runner.worker import Host
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns
@@ -70,7 +70,7 @@ def test_an_extra_run_is_traced_and_changes_no_score(
     with pytest.raises(ImportRefused, match="never count"):
         reading.difference(traced.artefacts.exclude(name=tracing.ARTEFACT)[0])
 
-    seen = traces.trace_of(traced.pk, REQUESTS)
+    seen = traces.requests_of(traced.pk)
     assert seen is not None
     # IOzone writes 64 and 128 KB files in records of 4 and 8 KB, directly, and reads them.
     assert seen.requests["write"] > 50
@@ -96,6 +96,42 @@ def test_an_extra_run_is_traced_and_changes_no_score(
     assert "extra" in client.get("/runs/").content.decode()
 
 
+@pytest.mark.skipif(bool(operation_events.why_not()), reason="bpftrace cannot trace here")
+def test_operations_of_a_run_are_counted_beside_its_requests(
+    host: Host, submitted: Callable[..., Run], carry_out: CarryOut, client: Client
+) -> None:
+    run = submitted(host, "ext4", scheduler="none", parameters=SMALL)
+    run.tracing = f"{REQUESTS} {OPERATIONS}"
+    run.save(update_fields=["tracing"])
+    carry_out(run, host)
+    assert run.state == RunState.DONE, run.reason
+    assert not MeasurementBlock.objects.filter(run=run).exists()
+    assert not RunTrace.objects.filter(run=run).exclude(problem="").exists()
+    seen = traces.operations_of(run.pk)
+    assert seen is not None
+    # IOzone writes and reads files of 64 and 128 KB in records of 4 and 8 KB.
+    assert seen.ended["write"] > 100
+    assert seen.ended["read"] > 100
+    assert seen.bytes_of["write"] > 2 * (64 + 128) * 1024
+    assert (seen.lost, seen.is_cut, seen.queued) == (0, False, {})
+    kept = run.artefacts.get(name=tracing.OPERATIONS_ARTEFACT)
+    assert b'"@begun"' in ingest.artefact_bytes(kept)
+
+    page = client.get(f"/runs/{run.pk}/").content.decode()
+    assert "Operations of the file system" in page
+    assert "Requests of the device" in page
+    address = f"/api/v1/runs/{run.pk}/trace/operations"
+    lines = client.get(f"{address}/latency.csv").content.decode().split("\r\n")
+    assert lines[0] == "operation,from_ns,below_ns,operations"
+    assert sum(int(line.split(",")[3]) for line in lines[1:-1]) == sum(seen.ended.values())
+    table = client.get(f"{address}/summary.csv").content.decode().split("\r\n")
+    assert table[0] == "operation,operations,total_ns,bytes,failed,queued"
+    assert table[1].startswith(f"read,{seen.ended['read']},{seen.total_ns['read']},")
+    assert client.get(f"{address}/map.csv").status_code == 404
+    assert client.get(f"/api/v1/runs/{run.pk}/trace/requests/summary.csv").status_code == 404
+    assert client.get(f"/api/v1/runs/{run.pk}/trace/nosuch/latency.csv").status_code == 404
+
+
 class Recorded:
     """A trace that only says what it was told."""
 
@@ -110,7 +146,10 @@ class Recorded:
 
 
 def test_a_workload_may_unmount_between_its_measurements() -> None:
-    found = tracing.Tracing(trace=cast("block_events.Trace", recorded := Recorded()))
+    found = tracing.Tracing(
+        trace=cast("block_events.Trace", recorded := Recorded()),
+        operations=cast("operation_events.Operations", beside := Recorded()),
+    )
     phases = ["mkfs", "mount", "benchmark", "unmount", "mount", "benchmark", "unmount", "mount"]
     for phase in phases:
         found.hear({"type": "phase", "phase": phase})
@@ -119,6 +158,7 @@ def test_a_workload_may_unmount_between_its_measurements() -> None:
         found.hear({"type": "phase", "phase": phase})
     assert recorded.told[-1] == "end"
     assert recorded.told.count("end") == 1
+    assert beside.told == recorded.told
 
 
 def test_what_cannot_be_traced_is_named_and_the_run_is_done(

@@ -79,7 +79,7 @@ def guests(
             "version": kernel.version,
             "digest": kernel.digest,
             "problem": "",
-            "filesystems": dict.fromkeys(("jfs", "reiser3", "ext4", "btrfs"), usable),
+            "filesystems": dict.fromkeys(("jfs", "reiser3", "ext4", "btrfs", "xfs"), usable),
             "schedulers": ["none", "mq-deadline", "bfq", "kyber"],
             "boot_s": None,
         },

@@ -13,6 +13,7 @@ from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
 from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_device
 from fsbench_web.core.scoring.ceilings import read_probe
+from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
@@ -22,6 +23,7 @@ from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
+from tests.runner.executors import mount_in_guest
 from tests.runner.executors.test_guest import folder, guests, kernel
 
 __all__ = ["folder", "guests", "kernel"]
@@ -53,6 +55,8 @@ STACKS = (
 )
 
 PROBED = STACKS[2][0]
+# By NFS over loop-back above: the one with the cache, and the last, which breaks.
+SERVED = {2: {"nfs": "3", "nfs_export": "async"}, 4: {"nfs": "4.2", "nfs_nconnect": "2"}}
 
 
 @pytest.fixture
@@ -78,7 +82,9 @@ def devices(host: Host, lun_file: Path) -> list[str]:
     return [host.device(entry) for entry in read_luns(lun_file)]
 
 
-def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> RunPlan:
+def layered(
+    layers: list[dict[str, object]], count: int, has_cache: bool, options: dict[str, str]
+) -> RunPlan:
     """The plan of one stack on the first disks of a guest that has four."""
     members = [
         Member("data", guest_device(place), SIZES_MIB[place] * MIB) for place in range(1, count)
@@ -86,7 +92,7 @@ def layered(layers: list[dict[str, object]], count: int, has_cache: bool) -> Run
     members += [Member("cache", guest_device(3), SIZES_MIB[3] * MIB)] if has_cache else []
     return plan_run(
         "ext4",
-        {},
+        options,
         "iozone",
         TINY,
         device=guest_device(0),
@@ -102,16 +108,35 @@ def left_of_layers(devices: list[str]) -> set[str]:
     return found & LAYER_SIGNATURES
 
 
+def assert_known_as_a_mount(messages: list[Message]) -> None:
+    """A real NFS mount as a LUN: known by server and options, and by its silence."""
+    printed = [one["text"] for one in messages if one.get("name") == mount_in_guest.OUTPUT]
+    said = json.loads("".join(printed))
+    identity = dict(said["identity"])
+    assert identity["File system"] == "nfs4"
+    assert (identity["Server"], identity["Export"]) == ("127.0.0.1", "/")
+    assert identity["Server's address"] == "127.0.0.1"
+    assert {"vers=4.2", "nconnect=2", "hard"} <= set(identity["Mount options"].split(","))
+    filesystem, options = said["contender"]
+    assert filesystem == "nfs"
+    assert (options["vers"], options["nconnect"]) == ("4.2", "2")
+    assert said["fingerprint"]["server"] == "127.0.0.1"
+    assert len(said["fingerprint"]["mark"]) == 32
+    assert [passed for _, passed, _ in said["problems"]] == [True, True]
+    assert said["free_bytes"] > MIB
+    assert ["does not answer" in one for one in said["silent"]] == [True, True]
+    assert said["is_known_without_server"]
+    assert said["back"] == ""
+
+
 def test_every_layer_is_made_measured_and_taken_down(
     host: Host, guests: GuestExecutor, kernel: kernels.Kernel, devices: list[str]
 ) -> None:
     """One boot makes all of them, one after the other; the last one breaks in the middle."""
-    plans = [layered(*stack) for stack in STACKS]
+    plans = [layered(*stack, SERVED.get(place, {})) for place, stack in enumerate(STACKS)]
     last = plans[-1]
-    broken = [
-        Step("benchmark", ["false"], 60.0) if step.phase == "benchmark" else step
-        for step in last.steps
-    ]
+    begin = next(n for n, step in enumerate(last.steps) if step.phase == "benchmark")
+    broken = [*last.steps[:begin], mount_in_guest.step(), Step("benchmark", ["false"], 60.0)]
     everything = replace(
         last,
         steps=[*(step for one in plans[:-1] for step in one.steps), *broken],
@@ -149,7 +174,14 @@ def test_every_layer_is_made_measured_and_taken_down(
         "/dev/mapper/fsbench1-0",
     ]
     assert sum(one["type"] == "output" for one in messages) >= len(plans) - 1
-    # The broken one was taken down too: nothing of any layer is on any LUN.
+    served = [one for one in messages if one["type"] == "served"]
+    assert [one["filesystem"] for one in served] == ["nfs", "nfs4"]
+    assert ["async" in one["export"] for one in served] == [True, False]
+    assert "nconnect=2" in served[1]["options"].split(",")
+    assert_known_as_a_mount(messages)
+    # The broken one was taken down too, from the top: nothing of any layer is on any LUN.
+    above = [one["argv"][:2] for one in commands[-7:-4]]
+    assert above == [["umount", MOUNT_POINT], ["fsbench-nfs", "down"], ["umount", MOUNT_POINT]]
     assert [one["argv"][0] for one in commands[-4:]] == ["cryptsetup", "wipefs", "mdadm", "wipefs"]
     assert [signatures.of(device) for device in devices] == [[], [], [], []]
 

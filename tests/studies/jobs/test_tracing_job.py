@@ -10,7 +10,8 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import time_window
-from fsbench_web.studies.jobs.spec import JobRefused, JobSpec, Problems, RaceSpec
+from fsbench_web.studies.jobs.checks import tracing as tracing_checks
+from fsbench_web.studies.jobs.spec import GuestSpec, JobRefused, JobSpec, Problems, RaceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.windows.outlook import Window
@@ -21,7 +22,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def tracing_lun(disk: Lun) -> Lun:
     worker = disk.worker
-    worker.capabilities |= {"tracing": {"requests": {"usable": True, "reason": ""}}}
+    usable = {"usable": True, "reason": ""}
+    worker.capabilities |= {"tracing": {"requests": usable, "operations": usable}}
     worker.save()
     return disk
 
@@ -83,6 +85,17 @@ def test_why_it_cannot_be_is_said_in_the_form_and_at_the_job(
         with pytest.raises(JobRefused) as refused:
             planned(spec(tracing=("requests",)))
         assert f"{disk.name} is {what}" in refused.value.by_part["tracing"][0]
+
+
+def test_operations_are_not_traced_in_guests(
+    tracing_lun: Lun, spec: Callable[..., JobSpec]
+) -> None:
+    problems = Problems({})
+    for slugs, is_refused in ((("requests",), False), (("requests", "operations"), True)):
+        wanted = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))
+        tracing_checks.check(wanted, tracing_lun, problems)
+        assert problems.is_reported("tracing") == is_refused
+    assert any("which is the guest's" in one for one in problems.by_part["tracing"])
 
 
 def test_a_race_has_none(tracing_lun: Lun, spec: Callable[..., JobSpec]) -> None:

@@ -144,6 +144,8 @@ def _why_not(wanted: ConfigurationSpec, host: Host, lun: Lun) -> tuple[str, str]
     if host.kernel is not None:
         for sentence in availability.layer_problems(lun.worker, wanted.stack.layers, host.kernel):
             return "stack", sentence
+    for sentence in availability.served_problems(lun.worker, wanted.options, host.kernel):
+        return "", sentence
     sentence = availability.scheduler_problem(lun, wanted.scheduler, host.kernel)
     return ("scheduler", sentence) if sentence else None
 

@@ -2,8 +2,14 @@
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
-from fsbench_web.core.traces.tracers import TRACERS
+from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS
 from fsbench_web.studies.jobs.spec import JobSpec, Problems
+
+NOT_IN_GUESTS = (
+    "Operations of a file system are seen by the kernel that does them, which is the guest's, and "
+    "its root holds no bpftrace: leave operations out (requests are traced by the worker's host), "
+    "or run on the worker's own kernel."
+)
 
 
 def check(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
@@ -17,6 +23,8 @@ def check(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
             problems.add("tracing", f"{slug} is named more than once: name it once.")
         elif lun is not None and (said := availability.tracer_problem(lun, slug)):
             problems.add("tracing", said)
+    if OPERATIONS in spec.tracing and spec.guest is not None:
+        problems.add("tracing", NOT_IN_GUESTS)
     if spec.race is not None:
         problems.add(
             "tracing",

@@ -1,0 +1,210 @@
+"""Operations of a file system as a picture: how long each took, by what it was. Pure.
+
+Read from what bpftrace prints of ``runner.host.operation_scripts`` with ``-f json``: a line of JSON
+for each map, at the end. Latencies are in bins of powers of two nanoseconds, as ext4dist of
+BCC and ``hist()`` of bpftrace have them (B. Gregg, "BPF Performance Tools", 2019, chapter 8):
+bin 0 is below 2 ns, bin k from 2^k to below 2^(k+1).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
+
+MAGIC = b"fsbo"
+READ, WRITE, OPEN, SYNC = "read", "write", "open", "sync"
+OPERATIONS = (READ, WRITE, OPEN, SYNC)
+FUNCTIONS, CALLS = "functions", "calls"
+"""How it was traced: functions of the file system (kprobes), or system calls on its files."""
+MOST_BINS = 64
+"""Of latencies: a nanosecond counter of the kernel has no more bits."""
+ENDED = "ended"
+"""Printed by the script before what it has counted."""
+
+
+class UnreadableOutput(ValueError):
+    """What bpftrace printed is not what its script prints, as the text says."""
+
+
+@dataclass(frozen=True)
+class OperationTrace:
+    """``latencies``: {operation: counts by bin}; ``total_ns`` their sum, ``bytes_of`` what reads
+    and writes moved, ``failed`` how many of them ended with an error.
+
+    ``queued`` were handed to the kernel to be done later (libaio, io_uring), and ``without_end``
+    were not seen to end: neither has a latency. ``is_cut``: the trace ended at its bound, before
+    the benchmark did. ``lost`` messages of bpftrace had no room.
+    """
+
+    by: str
+    seconds: float
+    latencies: Mapping[str, tuple[int, ...]]
+    total_ns: Mapping[str, int]
+    bytes_of: Mapping[str, int]
+    failed: Mapping[str, int]
+    queued: Mapping[str, int]
+    without_end: int = 0
+    lost: int = 0
+    is_cut: bool = False
+
+    @property
+    def ended(self) -> dict[str, int]:
+        """How many have a latency, by operation."""
+        return {name: sum(counts) for name, counts in self.latencies.items()}
+
+    def summary_rows(self) -> Iterator[tuple[str, int, int, int | str, int, int]]:
+        """(operation, ended, their time in ns, bytes or "", failed, queued), by operation."""
+        for name in OPERATIONS:
+            if name in self.latencies or name in self.queued:
+                yield (
+                    name,
+                    sum(self.latencies.get(name, ())),
+                    self.total_ns.get(name, 0),
+                    self.bytes_of.get(name, 0) if name in (READ, WRITE) else "",
+                    self.failed.get(name, 0),
+                    self.queued.get(name, 0),
+                )
+
+    def latency_rows(self) -> Iterator[tuple[str, int, int, int]]:
+        """(operation, from ns, below ns, operations), without those that are 0."""
+        for name, counts in self.latencies.items():
+            for place, count in enumerate(counts):
+                if count:
+                    yield name, edge_ns(place), edge_ns(place + 1), count
+
+
+def edge_ns(place: int) -> int:
+    """Where a bin of latencies begins, in nanoseconds."""
+    return 0 if place == 0 else 1 << place
+
+
+@dataclass
+class _Counts:
+    """Maps of one moment. ``bins`` counts {(operation, bin): operations}."""
+
+    bins: Counter[tuple[str, int]] = field(default_factory=Counter)
+    sums: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def take(self, kind: str, maps: Mapping[str, Any]) -> None:
+        for name, by_operation in maps.items():
+            if name not in _MAPS or not isinstance(by_operation, dict):
+                continue  # a thread's beginning, or an empty map
+            for operation, value in by_operation.items():
+                if operation not in OPERATIONS:
+                    raise UnreadableOutput(f"It counts {operation[:40]!r}, which it was not asked.")
+                if kind == "hist":
+                    self._take_bins(operation, value)
+                else:
+                    self.sums.setdefault(name, Counter())[operation] = _whole(value)
+
+    def _take_bins(self, operation: str, bins: Iterable[Mapping[str, Any]]) -> None:
+        for one in bins:
+            low = max(_whole(one.get("min", 0)), 0)
+            place = min(max(low.bit_length() - 1, 0), MOST_BINS - 1)
+            self.bins[operation, place] += _whole(one["count"])
+
+
+_MAPS = ("@ns", "@time", "@bytes", "@begun", "@failed", "@queued")
+
+
+def read(text: str, by: str, seconds: float, *, is_cut: bool = False) -> OperationTrace | None:
+    """What bpftrace counted; None where no operation began. Raises UnreadableOutput."""
+    counts, lost = _Counts(), 0
+    has_ended = False
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        kind, data = _said(line)
+        if kind == "printf":
+            has_ended = has_ended or str(data).strip() == ENDED
+        elif kind == "lost_events":
+            lost += _whole(data.get("events", 0))
+        elif kind in ("map", "hist") and has_ended:
+            try:
+                counts.take(kind, data)
+            except (AttributeError, KeyError, TypeError) as error:
+                raise UnreadableOutput(f"A map is not made as it should be: {error!r}.") from None
+    if not has_ended:
+        raise UnreadableOutput("It did not come to its end.")
+    return _trace(counts, by, seconds, lost, is_cut)
+
+
+def _said(line: str) -> tuple[str, Any]:
+    try:
+        found = json.loads(line)
+        return str(found["type"]), found["data"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise UnreadableOutput(f"It printed {line[:80]!r}, which is no JSON of its own.") from None
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UnreadableOutput(f"{str(value)[:40]!r} is no whole number.")
+    return value
+
+
+def _trace(
+    counts: _Counts, by: str, seconds: float, lost: int, is_cut: bool
+) -> OperationTrace | None:
+    sums = {name: counts.sums.get(name, Counter()) for name in _MAPS}
+    if not sums["@begun"] and not counts.bins:
+        return None
+    latencies = {}
+    for operation in OPERATIONS:
+        places = {place: count for (name, place), count in counts.bins.items() if name == operation}
+        if places:
+            latencies[operation] = tuple(places.get(one, 0) for one in range(max(places) + 1))
+    ended = sum(counts.bins.values()) + sums["@queued"].total()
+    return OperationTrace(
+        by=by,
+        seconds=seconds,
+        latencies=latencies,
+        total_ns={name: sums["@time"][name] for name in latencies},
+        bytes_of=dict(sums["@bytes"]),
+        failed=dict(sums["@failed"]),
+        queued=dict(sums["@queued"]),
+        without_end=max(sums["@begun"].total() - ended, 0),
+        lost=lost,
+        is_cut=is_cut,
+    )
+
+
+_SAID = ("by", "seconds", "without_end", "lost", "is_cut")
+_BY_OPERATION = ("total_ns", "bytes_of", "failed", "queued")
+
+
+def encode(trace: OperationTrace) -> bytes:
+    """The block of a trace, of the form of those of measurements: some KB at most."""
+    directory = {name: getattr(trace, name) for name in _SAID}
+    directory |= {name: dict(getattr(trace, name)) for name in _BY_OPERATION}
+    directory["latencies"] = {name: list(counts) for name, counts in trace.latencies.items()}
+    return pack(directory, [], MAGIC)
+
+
+def decode(block: bytes) -> OperationTrace:
+    """The inverse. Raises UnreadableBlock."""
+    directory, _ = unpack(block, MAGIC)
+    try:
+        return OperationTrace(
+            **{name: directory[name] for name in (*_SAID, *_BY_OPERATION)},
+            latencies={name: tuple(some) for name, some in directory["latencies"].items()},
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
+
+
+__all__ = [
+    "CALLS",
+    "FUNCTIONS",
+    "OPERATIONS",
+    "OperationTrace",
+    "UnreadableBlock",
+    "UnreadableOutput",
+    "decode",
+    "edge_ns",
+    "encode",
+    "read",
+]
