@@ -130,7 +130,7 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
 @pytest.mark.parametrize(
     ("layers", "place", "words"),
     [
-        (["zfs"], "stacks.layers[0]", '"zfs" is no layer: write one of md, lvm, luks'),
+        (["zfs"], "stacks.layers[0]", '"zfs" is no layer: write one of md, lvm, luks, integrity'),
         ([{"layer": "md"}], "stacks.layers[0]", "needs its level"),
         ([7], "stacks.layers[0]", "A layer is one of md, lvm, luks"),
         (["luks"] * 7, "stacks.layers", "6 layers at most"),
