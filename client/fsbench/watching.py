@@ -87,10 +87,12 @@ def follow_job(
     if as_json:
         terminal.print_json(job)
     else:
+        late = {one["run"] for one in job.get("not_begun") or ()}
         for run in job["planned"]:
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
-                terminal.say(f"run {run['id']} ({label}): {run['state']}")
+                said = "not begun, for lack of time" if run["id"] in late else run["state"]
+                terminal.say(f"run {run['id']} ({label}): {said}")
     race = job.get("race")
     if race and race["conclusion"] and not as_json:
         terminal.say(terminal.clean(race["conclusion"]))

@@ -65,8 +65,20 @@ function sayTimesHere(root = document) {
   }
 }
 
+// ---- form: what the time to stop leaves out stands beside it, whatever of the job is changed ----
+function askForOutlook(changed) {
+  const said = document.getElementById("form-outlook");
+  const isAsked = Boolean(document.getElementById("id-stop_before")?.value);
+  if (!said || (!isAsked && !said.textContent.trim())) return;
+  // What fetches the form anew brings it along.
+  if (!changed.closest("[hx-get]")) window.htmx?.trigger(said, "outlook");
+}
+
 document.addEventListener("change", (event) => {
-  if (event.target.closest("[data-job-form]")) setUpForm();
+  if (event.target.closest("[data-job-form]")) {
+    setUpForm();
+    askForOutlook(event.target);
+  }
   const filters = event.target.closest("[data-submit-on-change]");
   if (filters) filters.requestSubmit();
 });

@@ -217,6 +217,13 @@ def test_what_was_said_in_a_fold_stands_open(watcher: Page, complaints: list[str
     expect(page.locator("#tuning-ext4\\.1 > summary")).to_contain_text("writeback")
     stop = clock.now() + timedelta(hours=20)
     page.get_by_label("Stop before").fill(f"{stop:%Y-%m-%dT%H:%M}")
+    page.get_by_label("Stop before").press("Tab")
+    said = page.locator("#form-outlook")
+    expect(said).to_contain_text(f"By {stop:%Y-%m-%d %H:%M} UTC all 10 runs")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).fill("2")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).press("Tab")
+    expect(said).to_contain_text(f"By {stop:%Y-%m-%d %H:%M} UTC all 4 runs")
+    expect(page.locator("#tuning-ext4\\.1 > summary")).to_contain_text("writeback")
     page.get_by_role("button", name="Review the job").click()
     expect(page.locator("[data-outlook]")).to_contain_text(f"By {stop:%Y-%m-%d %H:%M} UTC")
 

@@ -14,6 +14,7 @@ from django.db import connection
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.platform import clock
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner.execution import execute
@@ -194,6 +195,10 @@ def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Pa
     whole = fsbench("watch", "--job", made["id"])
     assert whole.returncode == 5
     assert re.search(rf"^run {second} \(\w+_none\): failed$", whole.stdout, re.M)
+    Run.objects.filter(pk=first).update(cause=Cause.OUT_OF_TIME)
+    Job.objects.filter(pk=made["id"]).update(stop_before=clock.now())
+    late = fsbench("watch", "--job", made["id"]).stdout
+    assert re.search(rf"^run {first} \(\w+\): not begun, for lack of time$", late, re.M), late
     again = fsbench("cancel", "--job", made["id"])
     assert (again.returncode, "0 runs cancelled" in again.stdout) == (0, True)
 

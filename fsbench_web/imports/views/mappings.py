@@ -79,9 +79,13 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     except UnreadableFile as error:
         problems += [ImportProblem(p.message, file.path, p.line, p.column) for p in error.problems]
         table = None
+    asked: list[ImportProblem] = []
+    if table is not None and request.method != "POST":
+        asked = mappings.check(file, mappings.head_of(file), table.mapping)
     context = {
         "file": file,
         "table": table,
+        "asked": asked,
         "problems": problems,
         "name": name,
         "teams": teams,

@@ -84,9 +84,10 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         ),
     }
     drift = drift_of(job)
-    again = {
-        "failed": control.retriable(job, control.RETRIED_STATES),
-        "cancelled": control.retriable(job, [RunState.CANCELLED]),
+    is_over = closing.is_over(job, clock.now())
+    again: dict[str, list[Run]] = {
+        "failed": [] if is_over else control.retriable(job, control.RETRIED_STATES),
+        "cancelled": [] if is_over else control.retriable(job, [RunState.CANCELLED]),
     }
     context |= {
         "steering": rights.decide(request.user, rights.Action.STEER, job),
@@ -95,6 +96,7 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         "drift": drift,
         "drift_figure": _drift_figure(drift),
         "again": again,
+        "is_over": is_over,
         "confirmed": control.confirmed_by([*again["failed"], *again["cancelled"]]),
         "seen": control.seen_of([*again["failed"], *again["cancelled"]]),
         "confirmation_text": control.job_confirmation(job),

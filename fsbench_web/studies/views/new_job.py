@@ -33,6 +33,7 @@ from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
+from fsbench_web.studies.jobs.checks import tracing as tracing_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
 from fsbench_web.studies.jobs.forms.options import STEERED, by_field
@@ -193,6 +194,7 @@ def _form_page(
         "lun_cards": cards,
         "lun": lun,
         "continued": _continued(request) if is_new else None,
+        "outlook": _outlook(form) if is_new else "",
         "site_zone": times.site_zone(),
         **_LIMITS,
         **_executor(form, lun, is_new),
@@ -203,6 +205,21 @@ def _form_page(
         **_watch(cards),
     }
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
+
+
+def _outlook(form: job_form.JobForm) -> str:
+    """What the time to stop leaves out, as soon as it is said and the job is one; else ""."""
+    if not form.stop_before:
+        return ""
+    asked = form.seed
+    form.give_seed()
+    try:
+        window = submitting.planned(form.spec()).window
+    except JobRefused as refused:
+        return " ".join(refused.by_part.get("stop_before", []))
+    finally:
+        form.seed = asked
+    return window.words if window else ""
 
 
 _LIMITS = {
@@ -304,7 +321,7 @@ def _choices(
         "journal_names": [journal.name for journal in journals],
         "questions": by_question(presets),
         "tracers": [
-            (one, availability.tracer_problem(lun, one.slug) if lun else "")
+            (one, tracing_checks.why_not(one.slug, lun, is_guest=form.is_guest))
             for one in TRACERS.values()
         ],
         "race_tests": race_checks.tests_of(form.workloads[:1]),

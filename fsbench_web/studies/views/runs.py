@@ -36,6 +36,7 @@ from fsbench_web.studies.runs import (
     shown_probe,
 )
 from fsbench_web.studies.runs.steadiness import steadiness
+from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import run_details
 
@@ -204,6 +205,8 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
 def _retry_confirmation(run: Run, retried_as: int | None) -> str:
     """What has to be typed to submit the run again; "" where that cannot be."""
     if retried_as is not None or run.state not in control.RETRIABLE_STATES:
+        return ""
+    if closing.is_over(run.job, clock.now()):
         return ""
     return control.run_confirmation(run) if run.origin == Run.Origin.MEASURED else ""
 

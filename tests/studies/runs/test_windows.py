@@ -274,7 +274,13 @@ class TestStop:
         )
 
     def test_it_is_tried_again_within_its_time_and_not_behind_it(
-        self, spec: MakeSpec, ann: User, known: list[Run], worker: Worker, night: Night
+        self,
+        client: Client,
+        spec: MakeSpec,
+        ann: User,
+        known: list[Run],
+        worker: Worker,
+        night: Night,
     ) -> None:
         job = self.submitted(spec, ann, stop_before=night.now + 45 * MINUTE, repeats=1)
         first, second = job.runs.order_by("id")
@@ -282,8 +288,14 @@ class TestStop:
         (again,) = control.retry(job.pk, "disk1", ann)
         done(second, night)
         lifecycle.finish(start(again), RunState.FAILED, "x")
+        client.force_login(ann)
+        assert "Erase and try again" in client.get(f"/jobs/{job.pk}/").content.decode()
         night.later(50)
         announce(worker_announcement())
+        page = client.get(f"/jobs/{job.pk}/").content.decode()
+        assert "Erase and try again" not in page
+        assert "The time of this job is over: none of its runs can be submitted again." in page
+        assert 'name="confirmation"' not in client.get(f"/runs/{again.pk}/").content.decode()
         with pytest.raises(ControlRefused, match="that time is over: submit what is left as a new"):
             control.retry(job.pk, "disk1", ann)
 
@@ -476,6 +488,13 @@ class TestPages:
         )
         page = " ".join(client.get(address).content.decode().split())
         assert f"By {words.at(end)} about 2 of 4 runs; left out then: block 2 of" in page
+        form = " ".join(client.get(address.replace("review/", "")).content.decode().split())
+        assert f">By {words.at(end)} about 2 of 4 runs; left out then: block 2 of" in form
+        early = address.replace(f"{end:%Y-%m-%dT%H:%M}", f"{begin + MINUTE:%Y-%m-%dT%H:%M}")
+        form = " ".join(client.get(early.replace("review/", "")).content.decode().split())
+        assert "data-outlook" in form
+        assert "Nothing of it would be begun" in form
+        assert 'name="seed" type="number" inputmode="numeric" min="0"' in form
         runs = submit(spec(new_study="B", start_at=begin, stop_before=end), "disk1", ann)
         job = f"/jobs/{runs[0].job_id}/"
         page = " ".join(client.get(job).content.decode().split())
