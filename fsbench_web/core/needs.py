@@ -74,6 +74,8 @@ FILESYSTEMS: Mapping[str, FilesystemNeeds] = {
     "reiser3": FilesystemNeeds("mkfs.reiserfs", "reiserfsprogs", "reiserfs", is_everywhere=False),
     "f2fs": FilesystemNeeds("mkfs.f2fs", "f2fs-tools", "f2fs", is_everywhere=False),
     "nilfs2": FilesystemNeeds("mkfs.nilfs2", "nilfs-tools", "nilfs2", is_everywhere=False),
+    "exfat": FilesystemNeeds("mkfs.exfat", "exfatprogs", "exfat", is_everywhere=False),
+    "ntfs3": FilesystemNeeds("mkntfs", "ntfs-3g", "ntfs3", is_everywhere=False),
 }
 # What the layers below a file system are made with, in guests: each program with its package.
 LAYERS: Mapping[str, str] = {
@@ -82,6 +84,8 @@ LAYERS: Mapping[str, str] = {
     "thin_check": "thin-provisioning-tools",
     "cache_check": "thin-provisioning-tools",
     "cryptsetup": "cryptsetup-bin",
+    "integritysetup": "cryptsetup-bin",
+    "make-bcache": "bcache-tools",
 }
 # What exports a file system by NFS and mounts it again, in guests: each program with its package.
 NETWORK: Mapping[str, str] = {

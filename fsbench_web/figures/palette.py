@@ -24,7 +24,7 @@ LOOKS = MOST**3
 _KNOWN = {
     **{"ext3": 1, "xfs": 2, "jfs": 3, "ext4": 4, "reiser3": 5, "reiserfs": 5, "ext2": 6},
     **{"btrfs": 7, "f2fs": 8, "zfs": 9, "nilfs2": 10, "reiser4": 11, "bcachefs": 12, "ntfs": 13},
-    "ufs": 14,
+    **{"ntfs3": 13, "ufs": 14, "exfat": 15},
 }
 
 

@@ -34,6 +34,8 @@ _IO = (
     re.compile(rf"REISERFS (?:error|abort|panic) \(device {_DISK}\).*"),
     re.compile(rf"BTRFS(?: error|: error| critical) \(device {_DISK}.*"),
     re.compile(rf"F2FS-fs \({_DISK}\): .*(?:[Ii]nconsistent|[Cc]orrupt|I/O error|[Ff]ail).*"),
+    re.compile(rf"exFAT-fs \({_DISK}\): error.*"),
+    re.compile(rf"ntfs3(?:: {_DISK}|\({_DISK}\)): .*(?:Mark volume as dirty|[Ff]ailed).*"),
     re.compile(rf"NILFS(?: error)? \((?:device )?{_DISK}\).*(?:error|broken).*", re.I),
 )
 _NO_MEMORY = re.compile(r"(?:Out of memory|Memory cgroup out of memory): Kill(?:ed)? process .+")

@@ -21,7 +21,10 @@ ShouldStop = Callable[[], bool]
 
 # The exit status of an agent that was asked to stop.
 STOPPED = 3
-ONLY_IN_GUESTS = "Layers (md, LVM, dm-crypt) are made in guests alone: choose a guest as executor."
+ONLY_IN_GUESTS = (
+    "Layers (md, LVM, dm-crypt, dm-integrity, bcache) are made in guests alone: choose a guest as "
+    "executor."
+)
 
 
 def why_in_guests_alone(has_layers: bool, is_served: bool) -> str:

@@ -109,8 +109,11 @@ class Kernel:
         What is built into the kernel is not among its modules, and needs no loading.
         """
         wanted = [*BASE, *SCHEDULERS]
-        for alias in (*CHECKSUMS, *(f"fs-{name}" for name in filesystems)):
+        for alias in CHECKSUMS:
             wanted += self.aliases.get(alias, [])
+        for name in filesystems:
+            # ntfs3 says no alias of its file system.
+            wanted += self.aliases.get(f"fs-{name}", [name])
         wanted += more
         found: dict[str, None] = {}
         for name in wanted:

@@ -7,12 +7,17 @@ stands on listed LUNs alone, each with fsbench's own mark, is ever taken apart h
 """
 
 import os
+import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, is_own
 from runner.host import blockdev, signatures
 from runner.host.blockdev import ToolError, run_tool
+
+# The kernel stops bcache behind the write that asks for it.
+STOPPED_S = 5.0
 
 
 def left_on(device: str) -> list[str]:
@@ -58,8 +63,10 @@ class Assembled:
             run_tool("mdadm", "--stop", f"/dev/{blockdev.kernel_name(self.number)}")
         elif (folder / "dm").is_dir():
             run_tool("dmsetup", "remove", self.name)
+        elif _is_bcache(self.number):
+            _stop_bcache(self.number, self.luns)
         else:
-            raise ToolError(f"{self.name} is neither of md nor of the device mapper.")
+            raise ToolError(f"{self.name} is not of md, the device mapper or bcache.")
 
 
 def assembled(luns: Collection[int]) -> Iterator[Assembled]:
@@ -76,7 +83,34 @@ def assembled(luns: Collection[int]) -> Iterator[Assembled]:
 
 def _is_layer(number: int) -> bool:
     folder = blockdev.sys_folder(number)
-    return (folder / "md").is_dir() or (folder / "dm").is_dir()
+    return (folder / "md").is_dir() or (folder / "dm").is_dir() or _is_bcache(number)
+
+
+def _is_bcache(number: int) -> bool:
+    """Not what is below it, which has a folder of this name too."""
+    return blockdev.kernel_name(number).startswith("bcache")
+
+
+def _stop_bcache(number: int, luns: Collection[int]) -> None:
+    """The device, and its set where no other device is left in it: that holds the cache's LUN.
+
+    There is no tool for it (Documentation/admin-guide/bcache.rst, stop). Raises ToolError.
+    """
+    try:
+        _stop(blockdev.sys_folder(number) / "bcache")
+        for lun in luns:
+            cache_set = blockdev.sys_folder(lun) / "bcache" / "set"
+            if cache_set.is_dir() and not any(cache_set.glob("bdev*")):
+                _stop(cache_set)
+    except OSError as error:
+        raise ToolError(f"bcache cannot be stopped: {error.strerror}.") from None
+
+
+def _stop(folder: Path) -> None:
+    (folder / "stop").write_text("1", encoding="ascii")
+    deadline = time.monotonic() + STOPPED_S
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def _has_mark(number: int) -> bool:

@@ -6,6 +6,11 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog.configurations.marks import (
+    INTEGRITY_LABEL_AT,
+    OWN_CACHE_UUID,
+    OWN_LABEL,
+)
 from runner.host.blockdev import run_tool
 
 
@@ -22,15 +27,28 @@ def of(path: str) -> list[Signature]:
     """All signatures on the device. Raises ToolError."""
     output = run_tool("wipefs", "--no-act", "--json", path)
     found = json.loads(output)["signatures"] if output.strip() else []
+    found = [entry for entry in found if not _is_end_of_boot_sector(path, entry, found)]
     known = [
         Signature(
             entry["type"] or "",
-            entry.get("label") or "",
+            entry.get("label") or _label_of_layer(path, entry),
             entry.get("uuid") or _uuid_of_log(path, entry),
         )
         for entry in found
     ]
     return known + _beyond_libblkid(path)
+
+
+def _is_end_of_boot_sector(path: str, entry: dict[str, Any], found: list[dict[str, Any]]) -> bool:
+    """Whether a partition table is none, but the last two bytes of an exFAT or NTFS boot sector.
+
+    Both begin as the boot sector of a PC does (exFAT specification, 3.1.19 BootSignature), and
+    wipefs(8) takes its end for a partition table. One with a partition in it is a partition table.
+    """
+    if (entry["type"], int(entry["offset"], 16)) != ("dos", 0x1FE):
+        return False
+    boots = any(one["type"] in ("exfat", "ntfs") and int(one["offset"], 16) == 3 for one in found)
+    return boots and not any(_read(path, 0x1BE, 64))
 
 
 def _uuid_of_log(path: str, entry: dict[str, Any]) -> str:
@@ -41,6 +59,20 @@ def _uuid_of_log(path: str, entry: dict[str, Any]) -> str:
     if entry["type"] != "xfs_external_log":
         return ""
     return _uuid(_read(path, int(entry["offset"], 16) + 304, 16))
+
+
+def _label_of_layer(path: str, entry: dict[str, Any]) -> str:
+    """fsbench's label of layers that have none in the eyes of libblkid (``marks``).
+
+    bcache.h, struct cache_sb_disk: the UUID of the set is 32 bytes behind the magic that is found.
+    """
+    if entry["type"] == "DM_integrity":
+        found = _text(_read(path, INTEGRITY_LABEL_AT, 16))
+        return found if found == OWN_LABEL else ""
+    if entry["type"] == "bcache":
+        place = int(entry["offset"], 16) + 32
+        return OWN_LABEL if _uuid(_read(path, place, 16)) == OWN_CACHE_UUID else ""
+    return ""
 
 
 def _beyond_libblkid(path: str) -> list[Signature]:

@@ -92,6 +92,33 @@ def test_a_kernel_without_their_modules_is_refused(guest_spec: MakeSpec) -> None
     assert "The guest kernel own-2.6 has no md_mod, raid1 for md raid1" in said
 
 
+def test_a_cache_that_bcache_would_refuse_is_refused_with_the_reason(
+    guest_spec: MakeSpec, worker: Worker
+) -> None:
+    """Linux says "not permitted" of a cache of 512 buckets or less."""
+    worker.luns.filter(name="disk2").update(role="journal", size_bytes=64 * 2**20)
+    small = Layer.of({"layer": "bcache", "cache_mode": "writeback"})
+    stack = Stack(cache=("disk2",), layers=(small,))
+    said = problems(guest_spec(configurations=stacked(stack)))
+    assert "bcache needs 256.5 MiB or more with buckets of this size, and disk2 has 64 MiB" in said
+    fits = Layer.of({"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64})
+    submit(
+        guest_spec(configurations=stacked(Stack(cache=("disk2",), layers=(fits,)))),
+        "disk1 disk2",
+        None,
+    )
+    label = Run.objects.first().series.configuration.label  # type: ignore[union-attr]
+    assert label == "ext4_bcache-writeback-b64_1cache_none"
+
+
+def test_what_a_workload_misses_on_a_file_system_is_said(guest_spec: MakeSpec) -> None:
+    wanted = guest_spec(
+        configurations=(ConfigurationSpec("exfat", {}, "none"),), workload="container-image-small"
+    )
+    said = problems(wanted)
+    assert "Container image needs symbolic links and hard links, and exFAT has none" in said
+
+
 def test_an_image_without_their_tools_is_refused(guest_spec: MakeSpec, worker: Worker) -> None:
     worker.executor = "docker"
     worker.capabilities["tools"]["mdadm"] = {"usable": False, "reason": "mdadm is not there."}
@@ -130,7 +157,7 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
 @pytest.mark.parametrize(
     ("layers", "place", "words"),
     [
-        (["zfs"], "stacks.layers[0]", '"zfs" is no layer: write one of md, lvm, luks'),
+        (["zfs"], "stacks.layers[0]", '"zfs" is no layer: write one of md, lvm, luks, integrity'),
         ([{"layer": "md"}], "stacks.layers[0]", "needs its level"),
         ([7], "stacks.layers[0]", "A layer is one of md, lvm, luks"),
         (["luks"] * 7, "stacks.layers", "6 layers at most"),

@@ -12,6 +12,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     RAW,
     OptionError,
     journal_command,
+    lacking,
     mkfs_command,
     mount_command,
 )
@@ -105,6 +106,8 @@ def run_commands(
         if not makes_filesystem or journal is not None or members or layers:
             raise OptionError("The raw device is one LUN by itself, without layers or journal.")
         return _raw_commands(workload, device, preparation, size_bytes, probe_s)
+    if sentence := lacking(filesystem, workload):
+        raise OptionError(sentence)
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)

@@ -3,13 +3,20 @@
 Options are keys and values from closed lists. A command line is always built from them here, as a
 list of arguments; no text of a user ever becomes part of one. Sources: mke2fs(8), ext4(5),
 mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f2fs(8),
-mkfs.nilfs2(8), mount(8).
+mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), mount(8).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations import as_mounted
+from fsbench_web.catalog.configurations.foreign_options import (
+    EXFAT_ALIGNMENT,
+    EXFAT_CLUSTER,
+    NTFS_CLUSTER,
+    NTFS_COMPRESSION,
+    NTFS_PREALLOC,
+)
 from fsbench_web.catalog.configurations.journals import (
     EXT_JOURNAL,
     JFS_JOURNAL,
@@ -60,6 +67,7 @@ from fsbench_web.catalog.configurations.options import (
 )
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
 from fsbench_web.core import needs
+from fsbench_web.core.workloads import Workload, file_features
 
 RAW = "raw"
 
@@ -73,6 +81,7 @@ class Filesystem:
     ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
     cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
     which most do where they can. ``takes_several``: it is made over several devices by itself.
+    ``lacks`` is what files and folders cannot have there (``core.workloads.file_features``).
     """
 
     slug: str
@@ -84,6 +93,7 @@ class Filesystem:
     journal: ExternalJournal | None = None
     without_discard: tuple[str, ...] = ()
     takes_several: bool = False
+    lacks: frozenset[str] = frozenset()
 
     @property
     def is_made(self) -> bool:
@@ -228,6 +238,24 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (NILFS_ORDER, ATIME),
             without_discard=("-K",),
         ),
+        Filesystem(
+            "exfat",
+            "exFAT",
+            ("mkfs.exfat", "-L", OWN_LABEL),
+            16 * MIB,
+            (EXFAT_CLUSTER, EXFAT_ALIGNMENT, ATIME, ONLINE_DISCARD),
+            notes="No journal, links or permissions: of cards and sticks",
+            lacks=frozenset(file_features.ALL),
+        ),
+        Filesystem(
+            "ntfs3",
+            "NTFS3",
+            # -F: the LUN is a whole device, not a partition; -Q: it is not written with zeros.
+            ("mkntfs", "-q", "-Q", "-F", "-L", OWN_LABEL),
+            16 * MIB,
+            (NTFS_CLUSTER, NTFS_COMPRESSION, NTFS_PREALLOC, ATIME, ONLINE_DISCARD),
+            notes="NTFS by the kernel's own driver, Linux 5.15 and newer",
+        ),
     )
 }
 AS_MOUNTED: dict[str, Filesystem] = {
@@ -268,6 +296,18 @@ def filesystem(slug: str) -> Filesystem:
         raise OptionError(
             f'fsbench cannot make a file system "{slug}"; it can make {", ".join(FILESYSTEMS)}.'
         ) from None
+
+
+def lacking(slug: str, workload: Workload) -> str:
+    """Why files and folders of this workload cannot be on this file system, or ""."""
+    spec = filesystem(slug)
+    missing = [one for one in file_features.ALL if one in workload.demands & spec.lacks]
+    if not missing:
+        return ""
+    return (
+        f"{workload.name} needs {' and '.join(missing)}, and {spec.name} has none: choose another "
+        f"workload, or leave {spec.name} out."
+    )
 
 
 def validated_options(slug: str, options: Mapping[str, object]) -> dict[str, str]:

@@ -4,8 +4,8 @@ They are made in guests alone, whose kernel goes with everything that was made i
 no disk but the leased ones: so the names here are the same in every run.
 
 Every signature that a layer leaves on a LUN is known as fsbench's own (``marks``): the home host of
-an array, the label of LUKS, the UUID of a physical volume. Tried with mdadm 4.2, LVM 2.03.16 and
-cryptsetup 2.6.1 under Linux 6.1.
+an array, the labels of LUKS and dm-integrity, the UUIDs of a physical volume and of a set of
+bcache. Tried with mdadm 4.2, LVM 2.03.16, cryptsetup 2.6.1 and bcache-tools 1.0.8 under Linux 6.1.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,18 @@ from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.marks import OWN_LABEL, own_volume_uuid
+from fsbench_web.catalog.configurations.marks import (
+    INTEGRITY_LABEL_AT,
+    OWN_CACHE_UUID,
+    OWN_LABEL,
+    own_volume_uuid,
+)
 from fsbench_web.catalog.configurations.options import OptionError
 
 # What waits until an array has written its copies or parity (runner/agent/resync.py).
 RESYNC_PROGRAM = "fsbench-resync"
+# What registers and stops a set of bcache (runner/agent/bcache.py), which has no tool for it.
+BCACHE_PROGRAM = "fsbench-bcache"
 # Of data that is thrown away after each run: it keeps no secret, and costs no time to derive.
 _PASSPHRASE = "fsbench"  # noqa: S105
 _NO_UDEV = (
@@ -58,6 +65,11 @@ def made(
             cache = list(caches) if "cache_mode" in layer.options else []
             commands, now_, taken_down = _lvm(layer, number, now, sizes, cache)
             sizes = [None if None in sizes else sum(one or 0 for one in sizes)]
+        elif layer.kind == "integrity":
+            commands, now_, taken_down = _integrity(layer, number, now)
+            sizes = [one and int(one * _LEFT_BY_INTEGRITY) for one in sizes]
+        elif layer.kind == "bcache":
+            commands, now_, taken_down = _bcache(layer, now, list(caches))
         else:
             commands, now_, taken_down = _luks(layer, number, now)
         up += commands
@@ -172,6 +184,56 @@ def _luks(
         commands += [(make, _PASSPHRASE), (opened, _PASSPHRASE)]
     down = [*(["cryptsetup", "close", name] for name in names[::-1]), _wiped(devices)]
     return commands, [f"/dev/mapper/{name}" for name in names], down
+
+
+def _integrity(
+    layer: Layer, number: int, devices: list[str]
+) -> tuple[_Commands, list[str], list[list[str]]]:
+    """Made without writing anything and labelled at once; then all is written with zeros, because
+    what was never written has no checksum, and cannot be read.
+    """
+    commands: _Commands = []
+    names = [f"{OWN_LABEL}{number}-{place}" for place in range(len(devices))]
+    how = [*(layer.arguments("algorithm") or ["--integrity", "crc32c"]), *layer.arguments("writes")]
+    for device, name in zip(devices, names, strict=True):
+        make = ["integritysetup", "format", "--batch-mode", "--no-wipe", *how]
+        label = ["dd", f"of={device}", "bs=1", f"seek={INTEGRITY_LABEL_AT}", "status=none"]
+        commands += [
+            ([*make, *layer.arguments("sector_size"), device], ""),
+            ([*label, "conv=notrunc,nocreat,fsync"], OWN_LABEL),
+            (["integritysetup", "open", *how, device, name], ""),
+            (["blkdiscard", "--force", "--zeroout", f"/dev/mapper/{name}"], ""),
+        ]
+    down = [*(["integritysetup", "close", name] for name in names[::-1]), _wiped(devices)]
+    return commands, [f"/dev/mapper/{name}" for name in names], down
+
+
+# A sector of 512 bytes has at most 32 of checksum, and the journal is at most a 128th
+# (dm-integrity.c, DEFAULT_JOURNAL_SIZE_FACTOR).
+_LEFT_BY_INTEGRITY = 0.92
+
+
+def _bcache(
+    layer: Layer, devices: list[str], caches: list[str]
+) -> tuple[_Commands, list[str], list[list[str]]]:
+    """One set for all: its cache, and each device below as one of its own, in their order.
+
+    make-bcache(8) refuses what has a signature of another layer or file system.
+    """
+    make = ["make-bcache", "--cset-uuid", OWN_CACHE_UUID]
+    where = [f"--cache={cache}" for cache in caches]
+    begin = [
+        *(BCACHE_PROGRAM, "start", *where, f"--mode={layer.options['cache_mode']}"),
+        *layer.arguments("sequential"),
+    ]
+    commands: _Commands = [
+        (_wiped([*devices, *caches]), ""),
+        *(([*make, *layer.arguments("bucket_kb"), "-C", cache], "") for cache in caches),
+        *(([*make, "-B", device], "") for device in devices),
+        ([*begin, *devices], ""),
+    ]
+    down = [[BCACHE_PROGRAM, "stop", *where, *devices], _wiped([*devices, *caches])]
+    return commands, [f"/dev/bcache{place}" for place in range(len(devices))], down
 
 
 def _wiped(devices: Sequence[str]) -> list[str]:

@@ -1,114 +1,36 @@
 """The layers between LUNs and a file system, and their options.
 
 Pure: no Django. A layer takes the devices below it and gives those that stand on it: md and LVM one
-of all, encryption one of each. ``layer_commands`` makes them and takes them down. Sources:
-mdadm(8), md(4), lvcreate(8), lvmthin(7), lvmcache(7), cryptsetup(8).
+of all, the others one of each. ``layer_commands`` makes them and takes them down. Their options
+are in ``layer_options``, with the sources.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fsbench_web.catalog.configurations.layer_options import (
+    BCACHE_BUCKET,
+    BCACHE_MODE,
+    BCACHE_SEQUENTIAL,
+    BITMAP,
+    CACHE_MODE,
+    CHUNK,
+    CIPHER,
+    INTEGRITY_ALGORITHM,
+    INTEGRITY_MODE,
+    KEY_BITS,
+    LAYOUT,
+    LEVEL,
+    SECTOR_SIZE,
+    STRIPE,
+    THIN_CHUNK,
+    WORKQUEUES,
+)
 from fsbench_web.catalog.configurations.options import (
     PROFILE_LEAST_LUNS,
     Choice,
     Option,
     OptionError,
-)
-
-
-def _sizes_kb(template: str, sizes: Sequence[int], label: str) -> tuple[Choice, ...]:
-    return tuple(Choice(str(kb), (template.format(kb),), f"{label}{kb}") for kb in sizes)
-
-
-_LEVELS = ("raid0", "raid1", "raid10", "raid5", "raid6")
-LEVEL = Option(
-    "level", "layer", "RAID level", tuple(Choice(one, (f"--level={one}",), one) for one in _LEVELS)
-)
-CHUNK = Option(
-    "chunk_kb",
-    "layer",
-    "Chunk (KB)",
-    _sizes_kb("--chunk={}", (4, 16, 64, 128, 256, 512, 1024), "c"),
-    help="Default: 512",
-)
-BITMAP = Option(
-    "bitmap",
-    "layer",
-    "Write-intent bitmap",
-    (
-        Choice("internal", ("--bitmap=internal",), "bitmap", "the default here"),
-        Choice("none", ("--bitmap=none",), "nobitmap", "a crash means a resync of the whole array"),
-    ),
-)
-LAYOUT = Option(
-    "layout",
-    "layer",
-    "Layout",
-    (
-        Choice("linear", ("--type", "linear"), "linear", "one LUN after the other"),
-        Choice("striped", ("--type", "striped"), "striped"),
-        Choice("thin", ("--type", "thin"), "thin", "a thin volume in a pool of all LUNs"),
-    ),
-)
-STRIPE = Option(
-    "stripe_kb",
-    "layer",
-    "Stripe (KB)",
-    _sizes_kb("{}k", (4, 16, 64, 128, 256, 512, 1024), "s"),
-    help="Default: 64",
-)
-THIN_CHUNK = Option(
-    "thin_chunk_kb",
-    "layer",
-    "Chunk of a thin pool (KB)",
-    _sizes_kb("{}k", (64, 128, 256, 512, 1024), "t"),
-    help="Default: 64, more for a large pool",
-)
-CACHE_MODE = Option(
-    "cache_mode",
-    "layer",
-    "Cache",
-    (
-        Choice("writethrough", ("writethrough",), "writethrough", "writes wait for the slow LUNs"),
-        Choice("writeback", ("writeback",), "writeback", "writes wait for the cache alone"),
-    ),
-    help="On the LUN with the role cache",
-)
-CIPHER = Option(
-    "cipher",
-    "layer",
-    "Cipher",
-    (
-        Choice("aes-xts", ("--cipher", "aes-xts-plain64"), "xts", "the default"),
-        Choice("aes-cbc-essiv", ("--cipher", "aes-cbc-essiv:sha256"), "cbc", "before 2013"),
-    ),
-)
-KEY_BITS = Option(
-    "key_bits",
-    "layer",
-    "Key (bits)",
-    tuple(Choice(bits, ("--key-size", bits), f"k{bits}") for bits in ("256", "512")),
-    help="XTS splits it in two: 512 is AES-256. Default: 512, of CBC 256",
-)
-SECTOR_SIZE = Option(
-    "sector_size",
-    "layer",
-    "Sector size (bytes)",
-    tuple(Choice(size, ("--sector-size", size), f"s{size}") for size in ("512", "4096")),
-    help="Default: that of the LUN, or 4096 where it says so",
-)
-WORKQUEUES = Option(
-    "workqueues",
-    "layer",
-    "Queues of dm-crypt",
-    (
-        Choice(
-            "off",
-            ("--perf-no_read_workqueue", "--perf-no_write_workqueue"),
-            "nowq",
-            "encrypted where it is submitted; Linux 5.9 and newer",
-        ),
-    ),
 )
 
 
@@ -184,6 +106,25 @@ LAYERS: dict[str, LayerKind] = {
                 "": ("dm_crypt", "xts", "algif_skcipher"),
                 "aes-cbc-essiv": ("cbc", "essiv"),
             },
+        ),
+        LayerKind(
+            "integrity",
+            "dm-integrity",
+            "integrity",
+            (INTEGRITY_ALGORITHM, INTEGRITY_MODE, SECTOR_SIZE),
+            ("integritysetup",),
+            "cryptsetup-bin",
+            {"": ("dm_integrity",)},
+        ),
+        LayerKind(
+            "bcache",
+            "bcache",
+            "bcache",
+            (BCACHE_MODE, BCACHE_BUCKET, BCACHE_SEQUENTIAL),
+            ("make-bcache",),
+            "bcache-tools",
+            {"": ("bcache",)},
+            ("cache_mode",),
         ),
     )
 }
@@ -314,6 +255,9 @@ def conflicts(layers: Sequence[Layer], data: int, caches: int) -> Iterator[str]:
         elif layer.kind == "lvm":
             yield from _lvm_conflicts(layer.options, count, caches)
             count = 1
+        elif layer.kind == "bcache":
+            if caches != 1:
+                yield f"bcache has one LUN with the role cache, and here there are {caches}."
         elif (layer.options.get("cipher"), layer.options.get("key_bits")) == (
             "aes-cbc-essiv",
             "512",
@@ -321,7 +265,7 @@ def conflicts(layers: Sequence[Layer], data: int, caches: int) -> Iterator[str]:
             yield "AES-CBC has a key of 256 bits at most."
     cached = sum("cache_mode" in layer.options for layer in layers)
     if cached > 1:
-        yield "Two LVM layers of one stack cannot have the same cache."
+        yield "Two layers of one stack cannot have the same cache."
     if caches and not cached:
         yield "Nothing in this stack uses a LUN for the cache: leave it out."
 
@@ -349,6 +293,21 @@ def _lvm_conflicts(options: Mapping[str, str], count: int, caches: int) -> Itera
         yield "A thin LVM volume is not cached here: choose linear or striped."
     if "cache_mode" in options and not caches:
         yield "An LVM cache needs a LUN with the role cache."
+
+
+def least_cache_bytes(layers: Sequence[Layer]) -> int:
+    """How large the LUN of a cache must be: Linux refuses a cache of bcache with 512 buckets or
+    less (super.c, cache_alloc), and says no more than "not permitted".
+    """
+    buckets_kb = [
+        int(one.options.get("bucket_kb", _USUAL_BUCKET_KB))
+        for one in layers
+        if one.kind == "bcache"
+    ]
+    return max((513 * kb * 1024 for kb in buckets_kb), default=0)
+
+
+_USUAL_BUCKET_KB = 512  # make-bcache(8)
 
 
 def devices_left(layers: Sequence[Layer], data: int) -> int:

@@ -9,6 +9,11 @@ OWN_LABEL = "fsbench"
 # "fsbench" and "extrlg" in ASCII. One UUID for all: two file systems that have it are mounted side
 # by side with nouuid (xfs(5)).
 OWN_LOG_UUID = "66736265-6e63-6800-8000-657874726c67"
+# Of a set of bcache, which has no label: the same bytes, "fsbench" and "bcache".
+OWN_CACHE_UUID = "66736265-6e63-6800-8000-626361636865"
+# Where the label of dm-integrity stands, which has none of its own: in the 4 KiB of its superblock,
+# behind all that the kernel keeps there, and writes back as it was (dm-integrity.c, SB_SECTORS).
+INTEGRITY_LABEL_AT = 1024
 # Of the physical volumes of LVM, which have no label: how their UUID begins.
 OWN_VOLUME = "fsbnch-"
 
@@ -30,4 +35,6 @@ def is_own(type: str, label: str, uuid: str) -> bool:
 
 
 # Signatures of layers: what stands on such a device is found by whoever looks at all disks.
-LAYER_SIGNATURES = frozenset({"linux_raid_member", "LVM2_member", "crypto_LUKS"})
+LAYER_SIGNATURES = frozenset(
+    {"linux_raid_member", "LVM2_member", "crypto_LUKS", "DM_integrity", "bcache"}
+)

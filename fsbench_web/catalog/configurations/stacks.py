@@ -151,7 +151,7 @@ class Stack:
         Field(
             max_length=MOST_LAYERS,
             description="between the LUNs and the file system, the lowest first: maps with layer "
-            "(md, lvm, luks) and its options; in guests alone",
+            "(md, lvm, luks, integrity, bcache) and its options; in guests alone",
         ),
     ] = ()
 

@@ -33,7 +33,7 @@ _LISTING = "/guide/operating/#what-a-worker-may-touch of this site"
 _STARTING = "/guide/operating/#starting-and-stopping of this site"
 _GUESTS = "/guide/guest/#setting-it-up of this site"
 # What Debian's kernel mounts in a guest, and many a host's kernel has not.
-_OF_GUESTS = ("jfs", "reiser3", "f2fs", "nilfs2")
+_OF_GUESTS = ("jfs", "reiser3", "f2fs", "nilfs2", "exfat")
 
 
 def is_alive(worker: Worker, now: datetime | None = None) -> bool:

@@ -44,7 +44,13 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
     # sideways.
     figure.update_layout(showlegend=bool(own))
     figure.update_traces(marker_size=6)
-    figure.update_traces(selector={"name": OWN}, line={"dash": "dash", "color": "#8a96a5"})
+    # Without the number of a series, which pages colour it by: it is no contender.
+    figure.update_traces(
+        selector={"name": OWN},
+        line={"dash": "dash", "color": "#8a96a5"},
+        marker={"color": "#8a96a5"},
+        meta={"role": "ceiling"},
+    )
     if any(point.interval for point in shown.points):
         figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in shown.changes:

@@ -1,15 +1,19 @@
 """What LUNs do by themselves, as a line of a picture: the ceiling over those of contenders."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
+from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.figures.lines import Line, Point
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import shares
 from fsbench_web.studies.scores.queries import on_worker
 
 OWN = "The LUN itself"
+ALL_SIZES_FROM_S = 30
+"""A shorter probe leaves sizes out (runner/agent/probe.py)."""
 MOST = 2
 """Lines of LUNs in one picture: contenders of more are on different hardware anyway."""
 
@@ -40,10 +44,43 @@ def of_series(
 
 
 def dashed(figure: go.Figure, own: Sequence[Line]) -> None:
-    """Draw these lines as ceilings: dashed, grey, without markers."""
+    """Draw these lines as ceilings: dashed, grey in every theme, with small markers.
+
+    Without the number of a series, by which pages give contenders their colours.
+    """
     for line in own:
         figure.update_traces(
             selector={"name": line.name},
-            line={"dash": "dash", "color": "#8a96a5"},
-            marker={"size": 4, "color": "#8a96a5"},
+            line={"dash": "dash", "color": COLOUR},
+            marker={"size": 4, "color": COLOUR},
+            meta={"role": "ceiling"},
         )
+
+
+def missing_note(own: Sequence[Line], places: Sequence[float], names: Mapping[float, str]) -> str:
+    """A sentence on the places where no ceiling is known; "" where there is one everywhere."""
+    known = {point.x for line in own for point in line.points}
+    without = [names[place] for place in sorted(places) if place not in known]
+    if not own or not without:
+        return ""
+    said = without[0] if len(without) == 1 else f"{', '.join(without[:-1])} and {without[-1]}"
+    return (
+        f"Nothing that can be set against requests of {said} was measured of the LUN itself: it "
+        f"measures more sizes where it is given {ALL_SIZES_FROM_S} seconds or more."
+    )
+
+
+def above_note(own: Sequence[Line], lines: Sequence[Line]) -> str:
+    """A sentence on points that lie above the only ceiling, as flags have it; "" for none."""
+    if len(own) != 1:
+        return ""
+    ceiling = {point.x: point.y for point in own[0].points}
+    under = [point for line in lines for point in line.points if point.x in ceiling]
+    limit = NOT_OF_THE_DISK_PERCENT / 100
+    count = sum(point.y > limit * ceiling[point.x] for point in under)
+    if not count:
+        return ""
+    return (
+        f"{count} of {len(under)} points lie above what the LUN did by itself: a cache answered, "
+        "or something slowed the LUN down while it was measured."
+    )

@@ -72,14 +72,16 @@ class Roofline(OfSeveral):
                 "it that it is set against: submit a job that does (Measure the LUN itself)."
             )
             return Picture(None, notes=[said])
+        sizes = {float(kb): size_name(kb) for kb in records}
         figure = lines.curves(
             [*above, *drawn],
             unit,
             f"{label}, files of {size_name(self.file_kb or 0)}",
             f"{testnames.block_word(self.test)} size",
-            {float(kb): size_name(kb) for kb in records},
+            sizes,
             is_lower(unit),
-            among=[*(line.name for line in above), *(one.name for one in self.contenders)],
+            # Contenders first: they have the colours that they have in other charts.
+            among=[*(one.name for one in self.contenders), *(line.name for line in above)],
             scale=scale,
         )
         own_line.dashed(figure, above)
@@ -96,6 +98,9 @@ class Roofline(OfSeveral):
         ]
         table = PictureTable([*columns, *repeats_columns(unit)], rows)
         notes = unknown_unit(unit)
+        notes += filter(None, (own_line.missing_note(above, records, sizes),))
+        if not is_lower(unit):
+            notes += filter(None, (own_line.above_note(above, drawn),))
         if cut:
             notes.append(
                 f"{cut} intervals reach below zero, which has no logarithm: they are in the table."

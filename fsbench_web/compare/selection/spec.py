@@ -166,6 +166,7 @@ class ComparisonSpec:
         for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
             named = [one for one in values.get(name, ()) if not categories.is_of_work(one)]
             problems += unknown(parameter, named, categories.all_slugs())
+        problems += _work_of_category(single, values)
         if problems:
             raise SpecError(problems)
         return cls(**single, **values)
@@ -344,6 +345,30 @@ def units_of(query: QueryDict) -> str:
     """The units that the address of a study, its report or a line over time asks for."""
     asked = query.get("units", "")
     return asked if asked in UNITS else ""
+
+
+def _work_of_category(single: dict[str, Any], values: dict[str, Any]) -> list[str]:
+    """A work profile in the place of a category is what is ranked by: ``category=profile:oltp`` is
+    ``profile=oltp``. Problems where that cannot be.
+    """
+    asked = values.get("categories", ())
+    of_work = [one for one in asked if categories.is_of_work(one)]
+    if not of_work:
+        return []
+    if len(asked) > 1:
+        return ["A comparison ranks by one work profile or by categories: leave the others out."]
+    [slug] = of_work
+    has_range = bool(single.get("block") or single.get("file") or values.get("operations"))
+    if slug == categories.RANGE:
+        if not has_range:
+            return ["category is range, and no range is given: say block=8k-16k and file=1g-4g."]
+    else:
+        name = slug.removeprefix(categories.PROFILE)
+        kept = single.setdefault("profile", name)
+        if not name or name.partition("@")[0] != kept.partition("@")[0]:
+            return [f'category is "{short(slug)}", and profile is "{short(kept)}": leave one out.']
+    values["categories"] = ()
+    return []
 
 
 def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:

@@ -19,7 +19,7 @@ from statistics import median
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT
+from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT, Verdict
 
 PREFERRED = (categories.MEAN, "total_average", "overall")
 
@@ -281,32 +281,66 @@ def _status(row: DeltaRow) -> str:
 
 @dataclass(frozen=True)
 class TestLine:
-    """One row a test: the ``best`` of it against the ``base``, both rows of ``table``.
+    """One row a test: the ``best`` of it against an ``other``, both rows of ``table``.
 
-    ``ratio`` is how many times as fast the best is, None where the base is missing or is the best.
+    The other is the baseline; where that is the best, or has no score, the next one. ``verdict`` is
+    of these two and said of the best. Either is None where there is none.
     """
 
     __test__ = False  # not a test of pytest's
 
     table: DeltaTable
     best: DeltaRow | None
-    base: DeltaRow | None
+    other: DeltaRow | None
+    verdict: Verdict | None = None
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether ``ratio`` is the estimate that verdict and interval are of."""
+        return self.verdict is not None and self.verdict.ratio is not None
 
     @property
     def ratio(self) -> float | None:
-        if self.best is None or self.base is None or self.best is self.base:
+        """How many times as fast the best is: as it was tested, else of the two scores."""
+        if self.verdict is not None and self.verdict.ratio is not None:
+            return self.verdict.ratio
+        if self.best is None or self.other is None:
             return None
-        if self.best.score <= 0 or self.base.score <= 0:
+        if self.best.score <= 0 or self.other.score <= 0:
             return None
-        ratio = self.best.score / self.base.score
+        ratio = self.best.score / self.other.score
         return 1 / ratio if self.table.lower_is_better else ratio
+
+    @property
+    def is_undecided_elsewhere(self) -> bool:
+        """Whether the best has another verdict, against others, than against this one."""
+        lead = self.best.verdict if self.best else None
+        if lead is None or self.verdict is None or lead.status == self.verdict.status:
+            return False
+        return lead.status != SIGNIFICANT
 
 
 def line_against(table: DeltaTable, baseline: str) -> TestLine:
     """The line of a test's headline table."""
-    best = next((row for row in table.rows if row.best), None)
-    base = next((row for row in table.rows if row.contender == baseline), None)
-    return TestLine(table, best, base)
+    order = [table.rows[place] for place in table.nearest_first]
+    base = next((row for row in order if row.contender == baseline), None)
+    best = base if base is not None and base.best else next((r for r in order if r.best), None)
+    if best is None:
+        return TestLine(table, None, base)
+    other = base if base is not None and base is not best else None
+    other = other or next((row for row in order if row is not best), None)
+    return TestLine(table, best, other, _of_pair(best, other))
+
+
+def _of_pair(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
+    """A row that is not the best has the verdict of the best and itself; of two best ones the first
+    may have that of the other.
+    """
+    if other is None:
+        return None
+    if not other.best:
+        return other.verdict.turned() if other.verdict else None
+    return best.verdict if best.verdict and best.verdict.against == (other.contender,) else None
 
 
 def trust(tables: Sequence[DeltaTable]) -> Trust:

@@ -106,6 +106,41 @@ def told(row: DeltaRow) -> str:
     return f"{standing(row)}, {how(verdict)}"
 
 
+def of_pair(verdict: Verdict | None) -> str:
+    """The verdict of two in a word, and what it rests on: ``faster, paired in 5 blocks``."""
+    if verdict is None:
+        return NOT_KNOWN
+    if verdict.method == FREENIX:
+        words = {TIE: "tie", SIGNIFICANT: "significantly ahead"}
+        return words.get(verdict.status, NOT_KNOWN) + _no_scatter(verdict)
+    if verdict.status == UNKNOWN:
+        return NOT_KNOWN
+    word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    word = "faster" if verdict.status == SIGNIFICANT else word
+    return f"{word}, {how(verdict)}{_no_scatter(verdict)}"
+
+
+def of_others(lead: Verdict) -> str:
+    """What a lead over one is not over all: ``inconclusive against 2 others``."""
+    others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
+    if lead.status == EQUIVALENT:
+        return f"{EQUIVALENT_WORD} to {others}"
+    return f"{'not known' if lead.method == FREENIX else INCONCLUSIVE} against {others}"
+
+
+def interval_of(verdict: Verdict | None) -> str:
+    """``\u22123.0% to +8.1%``, of 95%; "" where no ratio was judged."""
+    if verdict is None or verdict.ratio_low is None or verdict.ratio_high is None:
+        return ""
+    return f"{signed_percent(verdict.ratio_low)} to {signed_percent(verdict.ratio_high)}"
+
+
+def signed_percent(ratio: float) -> str:
+    """By how much a ratio of speeds is more or less than one: ``+8.1%``, ``\u22123.0%``, ``0%``."""
+    text = _tenths(100 * (ratio - 1))
+    return f"{'+' if ratio > 1 and text != '0' else ''}{text}%"
+
+
 def change_standing(row: DeltaRow) -> str:
     """The same of a row against the baseline."""
     verdict = row.change_verdict

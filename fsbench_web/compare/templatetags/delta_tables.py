@@ -29,7 +29,7 @@ from fsbench_web.compare.selection.table_view import (
     without_view,
 )
 from fsbench_web.compare.tables import uncertainty
-from fsbench_web.compare.tables.answer import headline_tables
+from fsbench_web.compare.tables.answer import TestLine, headline_tables
 from fsbench_web.compare.tables.important import hidden, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
@@ -276,29 +276,44 @@ def left_out(context: Context, row: TestRow) -> str:
 
 @register.simple_tag(takes_context=True)
 def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -> SafeString:
-    """A test in one line: best, its score, that of the baseline, the difference, verdict and n.
+    """A test in one line: best, its score, that of the baseline, how far apart, verdict and n.
 
-    ``has_cpu``: a test of the page has the CPU time of the same work, which is beside its own.
+    Where the baseline is the best, the next one is beside it, by name. ``has_cpu``: a test of the
+    page has the CPU time of the same work, which is beside its own.
     """
     view = _view(context)
     line = line_of(tables_of(row.first), baseline)
-    best, base, ratio = line.best, line.base, line.ratio
+    best, other, ratio = line.best, line.other, line.ratio
+    name = f"{other.contender} " if other is not None and other.contender != baseline else ""
     cells = [
         row.first.label,
         "–" if best is None else best.contender,
         _amount(line.table, best, view),
-        _amount(line.table, base, view),
-        "best" if best is not None and best is base else "–" if ratio is None else f"{ratio:.2f}×",
-        "not ranked" if best is None else uncertainty.told(best) or "nothing to compare it with",
-        "" if best is None or best.runs is None else str(best.runs),
+        name + _amount(line.table, other, view),
+        "–" if ratio is None else uncertainty.signed_percent(ratio),
+        uncertainty.interval_of(line.verdict) or ("–" if ratio is None else "none"),
+        _verdict_of(line),
+        ", ".join(dict.fromkeys(str(one.runs) for one in (best, other) if one and one.runs)),
     ]
     if has_cpu:
-        cells[4:4] = _cpu_cells(row, best, base, view)
+        cells[4:4] = _cpu_cells(row, best, other, view)
     return SafeString(
         f'<span class="test-line{" has-cpu" if has_cpu else ""}">'
         + "".join(f"<span>{escaped(cell)}</span>" for cell in cells)
         + "</span>"
     )
+
+
+def _verdict_of(line: TestLine) -> str:
+    """Of the two that the line is of, and where the best is not so sure against all others."""
+    if line.best is None:
+        return "not ranked"
+    if line.other is None:
+        return "nothing to compare it with"
+    said = uncertainty.of_pair(line.verdict)
+    if line.is_undecided_elsewhere and line.best.verdict:
+        return f"{said}; {uncertainty.of_others(line.best.verdict)}"
+    return said
 
 
 def _amount(table: DeltaTable, row: DeltaRow | None, view: TableView) -> str:
@@ -309,11 +324,11 @@ def _amount(table: DeltaTable, row: DeltaRow | None, view: TableView) -> str:
 
 
 def _cpu_cells(
-    row: TestRow, best: DeltaRow | None, base: DeltaRow | None, view: TableView
+    row: TestRow, best: DeltaRow | None, other: DeltaRow | None, view: TableView
 ) -> list[str]:
-    """The CPU time of whoever is the best by elapsed time, and of the baseline."""
+    """The CPU time of whoever is the best by elapsed time, and of the one beside it."""
     if row.cpu is None:
         return ["", ""]
     table = headline_tables(tables_of(row.cpu))[0]
     rows = {one.contender: one for one in table.rows}
-    return [_amount(table, rows.get(one.contender) if one else None, view) for one in (best, base)]
+    return [_amount(table, rows.get(one.contender) if one else None, view) for one in (best, other)]

@@ -13,7 +13,6 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal, refused
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
-from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
@@ -57,6 +56,7 @@ def page(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return refused(request, error)
     tab = compare_tabs.tab_of(request.GET, shown.tables)
+    all_categories = compare_tabs.shows_categories(request.GET)
     context = {
         "spec": limited.address,
         "table_view": view,
@@ -69,10 +69,10 @@ def page(request: HttpRequest) -> HttpResponse:
         "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
         **compare_tabs.of_page(
-            *(limited.address, view, tab, sections(shown.tables, spec.sort)),
+            *(limited.address, view, tab, shown.tables),
             limited.part.whole.tests if limited.part else spec.tests,
+            all_categories=all_categories,
         ),
-        "tables": len(shown.tables),
         "runs": shown.run_count,
         "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
         "in_turn": in_turn(shown.tables, spans_of(shown.shown_series)),
@@ -89,7 +89,7 @@ def page(request: HttpRequest) -> HttpResponse:
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
-    query = compare_tabs.query_of(limited.address, view, tab)
+    query = compare_tabs.query_of(limited.address, view, tab, all_categories=all_categories)
     response["HX-Push-Url"] = request.path + (f"?{query}" if query else "")
     return response
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.http import QueryDict
 from django.urls import reverse
 
-from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.pictures.sections import Section, sections
 from fsbench_web.compare.selection.folds import Placed
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
@@ -19,7 +20,7 @@ from fsbench_web.studies.runs.listing import address_of
 
 ONE_TEST = "compare/section.html"
 MOST_CONTENDERS = 200
-_PLACE = ("tab", "of")
+_PLACE = ("tab", "of", "categories")
 
 
 def without_place(query: QueryDict) -> QueryDict:
@@ -30,19 +31,32 @@ def without_place(query: QueryDict) -> QueryDict:
     return rest
 
 
-def address(spec: ComparisonSpec, view: TableView, tab: str = SUMMARY) -> str:
+def shows_categories(query: QueryDict) -> bool:
+    """Whether all categories of a matrix are shown: unless somebody switched them off."""
+    return query.get("categories") != "off"
+
+
+def address(
+    spec: ComparisonSpec, view: TableView, tab: str = SUMMARY, *, all_categories: bool = True
+) -> str:
     """The compare page, at one of its tabs."""
-    return f"{reverse('compare:page')}?{query_of(spec, view, tab)}"
+    query = query_of(spec, view, tab, all_categories=all_categories)
+    return f"{reverse('compare:page')}?{query}"
 
 
-def query_of(spec: ComparisonSpec, view: TableView, tab: str = SUMMARY) -> str:
+def query_of(
+    spec: ComparisonSpec, view: TableView, tab: str = SUMMARY, *, all_categories: bool = True
+) -> str:
     """All that an address of the compare page says."""
-    return joined(f"tab={tab}" if tab != SUMMARY else "", spec.to_query(), view.to_query())
+    place = joined(
+        f"tab={tab}" if tab != SUMMARY else "", "" if all_categories else "categories=off"
+    )
+    return joined(place, spec.to_query(), view.to_query())
 
 
-def tables_at(spec: ComparisonSpec, view: TableView) -> str:
+def tables_at(spec: ComparisonSpec, view: TableView, *, all_categories: bool = True) -> str:
     """Where the tables of the tests are: ``of=`` is to be added for those of one."""
-    query = joined(spec.to_query(), view.to_query())
+    query = query_of(spec, view, all_categories=all_categories)
     return f"{reverse('compare:tests')}?{query}{'&' if query else ''}"
 
 
@@ -102,19 +116,27 @@ def of_page(
     spec: ComparisonSpec,
     view: TableView,
     tab: str,
-    found: Sequence[Section],
+    every_table: Sequence[DeltaTable],
     chosen: Sequence[str] = (),
+    *,
+    all_categories: bool = True,
 ) -> dict[str, Any]:
     """What the page shows of its tables: answer, tabs, and the rows of the tests.
 
-    ``spec`` is what its address says; tests ``chosen`` by name are in no fold.
+    ``spec`` is what its address says; tests ``chosen`` by name are in no fold. Without
+    ``all_categories`` each test has the table that its row is of.
     """
+    at = partial(address, all_categories=all_categories)
+    shown_tables = study_tabs.shown_of(every_table, all_categories=all_categories)
+    found = sections(shown_tables, spec.sort)
     tables = [table for section in found for table in section.tables]
     first = study_tabs.first_of_page(
-        tables, spec.baseline, lambda name: address(replace(spec, baseline=name), view, tab)
+        tables, spec.baseline, lambda name: at(replace(spec, baseline=name), view, tab)
     )
     rows = [one for one in found if tab != LATENCY or study_tabs.is_latency(one.test)]
-    shown = rows_of_tests.of_page(rows, tables_at(spec, view), chosen)
+    shown = rows_of_tests.of_page(
+        rows, tables_at(spec, view, all_categories=all_categories), chosen
+    )
     row_count = sum(len(one.rows) for one in tables)
     is_open = rows_of_tests.stand_open(shown["placed"])
     of_runs = measured(tables) if tab == RUNS else []
@@ -127,9 +149,14 @@ def of_page(
         else None,
         "tab": tab,
         "tabs": [
-            study_tabs.Tab(slug, study_tabs.LABELS[slug], address(spec, view, slug), slug == tab)
+            study_tabs.Tab(slug, study_tabs.LABELS[slug], at(spec, view, slug), slug == tab)
             for slug in _slugs(tables)
         ],
+        "tables": len(tables),
+        "all_categories": all_categories,
+        "switch": address(spec, view, tab, all_categories=not all_categories)
+        if study_tabs.has_switch(every_table)
+        else "",
         "shows_tests": tab in (SUMMARY, TESTS, LATENCY),
         "tab_label": study_tabs.LABELS[tab],
         "category_ends": study_tabs.category_ends(tables),
@@ -141,11 +168,9 @@ def of_page(
         "has_tables_here": has_tables_here,
         "rows_open": is_open,
         "tests_folded": tab == SUMMARY and not is_open,
-        "tests_at": address(spec, view, TESTS),
-        "findings_at": "#findings" if tab == SUMMARY else f"{address(spec, view)}#findings",
-        "work_at": ""
-        if spec.is_of_work
-        else address(replace(spec, profile="oltp"), view) + "#work",
+        "tests_at": at(spec, view, TESTS),
+        "findings_at": "#findings" if tab == SUMMARY else f"{at(spec, view)}#findings",
+        "work_at": "" if spec.is_of_work else at(replace(spec, profile="oltp"), view) + "#work",
         "history_at": reverse("compare:history"),
         "is_measured": any(row.run_ids for table in tables for row in table.rows),
     }

@@ -17,7 +17,7 @@ from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.tables.bounds import Bounded, bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
-from fsbench_web.compare.views import compare_tabs
+from fsbench_web.compare.views import compare_tabs, study_tabs
 from fsbench_web.compare.views.picker import without_papers
 from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of
 from fsbench_web.core.scoring import testnames
@@ -39,7 +39,9 @@ def tests(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return plain_refusal(error)
     spec = asked if tests else limited.address
-    address = compare_tabs.tables_at(spec, view)
+    all_categories = compare_tabs.shows_categories(request.GET)
+    tables = study_tabs.shown_of(tables, all_categories=all_categories)
+    address = compare_tabs.tables_at(spec, view, all_categories=all_categories)
     rows = of_tests(rows_of(sections(tables, spec.sort), address), tests)
     if not rows:
         name = f'no test "{testnames.label(tests[0])[:200]}"' if tests else "no table"
@@ -53,7 +55,9 @@ def tests(request: HttpRequest) -> HttpResponse:
         "sections": shown,
         **compare_tabs.of_one_test(spec),
         "heading": " and ".join(one.label for one in shown) if tests else "All tables",
-        "compare_at": compare_tabs.address(spec, view, compare_tabs.TESTS),
+        "compare_at": compare_tabs.address(
+            spec, view, compare_tabs.TESTS, all_categories=all_categories
+        ),
         "emulated": emulated,
         "part": part,
         "part_links": part_links(limited.spec, part) if part else None,

@@ -276,6 +276,11 @@ class Workload(ABC):
         return self.programs
 
     @property
+    def demands(self) -> frozenset[str]:
+        """What the file system must have beside plain files and folders (``file_features``)."""
+        return frozenset()
+
+    @property
     def takes_device(self) -> bool:
         """Whether it can work on a block device that has no file system (``Place.device``)."""
         return False

@@ -88,6 +88,10 @@ class KernelBuild(Workload):
         synced = ", written through" if self.include_sync else ""
         return f"Compilation, {self.tree.title}, make -j {self.jobs}{synced}"
 
+    @property
+    def demands(self) -> frozenset[str]:
+        return self.tree.demands
+
     def space_needed_bytes(self) -> int:
         return self.tree.space_bytes(is_built=True)
 

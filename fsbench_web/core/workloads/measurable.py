@@ -72,7 +72,7 @@ def _doubt(part: Part, measured: Collection[str]) -> str:
 def _unknown_with_sizes(part: Part) -> str:
     if part.test in tests_without_sizes():
         return f"{part.test} is measured without sizes: leave blocks and files out."
-    near = get_close_matches(part.operation, testnames.IOZONE_TESTS, 1, 0.6)
+    near = get_close_matches(part.operation, testnames.IOZONE_TESTS, 1, 0.7)
     meant = f' Is "{near[0]}" meant?' if near else " Those with sizes are IOzone's."
     return (
         f'no workload measures "{part.test}" by block and file size, and nobody imported it.{meant}'
@@ -81,5 +81,5 @@ def _unknown_with_sizes(part: Part) -> str:
 
 def _meant(test: str) -> str:
     known = [*testnames.IOZONE_TESTS, *tests_without_sizes()]
-    near = get_close_matches(test, known, 3, 0.6)
+    near = get_close_matches(test, known, 3, 0.7)
     return f" Is {' or '.join(f'{one!r}' for one in near)} meant?".replace("'", '"') if near else ""

@@ -79,6 +79,10 @@ class SourceCopy(Workload):
     def title(self) -> str:
         return f"Copy of {self.tree.title}{', written through' if self.include_sync else ''}"
 
+    @property
+    def demands(self) -> frozenset[str]:
+        return self.tree.demands
+
     def space_needed_bytes(self) -> int:
         return self.tree.space_bytes(is_built=False)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.base import KB, BenchmarkCommand, Kind, Parameter
+from fsbench_web.core.workloads.file_features import CASE, SYMBOLIC_LINKS
 
 # Beside the file system that is measured, and kept for later runs (runner/agent/tree.py).
 FOLDER = "/var/tmp/fsbench.source"  # noqa: S108 (the agent checks whose it is)
@@ -108,6 +109,11 @@ class SourceTree:
             *(("--cpu-load",) if cpu_load else ()),
             *("--", *argv),
         )
+
+    @property
+    def demands(self) -> frozenset[str]:
+        """A kernel's tree has links, and pairs like xt_DSCP.h and xt_dscp.h."""
+        return frozenset({SYMBOLIC_LINKS, CASE}) if self.is_kernel else frozenset()
 
     def space_bytes(self, is_built: bool) -> int:
         """Room for a copy of it; more where it is built there. A kernel's is that of today's."""

@@ -33,6 +33,7 @@ from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import lookup, possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
+from fsbench_web.studies.jobs.checks import tracing as tracing_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
 from fsbench_web.studies.jobs.forms.options import STEERED, by_field
@@ -320,7 +321,7 @@ def _choices(
         "journal_names": [journal.name for journal in journals],
         "questions": by_question(presets),
         "tracers": [
-            (one, availability.tracer_problem(lun, one.slug) if lun else "")
+            (one, tracing_checks.why_not(one.slug, lun, is_guest=form.is_guest))
             for one in TRACERS.values()
         ],
         "race_tests": race_checks.tests_of(form.workloads[:1]),

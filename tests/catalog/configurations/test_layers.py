@@ -11,7 +11,9 @@ from fsbench_web.catalog.configurations.layers import (
     conflicts,
     devices_left,
     layer_of_label,
+    least_cache_bytes,
 )
+from fsbench_web.catalog.configurations.marks import OWN_CACHE_UUID, OWN_LABEL
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.options import OptionError
 from fsbench_web.catalog.configurations.preparation import Preparation
@@ -20,6 +22,7 @@ from fsbench_web.core.needs import LAYERS as PROGRAMS
 from fsbench_web.core.workloads import presets, workload_of
 
 GIB = 2**30
+OF_EVERY_SYSTEM = {"fsbench-resync", "fsbench-bcache", "wipefs", "blkdiscard", "dd"}
 EACH = [
     {"layer": kind.slug, **{key: kind.option(key).choices[0].value for key in kind.required}}
     | {option.key: choice.value}
@@ -60,7 +63,7 @@ def test_labels_and_words_stay_readable() -> None:
     ("said", "words"),
     [
         ({}, '"None" is no layer'),
-        ({"layer": "drbd"}, "write one of md, lvm, luks"),
+        ({"layer": "drbd"}, "write one of md, lvm, luks, integrity, bcache"),
         ({"layer": "md"}, "needs its level: one of raid0, raid1"),
         ({"layer": "md", "level": "raid1; reboot"}, "is not one of raid0"),
         ({"layer": "md", "level": "raid1", "device": "/dev/sda"}, 'has no option "device"'),
@@ -90,6 +93,17 @@ def test_what_is_no_part_of_a_label_says_no_layer(word: str) -> None:
         ([{"layer": "lvm", "layout": "linear", "thin_chunk_kb": 64}], 2, 0, "in no thin pool"),
         ([{"layer": "lvm", "layout": "linear", "cache_mode": "writeback"}], 1, 0, "role cache"),
         ([{"layer": "lvm", "layout": "thin", "cache_mode": "writeback"}], 1, 1, "not cached here"),
+        ([{"layer": "bcache", "cache_mode": "writeback"}], 1, 0, "has one LUN with the role cache"),
+        ([{"layer": "bcache", "cache_mode": "writeback"}], 2, 2, "and here there are 2"),
+        (
+            [
+                {"layer": "bcache", "cache_mode": "writeback"},
+                {"layer": "lvm", "layout": "linear", "cache_mode": "writeback"},
+            ],
+            1,
+            1,
+            "Two layers of one stack cannot have the same cache",
+        ),
         ([{"layer": "luks"}], 1, 1, "Nothing in this stack uses a LUN for the cache"),
         ([{"layer": "luks", "cipher": "aes-cbc-essiv", "key_bits": 512}], 1, 0, "256 bits at most"),
         # Encryption leaves as many devices as there were, and an array one.
@@ -145,6 +159,50 @@ def test_layers_are_undone_in_the_reverse_order_and_leave_no_device_unwiped() ->
     ]
 
 
+def test_checksums_are_labelled_before_all_is_written_and_a_cache_is_of_all_devices() -> None:
+    stack = layers(
+        {"layer": "integrity", "algorithm": "sha256", "writes": "direct", "sector_size": 4096},
+        {"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64, "sequential": "cached"},
+    )
+    found = made(stack, ["/dev/vda"], [GIB], ["/dev/vdb"])
+    assert found.devices == ("/dev/bcache0",)
+    mapped, how = "/dev/mapper/fsbench0-0", ("--integrity", "sha256", "--integrity-no-journal")
+    made_of = ("make-bcache", "--cset-uuid", OWN_CACHE_UUID)
+    label = ("dd", "of=/dev/vda", "bs=1", "seek=1024", "status=none", "conv=notrunc,nocreat,fsync")
+    make = ("integritysetup", "format", "--batch-mode", "--no-wipe", *how, "--sector-size", "4096")
+    assert found.up == (
+        ((*make, "/dev/vda"), ""),
+        *(
+            (label, OWN_LABEL),
+            (("integritysetup", "open", *how, "/dev/vda", "fsbench0-0"), ""),
+            (("blkdiscard", "--force", "--zeroout", mapped), ""),
+            (("wipefs", "--all", mapped, "/dev/vdb"), ""),
+            ((*made_of, "--bucket", "64k", "-C", "/dev/vdb"), ""),
+            ((*made_of, "-B", mapped), ""),
+            (
+                (
+                    *("fsbench-bcache", "start", "--cache=/dev/vdb", "--mode=writeback"),
+                    *("--sequential-cutoff=0", mapped),
+                ),
+                "",
+            ),
+        ),
+    )
+    assert [argv for argv, _ in found.down] == [
+        ("fsbench-bcache", "stop", "--cache=/dev/vdb", mapped),
+        ("wipefs", "--all", mapped, "/dev/vdb"),
+        ("integritysetup", "close", "fsbench0-0"),
+        ("wipefs", "--all", "/dev/vda"),
+    ]
+
+
+def test_a_cache_of_bcache_has_more_than_512_buckets() -> None:
+    mode = {"layer": "bcache", "cache_mode": "writeback"}
+    assert least_cache_bytes(layers(mode)) == 513 * 512 * 1024
+    assert least_cache_bytes(layers({**mode, "bucket_kb": 64})) == 513 * 64 * 1024
+    assert least_cache_bytes(layers({"layer": "luks"})) == 0
+
+
 def test_every_command_names_the_devices_of_its_stack_and_no_other() -> None:
     """Of each layer with each option: a path of /dev is a LUN's, or was made by the layer below."""
     for said in EACH:
@@ -152,11 +210,13 @@ def test_every_command_names_the_devices_of_its_stack_and_no_other() -> None:
         luns, cache = [f"/dev/vd{letter}" for letter in "abcd"], ["/dev/vde"]
         found = made(stack, luns, [GIB] * 4, cache)
         known = {*luns, *cache, "/dev/md0", "/dev/mapper/fsbench0-data"}
+        known |= {f"/dev/bcache{place}" for place in range(4)}
         known |= {f"/dev/mapper/fsbench{n}-{place}" for n in (0, 1) for place in range(4)}
         commands = [*found.up, *found.down]
-        named = {word for argv, _ in commands for word in argv if word.startswith("/dev/")}
+        words = {word.rpartition("=")[2] for argv, _ in commands for word in argv}
+        named = {word for word in words if word.startswith("/dev/")}
         assert named <= known, said
-        assert {argv[0] for argv, _ in commands} - {"fsbench-resync", "wipefs"} <= set(PROGRAMS)
+        assert {argv[0] for argv, _ in commands} - OF_EVERY_SYSTEM <= set(PROGRAMS)
         (last, _) = found.down[-1]
         has_cache = "cache_mode" in said
         assert last == ("wipefs", "--all", *luns, *(cache if has_cache else []))

@@ -18,6 +18,8 @@ MEASURED = [
     *[("btrfs", lun, taken) for lun, taken in ((2048, 221.7), (8192, 529.0), (32768, 529.0))],
     *[("jfs", lun, taken) for lun, taken in ((64, 1.33), (1024, 4.48), (65536, 138.3))],
     *[("reiser3", lun, taken) for lun, taken in ((64, 32.07), (65536, 32.07))],
+    *[("exfat", lun, taken) for lun, taken in ((16, 2.02), (1024, 2.09), (65536, 3.38))],
+    *[("ntfs3", lun, taken) for lun, taken in ((16, 2.44), (64, 2.44), (1024, 5.59))],
     *[("f2fs", lun, taken) for lun, taken in ((64, 48.0), (1024, 156.0), (65536, 1406.0))],
 ]
 

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.answer import answer, headline_tables, line_against, trust
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.significance import judged
 from tests.compare.tables.test_significance import row
 
 
@@ -87,8 +89,65 @@ def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> No
 def test_a_line_says_the_best_against_the_baseline() -> None:
     line = line_against(table("copy", "s", a=8.0, b=2.0), "a")
     assert line.ratio == pytest.approx(4.0)
-    assert line_against(table("copy", "s", a=8.0, b=2.0), "b").ratio is None
-    assert line_against(table("copy", "s", a=8.0), "b").base is None
+    assert (line.best.contender, line.other.contender) == ("b", "a")
+
+
+def test_where_the_baseline_is_the_best_the_next_one_is_beside_it() -> None:
+    for base in ("b", "nobody", ""):
+        line = line_against(table("copy", "s", a=8.0, b=2.0, c=4.0), base)
+        assert (line.best.contender, line.other.contender) == ("b", "c")
+        assert line.ratio == pytest.approx(2.0)
+    alone = line_against(table("copy", "s", a=8.0), "b")
+    assert (alone.best.contender, alone.other, alone.ratio, alone.verdict) == (
+        "a",
+        None,
+        None,
+        None,
+    )
+    tied = line_against(table("read", a=2.0, b=2.0, c=1.0), "b")
+    assert (tied.best.contender, tied.other.contender, tied.ratio) == ("b", "a", 1.0)
+
+
+def blocks(**values: list[float]) -> DeltaTable:
+    """Judged, of repeats that were measured in blocks: the scores are their means."""
+    rows = [
+        replace(row, repeat_scores=tuple((f"b{at}", one) for at, one in enumerate(values[name])))
+        for row in table("read", **{name: sum(found) / 3 for name, found in values.items()}).rows
+        for name in [row.contender]
+    ]
+    (judged_table,) = judged([replace(table("read", a=1.0), rows=tuple(rows))])
+    return judged_table
+
+
+def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> None:
+    """Not the ratio of the scores: of 100, 200, 600 to 100, 100, 400 that is 1.5, and the geometric
+    mean of the ratios 1, 2 and 1.5 is the cube root of 3.
+    """
+    found = blocks(fast=[100.0, 200.0, 600.0], slow=[100.0, 100.0, 400.0])
+    line = line_against(found, "slow")
+    assert line.is_tested
+    assert line.ratio == pytest.approx(3 ** (1 / 3))
+    assert line.verdict is not None
+    assert line.verdict.ratio_low < line.ratio < line.verdict.ratio_high
+    assert uncertainty.of_pair(line.verdict) == "inconclusive, paired in 3 blocks"
+    low, to, high = uncertainty.interval_of(line.verdict).partition(" to ")
+    assert low.startswith("\u2212")
+    assert to
+    assert high.startswith("+")
+    assert uncertainty.signed_percent(line.ratio) == "+44.2%"
+    # The same of a baseline that is the best: of the two that stand beside each other.
+    turned = line_against(found, "fast")
+    assert (turned.best.contender, turned.other.contender) == ("fast", "slow")
+    assert turned.ratio == pytest.approx(line.ratio)
+
+
+def test_a_lead_over_the_baseline_that_is_none_over_others_says_so() -> None:
+    found = blocks(a=[300.0, 310.0, 320.0], b=[299.0, 330.0, 300.0], c=[100.0, 103.0, 107.0])
+    line = line_against(found, "c")
+    assert uncertainty.of_pair(line.verdict) == "faster, paired in 3 blocks"
+    assert line.is_undecided_elsewhere
+    assert uncertainty.of_others(line.best.verdict) == "inconclusive against 1 other"
+    assert not line_against(found, "b").is_undecided_elsewhere
 
 
 def test_what_is_not_known_of_noise_is_not_said() -> None:

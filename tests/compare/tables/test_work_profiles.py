@@ -272,3 +272,25 @@ def test_what_it_asks_does_not_grow_with_the_contenders(django_assert_max_num_qu
     assert MeasurementBlock.objects.count() == 5
     with django_assert_max_num_queries(14):
         shown("profile=oltp")
+
+
+def test_a_profile_in_the_place_of_a_category_is_what_is_ranked_by():
+    """It was a comparison without tables, and without a word."""
+    database("ext4", 200, 100)
+    database("xfs", 400, 400)
+    [table] = shown("category=profile:oltp").tables
+    assert table.category == "profile:oltp@1"
+    spec = ComparisonSpec.from_query("category=profile:oltp@1&study=lab")
+    assert ComparisonSpec.from_query(spec.to_query()) == spec
+    assert (spec.profile, spec.categories) == ("oltp@1", ())
+    [table] = shown(f"{RANGE}&category=range").tables
+    assert table.category == "range"
+    for query in (
+        "category=range",
+        "category=profile:oltp&category=maximum",
+        "category=profile:oltp&profile=mail",
+        "category=profile:",
+        "category=profile:nope",
+    ):
+        with pytest.raises(SpecError):
+            shown(query)

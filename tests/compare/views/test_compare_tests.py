@@ -133,6 +133,33 @@ def test_the_tab_of_latencies_is_headed_so(client: Client, db: None) -> None:
     assert '<h2 id="tests-title">Tests</h2>' in tests
 
 
+def test_the_categories_of_a_matrix_are_a_switch_as_on_the_page_of_a_study(
+    client: Client, db: None
+) -> None:
+    for category in ("maximum", "minimum", "total_average"):
+        for name, value in (("ext4", 100.0), ("xfs", 200.0)):
+            make_score(name, value, category=category)
+    on = client.get("/compare/?study=lab").content.decode()
+    assert on.count(TABLE) == 3
+    assert 'aria-checked="true" href="/compare/?categories=off&amp;study=lab"' in on
+    off = client.get("/compare/?study=lab&tab=tests&categories=off&sort=best")
+    page = off.content.decode()
+    assert page.count(TABLE) == 1
+    assert "<strong>1 table" in page
+    assert 'aria-checked="false" href="/compare/?tab=tests&amp;study=lab&amp;sort=best"' in page
+    # It goes with one to tabs, tables and through the form; the exports have all of them.
+    assert off["HX-Push-Url"] == "/compare/?tab=tests&categories=off&study=lab&sort=best"
+    assert 'href="/compare/?tab=charts&amp;categories=off&amp;study=lab&amp;sort=best"' in page
+    assert '<input type="hidden" name="categories" value="off">' in page
+    assert 'href="/compare/tests/?categories=off&amp;study=lab&amp;sort=best&amp;"' in page
+    for query, tables in (("", 3), ("categories=off&", 1), ("categories=x&", 3)):
+        alone = client.get(f"/compare/tests/?{query}study=lab&of=write").content.decode()
+        assert alone.count(TABLE) == tables
+    assert client.get("/compare/deltas.csv?study=lab").content.count(b"\nwrite,") == 6
+    single = client.get("/compare/?study=lab&test=nothing").content.decode()
+    assert "is-switch" not in single
+
+
 def test_runs_of_each_contender_are_a_tab(client: Client, db: None) -> None:
     run = make_run(make_score("ext4").series)
     make_score("xfs")

@@ -88,6 +88,9 @@ def test_an_io_error_before_a_crash_is_told_with_it() -> None:
         "BTRFS error (device vda): bdev /dev/vda errs: wr 1, rd 0, flush 0",
         "BTRFS critical (device vda): corrupt leaf",
         "F2FS-fs (vda): inconsistent node block, nid:4",
+        "exFAT-fs (vda): error, invalid access to FAT (entry 0x6f1b2c3d)",
+        "ntfs3: vda: Mark volume as dirty due to NTFS errors",
+        "ntfs3(vda): failed to read volume at offset 0x1000",
         "NILFS error (device vda): nilfs_bmap_lookup_contig: broken bmap (inode number=3)",
     ],
 )
@@ -112,6 +115,8 @@ def test_it_knows_every_file_systems_own_words_for_an_error(line: str) -> None:
         'REISERFS (device vda): found reiserfs format "3.6" with standard journal',
         "F2FS-fs (vda): Mounted with checkpoint version = 3b8f",
         "NILFS (vda): mounting unchecked fs",
+        "exFAT-fs (vda): Volume was not properly unmounted. Some data may be corrupt.",
+        "ntfs3: Enabled Linux POSIX ACLs support",
         "..MP-BIOS bug: 8254 timer not connected to IO-APIC",
         "hrtimer: interrupt took 8497924 ns",
         "reboot: Restarting system",

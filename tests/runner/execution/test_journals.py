@@ -255,11 +255,13 @@ def test_the_journal_of_another_mounted_file_system_is_not_erased(
     [
         (["mkfs.ext4", "-q", "-F", "-L", "home", "{log}"], "ext4 “home”"),
         (["mke2fs", "-q", "-F", "-O", "journal_dev", "-L", "theirs", "{log}"], "jbd “theirs”"),
+        (["mkfs.exfat", "-L", "camera", "{log}"], "exfat “camera”"),
+        (["mkntfs", "-q", "-Q", "-F", "-L", "windows", "{log}"], "ntfs “windows”"),
         (["mkfs.jfs", "-q", "-J", "journal_dev", "-L", "theirs", "{log}"], "jfs_external_log"),
         (["mkfs.xfs", "-q", "-f", "-l", "logdev={log}", "{other}"], "xfs_external_log"),
         (["mkfs.reiserfs", "-q", "-ff", "-l", "mail", "-j", "{other}", "{log}"], "reiserfs “mail”"),
     ],
-    ids=["ext4", "ext journal", "jfs journal", "xfs log", "reiserfs without its journal"],
+    ids=["ext4", "ext journal", "exfat", "ntfs", "jfs journal", "xfs log", "reiserfs"],
 )
 def test_what_somebody_else_wrote_on_the_journal_lun_is_not_erased(
     digests: tuple[Host, Callable[[], list[str]]],
@@ -435,7 +437,7 @@ def test_every_mkfs_option_is_accepted(
     tool(*mkfs_command(slug, options, device, further=further))
 
 
-@pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2"])
+@pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2", "exfat", "ntfs3"])
 def test_a_file_system_that_this_kernel_does_not_know_is_refused_with_the_reason(
     make_host: MakeHost, submitted: Submit, carry_out: CarryOut, slug: str, lun_file: Path
 ) -> None:
@@ -456,7 +458,7 @@ def test_a_file_system_that_this_kernel_does_not_know_is_refused_with_the_reason
     assert Path(device_of(host, "scratch")).read_bytes() == before
 
 
-@pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2"])
+@pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2", "exfat", "ntfs3"])
 def test_missing_tools_are_named_with_their_package(
     monkeypatch: pytest.MonkeyPatch, slug: str
 ) -> None:

@@ -272,7 +272,8 @@ def test_a_kernel_is_known_by_booting_it_once(
 ) -> None:
     probes = {one["slug"]: one for one in guest_kernels.probes()}
     missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
-    monkeypatch.setattr(guest_kernels, "probes", lambda: [probes["jfs"], missing])
+    wanted = [probes["jfs"], probes["exfat"], probes["ntfs3"], missing]
+    monkeypatch.setattr(guest_kernels, "probes", lambda: wanted)
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()
@@ -289,6 +290,10 @@ def test_a_kernel_is_known_by_booting_it_once(
     [found] = ability.usable_kernels
     assert found.version == kernel.version
     assert found.mounts("jfs")
+    assert found.mounts("exfat")
+    # NTFS by the kernel's own driver came to Debian's kernels behind this one.
+    assert found.mounts("ntfs3") == kernel.has("ntfs3")
+    assert found.mounts("ntfs3") or "has no NTFS3" in found.filesystems["ntfs3"]["reason"]
     assert "has no Reiser4" in found.filesystems["reiser4"]["reason"]
     assert {"mq-deadline", "bfq", "kyber"} <= set(found.schedulers)
     assert found.boot_s

@@ -1,4 +1,4 @@
-"""Layers for real: arrays, volumes and encryption made in a guest, measured and taken down."""
+"""Layers for real: made in a guest, measured and taken down."""
 
 import json
 from collections.abc import Callable
@@ -32,8 +32,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
 TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
 NAMES = ("scratch", "second", "third", "fourth")
-# Btrfs wants 125 MiB behind the 16 of LUKS; of an array the smallest counts, which is waited for.
-SIZES_MIB = (160, 160, 64, 64)
+# Btrfs wants 125 MiB behind the 16 of LUKS; of an array the smallest counts, which is waited for;
+# a cache of bcache more than 512 buckets.
+SIZES_MIB = (160, 160, 64, 68)
 # What stands on how many of the LUNs, and with the fourth as a cache.
 STACKS = (
     (
@@ -50,6 +51,15 @@ STACKS = (
         ],
         2,
         False,
+    ),
+    (
+        [
+            {"layer": "integrity", "algorithm": "sha256", "writes": "bitmap"},
+            {"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64, "sequential": "cached"},
+            {"layer": "md", "level": "raid1"},
+        ],
+        2,
+        True,
     ),
     ([{"layer": "md", "level": "raid10"}, {"layer": "luks", "sector_size": 4096}], 4, False),
 )
@@ -171,6 +181,7 @@ def test_every_layer_is_made_measured_and_taken_down(
         "/dev/mapper/fsbench1-data",
         "/dev/mapper/fsbench0-data",
         "/dev/mapper/fsbench1-data",
+        "/dev/md2",
         "/dev/mapper/fsbench1-0",
     ]
     assert sum(one["type"] == "output" for one in messages) >= len(plans) - 1

@@ -190,7 +190,20 @@ def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device
     assert "dos" in failed(entry, lun_file, device)["signature"]
 
 
-@pytest.mark.parametrize("filesystem", ["ext2", "ext3", "ext4", "xfs", "btrfs"])
+@pytest.mark.parametrize("filesystem", ["exfat", "ntfs3"])
+def test_a_boot_sector_that_holds_partitions_is_a_partition_table(
+    entry: LunEntry, lun_file: Path, device: str, filesystem: str
+) -> None:
+    """Both end as a partition table does: an empty one is none."""
+    tool(*mkfs_command(filesystem, {}, device))
+    assert failed(entry, lun_file, device) == {}
+    with Path(device).open("r+b") as disk:
+        disk.seek(446)
+        disk.write(b"\x00\x01\x01\x00\x83\x01\x01\x00\x01\x00\x00\x00\x00\x01\x00\x00")
+    assert "(dos)" in failed(entry, lun_file, device)["signature"]
+
+
+@pytest.mark.parametrize("filesystem", ["ext2", "ext3", "ext4", "xfs", "btrfs", "exfat", "ntfs3"])
 def test_what_fsbench_wrote_may_be_erased(
     entry: LunEntry, lun_file: Path, device: str, filesystem: str
 ) -> None:

@@ -94,6 +94,14 @@ def test_only_the_file_systems_of_the_run_are_loaded(package: Path) -> None:
     assert "ext4" not in [path.stem for path in kernel.modules_for(["jfs"])]
 
 
+def test_a_module_that_names_no_file_system_is_known_by_its_name(tmp_path: Path) -> None:
+    """As ntfs3 in Linux 6.12."""
+    added = MODULES | {"fs/ntfs3/ntfs3.ko": module(depends="")}
+    kernel = unpack(deb(tmp_path / f"linux-image-{VERSION}_6.12_amd64.deb", files(added)))
+
+    assert [path.stem for path in kernel.modules_for(["ntfs3"])][-1] == "ntfs3"
+
+
 def test_a_file_system_without_a_module_is_built_in_or_missing(package: Path) -> None:
     assert [path.stem for path in unpack(package).modules_for(["reiser4"])] == [
         *("virtio_ring", "virtio", "virtio_pci", "virtio_blk"),

@@ -1,8 +1,9 @@
 """What layers leave on a LUN: fsbench's own is known and removed, everybody else's is refused.
 
 ``layer_marks/*.gz`` are the first 32 KiB of 512 MiB disks on which mdadm 4.2, LVM 2.03.16 and
-cryptsetup 2.6.1 made an array, a physical volume and a LUKS2 header under Linux 6.1: ``own`` by the
-commands of ``configurations.layer_commands``, ``foreign`` as anybody does it.
+cryptsetup 2.6.1 made an array, a physical volume and a LUKS2 header under Linux 6.1, and of disks
+of 160 MiB that dm-integrity (integritysetup 2.6.1) and bcache (1.0.8) were working on: ``own`` by
+the commands of ``configurations.layer_commands``, ``foreign`` as anybody does it.
 """
 
 import gzip
@@ -19,7 +20,14 @@ from tests.runner.conftest import tool
 pytestmark = pytest.mark.root
 
 MIB = 2**20
-KINDS = {"md": "linux_raid_member", "lvm": "LVM2_member", "luks": "crypto_LUKS"}
+KINDS = {
+    "md": "linux_raid_member",
+    "lvm": "LVM2_member",
+    "luks": "crypto_LUKS",
+    "integrity": "DM_integrity",
+    "bcache": "bcache",
+    "bcache-cache": "bcache",
+}
 SAMPLES = Path(__file__).parent / "layer_marks"
 
 
@@ -144,3 +152,32 @@ def test_only_what_stands_on_listed_luns_with_own_marks_is_taken_apart(
     assert host["ran"] == [("dmsetup", "remove", "name253"), ("mdadm", "--stop", "/dev/disk127")]
     # Half of an array is listed: it is nobody's to stop.
     assert list(layer_marks.assembled({1, 3})) == []
+
+
+def test_bcache_of_own_luns_alone_is_stopped_with_its_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host's udev rules may register what a guest left. 1 is its backing device, 2 its cache; on
+    another set, of 3 and 4, stands somebody else's device as well.
+    """
+    fake = FakeHost(tmp_path, {100: {1, 2}, 101: {3, 4}}, {})
+    for name in ("ancestors", "descendants", "leaves"):
+        monkeypatch.setattr(blockdev, name, getattr(fake, name))
+    monkeypatch.setattr(blockdev, "sys_folder", lambda number: tmp_path / str(number))
+    monkeypatch.setattr(
+        blockdev, "kernel_name", lambda number: f"{'bcache' if number >= 100 else 'sd'}{number}"
+    )
+    monkeypatch.setattr(layer_marks, "left_on", lambda device: ["bcache"])
+    monkeypatch.setattr(layer_marks, "STOPPED_S", 0.0)
+    for number in (100, 101):
+        (tmp_path / str(number) / "bcache").mkdir()
+    for number in (2, 4):
+        (tmp_path / str(number) / "bcache/set").mkdir(parents=True)
+    (tmp_path / "4/bcache/set/bdev0").touch()
+
+    for one in layer_marks.assembled({1, 2, 3, 4}):
+        one.take_apart()
+
+    stopped = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("stop"))
+    assert stopped == ["100/bcache", "101/bcache", "2/bcache/set"]
+    assert [one.number for one in layer_marks.assembled({2, 3})] == []

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
@@ -88,8 +89,12 @@ def test_why_it_cannot_be_is_said_in_the_form_and_at_the_job(
 
 
 def test_operations_are_not_traced_in_guests(
-    tracing_lun: Lun, spec: Callable[..., JobSpec]
+    tracing_lun: Lun, spec: Callable[..., JobSpec], client: Client, admin_user: User
 ) -> None:
+    client.force_login(admin_user)
+    address = f"/runs/new/?lun={tracing_lun.pk}"
+    assert "which is the guest's" not in client.get(address).content.decode()
+    assert "root holds no bpftrace" in client.get(f"{address}&executor=guest").content.decode()
     problems = Problems({})
     for slugs, is_refused in ((("requests",), False), (("requests", "operations"), True)):
         wanted = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))

@@ -167,6 +167,7 @@ def test_pictures_and_lines_over_time_have_the_lun_itself(runs: list[Run], clien
     address = "/compare/pictures/?study=first-look&by=configuration&picture=roofline&of=read"
     page = client.get(address).content.decode()
     assert "Roofline" in page
+    assert '"role": "ceiling"' in page or '"role":"ceiling"' in page
     assert "The LUN itself" in page
     table = client.get(address.replace("pictures/", "pictures.csv")).content.decode()
     assert "The LUN itself" in table

@@ -98,13 +98,13 @@ def test_elapsed_and_cpu_time_of_the_same_work_are_one_row(client: Client, db: N
     assert head is not None
     assert re.findall(r"<span>([^<]+)</span>", head[0]) == [
         *("Test", "Best", "Elapsed", "xfs, elapsed", "CPU of the best", "CPU of xfs"),
-        *("Δ", "Best against the others", "n"),
+        *("Δ", "95% interval", "Verdict", "n"),
     ]
     row = re.search(r'data-slugs="copy-real copy-cpu".*?</summary>', page, re.S)
     assert row is not None
     assert re.findall(r"<span>([^<]*)</span>", row[0]) == [
         *("cp -a, real time", "reiser3_notail", "5.99 s", "29.4 s", "4.81 s", "8.57 s"),
-        *("4.91×", "not known", "3"),
+        *("+390.8%", "none", "not known", "3"),
     ]
     # Both tables are in it, and no row is of the CPU time alone.
     assert page.count('id="test-copy-cpu"') == page.count('id="test-copy-real"') == 1

@@ -62,6 +62,10 @@ class Archives(Workload):
         synced = ", written through" if self.include_sync else ""
         return f"tar and rsync, {self.tree.title}{synced}"
 
+    @property
+    def demands(self) -> frozenset[str]:
+        return self.tree.demands
+
     def space_needed_bytes(self) -> int:
         # The archive, the tree out of it, and the copy.
         return 3 * self.tree.space_bytes(is_built=False)

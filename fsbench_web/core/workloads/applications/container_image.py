@@ -16,6 +16,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.file_features import HARD_LINKS, SYMBOLIC_LINKS
 
 # As runner/agent/image_layers.py has them; a test holds the two together.
 SMALLEST, LARGEST = 100, 2**20
@@ -63,6 +64,10 @@ class ContainerImage(Workload):
 
     def title(self) -> str:
         return f"Container image, {self.layers:,} layers of {self.files:,} files"
+
+    @property
+    def demands(self) -> frozenset[str]:
+        return frozenset({SYMBOLIC_LINKS, HARD_LINKS})
 
     def space_needed_bytes(self) -> int:
         return int(1.3 * self.layers * self.files * (MEAN_BYTES + 4096)) + 64 * MIB

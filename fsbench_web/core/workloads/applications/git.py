@@ -82,6 +82,10 @@ class GitTree(Workload):
         fsync = "" if self.fsync == "default" else f", core.fsync={self.fsync}"
         return f"Git, {self.tree.title}{fsync}{synced}"
 
+    @property
+    def demands(self) -> frozenset[str]:
+        return self.tree.demands
+
     def space_needed_bytes(self) -> int:
         # The tree, its objects, the clone's pack and its files.
         return 3 * self.tree.space_bytes(is_built=False)

@@ -17,6 +17,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.file_features import COLONS
 from fsbench_web.core.workloads.fio.data import fio_data_title
 from fsbench_web.core.workloads.written_data import (
     WRITTEN_DATA,
@@ -117,6 +118,11 @@ class MailSpool(Workload):
             f"{self.smallest_bytes:,} to {self.largest_bytes:,} bytes, {processes} processes, "
             f"{self.seconds} s{fio_data_title(self)}"
         )
+
+    @property
+    def demands(self) -> frozenset[str]:
+        """Flags are behind ":2," (maildir(5))."""
+        return frozenset({COLONS})
 
     def data_warning(self) -> str:
         return written_data_warning(self, "")

@@ -26,6 +26,7 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
+from fsbench_web.core.workloads.file_features import PERMISSIONS
 
 # As formats.databases.pgbench names what pgbench calls "TPC-B (sort of)" and "select only".
 TESTS = {"tpcb-like": "pgbench_tpc-b_sort_of", "select-only": "pgbench_select_only"}
@@ -132,6 +133,11 @@ class Pgbench(Workload):
             f"pgbench {what}, scale {self.scale:,}, {clients} clients, {self.seconds} s, "
             f"shared_buffers {self.cache_mb} MiB"
         )
+
+    @property
+    def demands(self) -> frozenset[str]:
+        """initdb refuses a cluster that others may read."""
+        return frozenset({PERMISSIONS})
 
     def space_needed_bytes(self) -> int:
         return (

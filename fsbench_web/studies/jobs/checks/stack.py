@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from fsbench_web.catalog.configurations.layers import least_cache_bytes
+from fsbench_web.catalog.configurations.stacks import CACHE
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
+from fsbench_web.core.numbers import size
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
 
 
@@ -18,8 +21,8 @@ def stack_problems(
     members = wanted.stack.members
     if is_own and wanted.stack.layers:
         yield (
-            "Layers (md, LVM, dm-crypt) are made in guests alone, which have no disk but the "
-            "leased LUNs: choose a guest as the executor."
+            "Layers (md, LVM, dm-crypt, dm-integrity, bcache) are made in guests alone, which have "
+            "no disk but the leased LUNs: choose a guest as the executor."
         )
     counts = Counter([*(name for _, name in members), wanted.journal or None])
     for name, count in counts.items():
@@ -35,6 +38,12 @@ def stack_problems(
             )
             continue
         yield from availability.member_problems(lun, member, role)
+        least = least_cache_bytes(wanted.stack.layers) if role == CACHE else 0
+        if member.size_bytes is not None and member.size_bytes < least:
+            yield (
+                f"bcache needs {size(least)} or more with buckets of this size, and {member.name} "
+                f"has {size(member.size_bytes)}: choose a smaller bucket_kb, or a larger LUN."
+            )
         if is_own and member.schedulers and wanted.scheduler not in ("", *member.schedulers):
             yield (
                 f'{member.name} has no I/O scheduler "{wanted.scheduler}", which is set on all '

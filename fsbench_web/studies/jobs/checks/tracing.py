@@ -12,6 +12,13 @@ NOT_IN_GUESTS = (
 )
 
 
+def why_not(slug: str, lun: Lun | None, *, is_guest: bool) -> str:
+    """Why runs on this LUN cannot be traced so, or ""; ``lun`` None where none is chosen."""
+    if slug == OPERATIONS and is_guest:
+        return NOT_IN_GUESTS
+    return availability.tracer_problem(lun, slug) if lun is not None else ""
+
+
 def check(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
     """Each tracer is known, is named once, and can run where this LUN is."""
     if not spec.tracing or problems.is_reported("tracing"):
@@ -21,10 +28,8 @@ def check(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
             problems.add("tracing", f'"{slug}" is no tracer: choose of {", ".join(TRACERS)}.')
         elif spec.tracing.count(slug) > 1:
             problems.add("tracing", f"{slug} is named more than once: name it once.")
-        elif lun is not None and (said := availability.tracer_problem(lun, slug)):
+        elif said := why_not(slug, lun, is_guest=spec.guest is not None):
             problems.add("tracing", said)
-    if OPERATIONS in spec.tracing and spec.guest is not None:
-        problems.add("tracing", NOT_IN_GUESTS)
     if spec.race is not None:
         problems.add(
             "tracing",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fsbench_web.catalog.configurations.filesystems import RAW
+from fsbench_web.catalog.configurations.filesystems import RAW, lacking
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.core.numbers import duration
@@ -43,6 +43,9 @@ def problems(
             f"{workload.name} needs a file system, and the raw device has none: choose fio by "
             "queue depth, or leave the raw device out."
         )
+    for slug in dict.fromkeys(one.filesystem for one in configurations):
+        if sentence := lacking(slug, workload):
+            yield sentence
     if sentence := time_problem(workload):
         yield sentence
     limits = workload.limits()

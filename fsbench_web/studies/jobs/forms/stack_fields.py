@@ -19,6 +19,10 @@ OFFERED_LAYERS = tuple(
             for mode in ("writethrough", "writeback")
         ),
         [{"layer": "luks"}],
+        [{"layer": "integrity"}],
+        [{"layer": "integrity", "writes": "bitmap"}],
+        *([{"layer": "bcache", "cache_mode": mode}] for mode in ("writethrough", "writeback")),
+        [{"layer": "integrity"}, {"layer": "md", "level": "raid1"}],
         [{"layer": "md", "level": "raid1"}, {"layer": "luks"}],
         [{"layer": "luks"}, {"layer": "md", "level": "raid1"}],
         [{"layer": "md", "level": "raid10"}, {"layer": "lvm", "layout": "linear"}],

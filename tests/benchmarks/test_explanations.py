@@ -1,0 +1,28 @@
+"""How the promise of explanations is held against a simulation (benchmarks/explanations.py)."""
+
+import pytest
+from scipy import stats
+
+from benchmarks import explanations
+
+
+def test_a_share_of_five_percent_is_hardly_ever_refused_and_six_and_a_half_is() -> None:
+    trials = explanations.TRIALS
+    refused = [hits for hits in range(trials) if explanations.is_refuted(hits, trials)]
+    shares = len(explanations.COUNTS) * len(explanations.HOW)
+    assert stats.binom.sf(refused[0] - 1, trials, 0.05) * shares <= 0.01
+    assert stats.binom.sf(refused[0] - 1, trials, 0.07) > 0.95
+    assert 0.05 < refused[0] / trials < 0.065
+
+
+@pytest.mark.parametrize(("hits", "trials"), [(0, 40), (5, 100), (200, 4000), (40, 40)])
+def test_the_interval_of_a_share_is_the_exact_one(hits: int, trials: int) -> None:
+    expected = stats.binomtest(hits, trials).proportion_ci(0.95, method="exact")
+    assert explanations.exact_interval(hits, trials) == pytest.approx(tuple(expected))
+
+
+def test_without_a_difference_little_is_called_one() -> None:
+    """A few of the simulation's trials, so that a rule that calls anything is seen at once."""
+    draw = explanations.np.random.default_rng(3)
+    said, _ = explanations.tried_out(draw, 5, "blocks", {}, 40)
+    assert said <= 8  # of 5% that is more in 1 of 3,000 draws
