@@ -53,7 +53,7 @@ def test_a_click_on_a_cell_leads_to_its_run(page: Page, lab: Any) -> None:
     # The cell in the middle, of three by three.
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
-    expect(page.locator("#picture .hoverlayer")).to_contain_text("record 8 KB, file 128 KB")
+    expect(page.locator("#picture .hoverlayer")).to_contain_text("block 8 KB, file 128 KB")
     page.mouse.click(x, y)
     page.wait_for_url(f"**/runs/{lab.pk}/")
 
@@ -139,10 +139,10 @@ def test_without_webgl_a_surface_is_words(browser: Browser, site: str, lab: Any)
 def test_another_choice_is_another_address(page: Page, lab: Any) -> None:
     drawn(page, "picture=profile&of=write")
     page.get_by_label("Block size").select_option("16 KB")
-    expect(page.locator("#picture .gtitle")).to_have_text("Write at record 16 KB")
+    expect(page.locator("#picture .gtitle")).to_have_text("Write at block 16 KB")
     expect(page).to_have_url(re.compile(r"[?&]record=16(&|$)"))
     page.reload()
-    expect(page.locator("#picture .gtitle")).to_have_text("Write at record 16 KB")
+    expect(page.locator("#picture .gtitle")).to_have_text("Write at block 16 KB")
     page.get_by_role("link", name="Load curves").click()
     expect(page.locator("#picture .gtitle")).to_have_text("Mail over t")
 
