@@ -108,6 +108,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         or (tab == study_tabs.SUMMARY and made.all_categories),
         "category_ends": study_tabs.category_ends(tables),
         "all_categories": made.all_categories,
+        "refusal": made.refusal,
         "switch": study_tabs.address(
             request.GET, tab=tab, categories="off" if made.all_categories else "on"
         )

@@ -9,17 +9,20 @@ from django.urls import reverse
 
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import study_tabs
 from fsbench_web.compare.views.groups_of_tests import TestGroup, test_groups
+from fsbench_web.core.scoring import categories
 from fsbench_web.studies.models import Study
 
 MOST_ROWS_HERE = 60
 """Rows of tables that stand in the page of a measured study: 30 KB. Of more each test is fetched
 when it is opened, so that a page is as light with a hundred tests."""
+MOST_NAMED = 3
 _OF_OTHER_TABS = ("tab", "of", "part", "configurations")
 
 
@@ -27,7 +30,8 @@ _OF_OTHER_TABS = ("tab", "of", "part", "configurations")
 class StudyTables:
     """``every_table`` of the part of the study that is shown; ``tables`` are those of its page.
 
-    These are all, or of each test the headline alone where ``all_categories`` is off.
+    These are all, or of each test the headline alone where ``all_categories`` is off. ``refusal``
+    says that no table has the categories which were asked for: all of them are shown then.
     """
 
     by: str
@@ -38,6 +42,7 @@ class StudyTables:
     tables: list[DeltaTable]
     groups: list[TestGroup]
     is_published: bool
+    refusal: str = ""
 
     @property
     def has_tables_here(self) -> bool:
@@ -63,13 +68,28 @@ def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
             query.getlist("filesystem"),
         )
     every_table, emulated = tables_and_notice(limited.spec)
+    wanted, refusal = limited.spec.part_categories, ""
+    if wanted and not every_table:
+        limited = replace(limited, spec=replace(limited.spec, part_categories=()))
+        every_table, emulated = tables_and_notice(limited.spec)
+        refusal = _no_such(wanted, every_table)
     all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
     tables = study_tabs.shown_of(every_table, all_categories=all_categories)
     groups = test_groups(tables, shown.get("tests", {}))
     return StudyTables(
         *(by, limited, every_table, emulated, all_categories, tables, groups),
         is_published=found.is_published,
+        refusal=refusal,
     )
+
+
+def _no_such(wanted: Sequence[str], tables: Sequence[DeltaTable]) -> str:
+    """That no table has these categories, and which there are; "" where there are no tables."""
+    known = sorted({table.category for table in tables}, key=categories.place)
+    if not known:
+        return ""
+    named = " or ".join(f'"{short(one)}"' for one in wanted[:MOST_NAMED])
+    return f"No table here has the category {named}. There are: {', '.join(known)}."
 
 
 def address(found: Study, query: QueryDict) -> str:

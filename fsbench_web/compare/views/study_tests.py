@@ -46,6 +46,7 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
         "study": found,
         "by": made.by,
         "rows": rows,
+        "refusal": made.refusal,
         "groups": shown,
         "is_chart": is_chart and bool(tests),
         "is_alone": bool(tests),
