@@ -108,7 +108,6 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         or (tab == study_tabs.SUMMARY and made.all_categories),
         "category_ends": study_tabs.category_ends(tables),
         "all_categories": made.all_categories,
-        "refusal": made.refusal,
         "switch": study_tabs.address(
             request.GET, tab=tab, categories="off" if made.all_categories else "on"
         )
@@ -121,6 +120,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "by": made.by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": made.emulated,
+        "unknown_parts": made.problems,
         "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "overviews": _overviews(groups),

@@ -46,7 +46,6 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
         "study": found,
         "by": made.by,
         "rows": rows,
-        "refusal": made.refusal,
         "groups": shown,
         "is_chart": is_chart and bool(tests),
         "is_alone": bool(tests),
@@ -55,6 +54,7 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
         + study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "tables_at": address,
         "emulated": made.emulated,
+        "unknown_parts": made.problems,
         "part": None if tests else made.limited.part,
         "part_links": part_links(made.limited.spec, made.limited.part, names_study=False)
         if made.limited.part and not tests
