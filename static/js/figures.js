@@ -168,23 +168,27 @@
     layout.height += extra;
   }
 
-  // On a narrow figure the words below its axis and the legend beside its title need lines of
-  // their own.
+  // Words below an axis that are wider than its plot are broken into lines, which the figure grows
+  // by; on a narrow figure the legend beside its title needs lines of its own, too.
   function makeRoom(layout, width, data) {
-    if (!width || width >= 480) return;
+    if (!width) return;
+    const isNarrow = width < 480;
     const grow = (side, by) => {
       layout.margin = Object.assign({}, layout.margin, { [side]: ((layout.margin || {})[side] || 48) + by });
       layout.height += by;
     };
     const title = layout.xaxis && layout.xaxis.title;
     if (title && title.text) {
-      // It is centred below the plot, which begins where the labels of the rows end.
-      const most = Math.max(16, Math.floor((width - labelsPx(layout, data)) / 7));
+      // It is centred below the plot, which lies between the labels of the rows and what stands
+      // beside them; on a narrow figure that goes above the bars.
+      const beside = isNarrow ? 0 : (layout.margin || {}).r || 0;
+      const most = Math.max(16, Math.floor((width - labelsPx(layout, data) - beside) / (isNarrow ? 7 : 6.5)));
       const given = title.text.split("<br>");
       const lines = given.flatMap((line) => inLines(line, most));
       title.text = lines.join("<br>");
-      grow("b", 16 * (lines.length - given.length));
+      if (lines.length > given.length) grow("b", 16 * (lines.length - given.length));
     }
+    if (!isNarrow) return;
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
       if (layout.legend.yanchor === "bottom" && layout.legend.yref !== "container") grow("t", 28);

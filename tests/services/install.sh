@@ -35,6 +35,8 @@ need git have git
 need iproute2 have ip
 need openssl have openssl
 need curl have curl
+# Extra runs count the operations of a file system with it.
+need bpftrace have bpftrace
 # Completion is tried in the shells that it is for.
 need zsh have zsh
 need fish have fish

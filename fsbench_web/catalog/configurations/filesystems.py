@@ -299,8 +299,12 @@ def filesystem(slug: str) -> Filesystem:
 
 
 def lacking(slug: str, workload: Workload) -> str:
-    """Why files and folders of this workload cannot be on this file system, or ""."""
-    spec = filesystem(slug)
+    """Why files and folders of this workload cannot be on this file system, or ""; what is none is
+    refused elsewhere.
+    """
+    spec = ALL.get(slug)
+    if spec is None:
+        return ""
     missing = [one for one in file_features.ALL if one in workload.demands & spec.lacks]
     if not missing:
         return ""

@@ -8,16 +8,14 @@ from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.significance import is_ranked, nearest_first
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import SUM
 from fsbench_web.figures import palette
 
 
 def table_title(table: DeltaTable) -> str:
     """What the table is of: ``Random read: total average``."""
-    return (
-        f"{testnames.label(table.test)}: {categories.in_sentence(categories.label(table.category))}"
-    )
+    return f"{testnames.label(table.test)}: {table.category_in_sentence}"
 
 
 def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:

@@ -9,6 +9,7 @@ from django.http import Http404
 
 from fsbench_web.compare.history import work
 from fsbench_web.compare.history.same_line import LINE, MACHINE, same_line
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import categories, testnames
@@ -103,7 +104,7 @@ def _asked_work(
     named = work.category_of(profile) if profile else category
     if test not in ("", testnames.WORK):
         name = testnames.label(test)
-        refusal = f"{categories.label(named)} is no category of {name}: it is of test=work."
+        refusal = f"{profiles.label_of(named)} is no category of {name}: it is of test=work."
         return Asked(test, category, refusal)
     if named not in offered.get(testnames.WORK, ()):
         return Asked(testnames.WORK, category, work.why_not(series, category, studies))

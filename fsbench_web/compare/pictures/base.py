@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from fsbench_web.compare.pictures.offer import Contender, Need, Offer, category_of
 from fsbench_web.compare.pictures.spec import SCALES, PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable
-from fsbench_web.compare.selection import wording
+from fsbench_web.compare.selection import profiles, wording
 from fsbench_web.core.scoring import categories, testnames
 
 
@@ -112,8 +112,8 @@ class OfCategory(PictureKind):
         asked = (self.spec.category,) if self.spec.category else self.spec.comparison.categories
         if not asked or self.category in asked:
             return []
-        wanted = wording.joined([categories.in_sentence(categories.label(one)) for one in asked])
-        shown = categories.in_sentence(categories.label(self.category))
+        wanted = wording.joined([categories.in_sentence(profiles.label_of(one)) for one in asked])
+        shown = categories.in_sentence(profiles.label_of(self.category))
         return [f"{testnames.label(self.test)} has no {wanted} here; shown is its {shown}."]
 
     @property
@@ -124,5 +124,5 @@ class OfCategory(PictureKind):
     @property
     def selects(self) -> Sequence[Select]:
         known = self.offer.categories.get(self.test, [])
-        offered = [(slug, categories.label(slug)) for slug in known]
+        offered = [(slug, profiles.label_of(slug)) for slug in known]
         return [Select("in", "Category", offered, self.category)]

@@ -8,7 +8,7 @@ from fsbench_web.compare.pictures.offer import SCORES, Offer, tables
 from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
-from fsbench_web.compare.selection.profiles import titles
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -57,10 +57,12 @@ class BestCases(OfCategory):
     def selects(self) -> Sequence[Select]:
         """Categories, and whatever else contenders are ranked by: somebody's own work."""
         [category] = super().selects
-        offered = [(f"{categories.PROFILE}{name}", title) for name, title in titles().items()]
+        offered = [
+            (f"{categories.PROFILE}{name}", title) for name, title in profiles.titles().items()
+        ]
         known = {value for value, _ in offered}
         if categories.is_of_work(self.category) and self.category not in known:
-            offered.insert(0, (self.category, categories.label(self.category)))
+            offered.insert(0, (self.category, profiles.label_of(self.category)))
         elif self.spec.comparison.has_range:
             offered.insert(0, (RANGE, categories.label(RANGE)))
         own = [(value, f"Your work: {title}") for value, title in offered]
@@ -90,7 +92,7 @@ def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
 
 def _drawn(table: DeltaTable) -> Picture:
     rows = table.rows[::-1]  # best first
-    category = categories.in_sentence(categories.label(table.category))
+    category = table.category_in_sentence
     figure = bars.best_case(
         [row.contender for row in rows],
         title=f"{testnames.label(table.test)}: {category}",

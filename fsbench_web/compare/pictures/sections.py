@@ -8,7 +8,7 @@ from fsbench_web.compare.pictures.parts import bars_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import bars
 from fsbench_web.figures.ceilings import extra_px
 from fsbench_web.figures.frame import Plain, bar_chart_px
@@ -77,7 +77,7 @@ def charts(
     chosen = [table for table in tables if table.test == test]
     units = {table.unit for table in chosen if table.category == chosen[0].category}
     return {
-        categories.label(table.category)
+        table.category_label
         + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): _chart(table, among)
         for table in chosen
     }
@@ -87,8 +87,7 @@ def _chart(table: DeltaTable, among: Collection[str]) -> Plain:
     rows = table.rows[::-1]
     return bars.best_case_plain(
         [row.contender for row in rows],
-        title=f"{testnames.label(table.test)}: "
-        f"{categories.in_sentence(categories.label(table.category))}",
+        title=f"{testnames.label(table.test)}: {table.category_in_sentence}",
         among=among,
         **bars_of(table),
     )

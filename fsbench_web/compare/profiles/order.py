@@ -6,12 +6,14 @@ from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.catalog.models import Lun
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded
@@ -19,8 +21,9 @@ from fsbench_web.compare.tables.work.lacking import Lacking, lacking
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.workloads import Workload
 from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.studies.jobs import possible_runs
 from fsbench_web.studies.jobs.checks import room
-from fsbench_web.studies.jobs.spec import WorkloadSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.views.run_details import configurations_of, measure_together
 
@@ -41,7 +44,8 @@ def order(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return plain_refusal(error)
     serieses = _alike(found.series_ids)
-    wanted = measuring(found.demands, partial(_problem, serieses))
+    lun = _lun(request, serieses)
+    wanted = measuring(found.demands, partial(_problem, lun, _configurations(serieses, lun)))
     if not found.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
     if wanted.left:
@@ -61,7 +65,7 @@ def order(request: HttpRequest) -> HttpResponse:
     workloads = [WorkloadSpec(slug, dict(given)) for slug, given in wanted.workloads.items()]
     if not workloads:
         return redirect(f"{reverse('compare:page')}?{spec.to_query()}")
-    query = measure_together(serieses, workloads)
+    query = measure_together(serieses, workloads, lun.pk if lun else None)
     return redirect(f"{reverse('studies:new_job')}?{query}")
 
 
@@ -72,10 +76,24 @@ def _named(demands: Sequence[Demand]) -> str:
     return f"{named}{f' and {more} more' if more > 0 else ''}"
 
 
-def _problem(serieses: Sequence[Series], workload: Workload) -> str:
-    """Why a workload does not fit on the LUN of the series; "" where it may."""
-    lun = serieses[0].lun if serieses else None
-    configurations = [found for one in serieses for found in configurations_of(one)]
+def _lun(request: HttpRequest, serieses: Sequence[Series]) -> Lun | None:
+    """That of the series; of numbers that no LUN of this site gave, what the form would choose."""
+    if serieses and serieses[0].lun:
+        return serieses[0].lun
+    assert isinstance(request.user, User)
+    return possible_runs.usual_lun(possible_runs.lun_cards(request.user))
+
+
+def _configurations(serieses: Sequence[Series], lun: Lun | None) -> list[ConfigurationSpec]:
+    """What the form will have ticked on the LUN."""
+    known = [found for one in serieses for found in configurations_of(one)]
+    return known or (possible_runs.usual_configurations(lun) if lun else [])
+
+
+def _problem(
+    lun: Lun | None, configurations: Sequence[ConfigurationSpec], workload: Workload
+) -> str:
+    """Why a workload does not fit on the LUN; "" where it may."""
     return room.problem(workload, lun, configurations) if lun else ""
 
 

@@ -53,6 +53,14 @@ def profile_named(name: str) -> Profile | None:
     return preset or stored_profile(slug, int(version or 0))
 
 
+def label_of(category: str) -> str:
+    """A category as people read it; a stored profile by its title. One query for such a one."""
+    if not category.startswith(categories.PROFILE):
+        return categories.label(category)
+    found = profile_named(category.removeprefix(categories.PROFILE))
+    return categories.label(category, found.title if found else "")
+
+
 def titles() -> dict[str, str]:
     """Every profile that may be asked for by its slug, in its latest version: {slug: title}. One
     query.

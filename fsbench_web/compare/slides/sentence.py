@@ -15,7 +15,7 @@ def sentence(table: DeltaTable) -> str:
     rows = [table.rows[place] for place in nearest_first(table)]
     title = testnames.label(table.test)
     if table.category != categories.MEAN:
-        title += f", {categories.in_sentence(categories.label(table.category))}"
+        title += f", {table.category_in_sentence}"
     if not rows:
         return f"{title}: nothing measured"
     if len(rows) == 1 or not is_ranked(table):

@@ -16,6 +16,7 @@ from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.slide import rest_of
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.slides import drawing as slides
@@ -25,7 +26,7 @@ from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
 from fsbench_web.compare.slides.shown import Shown
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import limits, plain_text
 from fsbench_web.renderings import answers
 
@@ -154,7 +155,7 @@ def _page(
             for test in found.tests[: limits.MOST_OPTIONS]
         ],
         "categories": [
-            (slug, categories.label(slug), slug == table.category) for slug in found.categories
+            (slug, profiles.label_of(slug), slug == table.category) for slug in found.categories
         ],
         "preview": f"{files}svg?{asked}",
         "files": [(suffix.upper(), f"{files}{suffix}?{asked}") for suffix in FORMATS],

@@ -234,7 +234,7 @@ def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
     if not asked or asked[0].work is None:
         return "", tables
     first = asked[0].work
-    return (categories.label(asked[0].category) if first.name else first.title), asked
+    return (asked[0].category_label if first.name else first.title), asked
 
 
 def _mostly(shared: Sequence[DeltaTable]) -> Mostly | None:

@@ -390,7 +390,7 @@ def _title(table: DeltaTable) -> str:
     label = testnames.label(table.test)
     if table.category == categories.MEAN:
         return label
-    return f"{label}, {categories.in_sentence(categories.label(table.category))}"
+    return f"{label}, {table.category_in_sentence}"
 
 
 def _spread(table: DeltaTable) -> float | None:

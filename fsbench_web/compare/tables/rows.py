@@ -237,6 +237,16 @@ class DeltaTable:
     work: WorkAnswer | None = None
 
     @property
+    def category_label(self) -> str:
+        """The category as people read it; a work profile by the title that somebody gave it."""
+        return categories.label(self.category, self.work.title if self.work else "")
+
+    @property
+    def category_in_sentence(self) -> str:
+        """The same behind the first word of a sentence."""
+        return categories.in_sentence(self.category_label)
+
+    @property
     def unit_remark(self) -> str:
         """What stands behind its unit: what a sum is of, what was converted, what nobody knows."""
         summed = f" in {self.summed_unit}" if self.summed_unit else ""

@@ -211,9 +211,7 @@ def _row(
 
 
 def _title(table: DeltaTable) -> str:
-    return (
-        f"{testnames.label(table.test)}, {categories.in_sentence(categories.label(table.category))}"
-    )
+    return f"{testnames.label(table.test)}, {table.category_in_sentence}"
 
 
 def _amount(row: DeltaRow, table: DeltaTable) -> str:

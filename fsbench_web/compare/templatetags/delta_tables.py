@@ -64,7 +64,7 @@ def delta_table(context: Context, table: DeltaTable) -> SafeString:
     """
     section, spec, view = context.get("section"), context.get("spec"), _view(context)
     label = escaped(section.label) if section else ""
-    category = escaped(categories.label(table.category))
+    category = escaped(table.category_label)
     export = export_address(context, table)
     parts = [
         f'<div class="table-wrap is-tall"{_hidden(table, view)}><table class="table is-dense deltas'

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,7 +15,7 @@ from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.spec import WITH_PAPERS, ComparisonSpec, SpecError
+from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
@@ -31,7 +32,7 @@ from fsbench_web.compare.tables.matched import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import compare_tabs
-from fsbench_web.compare.views.picker import papers_left_out, picker, without_papers
+from fsbench_web.compare.views.picker import papers_left_out, picker, without_papers, without_scores
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
@@ -85,8 +86,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
-        "relaxed_filters": [] if shown.tables or shown.work else _relaxed_filters(spec),
     }
+    context |= {} if shown.tables or shown.work else _why_nothing(spec)
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
     query = compare_tabs.query_of(limited.address, view, tab, all_categories=all_categories)
@@ -100,11 +101,21 @@ def _for_programs(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> Compari
     return replace(spec, units=BINARY) if is_converted else spec
 
 
-def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:
-    return [
-        {"words": FILTERS[way.filter], "query": way.spec.on_page.to_query()}
-        for way in relaxed_filters(spec)
-    ]
+def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
+    """What to say in the place of tables: which studies hold no score, or which filters hide all.
+
+    Of studies without any score no filter is in the way.
+    """
+    unscored = without_scores(spec.studies)
+    ways = [] if unscored and len(unscored) == len(spec.studies) else relaxed_filters(spec)
+    return {
+        "unscored": unscored,
+        "is_one_filter": sum(getattr(spec, one) != getattr(EVERYTHING, one) for one in FILTERS)
+        == 1,
+        "relaxed_filters": [
+            {"words": FILTERS[way.filter], "query": way.spec.on_page.to_query()} for way in ways
+        ],
+    }
 
 
 @require_safe

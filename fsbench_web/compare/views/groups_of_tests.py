@@ -112,7 +112,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             slug = _free_slug(table.test, groups.values())
             group = TestGroup(table.test, slug, label, looks=looks)
             groups[table.test] = group
-        category = categories.label(table.category)
+        category = table.category_label
         anchor = f"{group.slug}-{testnames.slug(table.category)}"
         if any(shown.anchor == anchor for shown in group.tables):
             # The same test in another unit: ranked apart.

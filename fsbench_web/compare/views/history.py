@@ -11,6 +11,7 @@ from fsbench_web.compare.history import lines
 from fsbench_web.compare.history import offered as offered_lines
 from fsbench_web.compare.history.drawn import chart
 from fsbench_web.compare.history.same_line import owner_of
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
@@ -48,14 +49,14 @@ def page(request: HttpRequest) -> HttpResponse:
     title = (
         f"{series.configuration}: {testnames.label(test)}" if test else str(series.configuration)
     )
-    label = categories.label(category)
+    label = profiles.label_of(category)
     context = {
         "series": series,
         "is_of_team": owner_of(series)[1] is not None,
         "shown": shown,
         "figure": chart(shown, f"{title}, {categories.in_sentence(label)}", along),
         "tests": [(name, testnames.label(name)) for name in offered],
-        "categories": [(slug, categories.label(slug)) for slug in of_test],
+        "categories": [(slug, profiles.label_of(slug)) for slug in of_test],
         "test": test,
         "category": category,
         "category_label": label,

@@ -92,6 +92,14 @@ def _picked(studies: Iterable[Study]) -> list[Picked]:
     ]
 
 
+def without_scores(slugs: Iterable[str]) -> list[Study]:
+    """Those of the studies that hold no score at all. One query, and none for no study."""
+    if not (chosen := list(slugs)):
+        return []
+    found = Study.objects.filter(slug__in=chosen).order_by("title")
+    return list(found.exclude(Exists(Score.objects.filter(series__study=OuterRef("pk")))))
+
+
 def without_papers(spec: ComparisonSpec) -> ComparisonSpec:
     """What a page shows of ``spec``: measurements alone, unless it says something else."""
     is_open = not spec.studies and not spec.papers

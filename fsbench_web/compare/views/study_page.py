@@ -120,6 +120,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "by": made.by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": made.emulated,
+        "unknown_parts": made.problems,
         "table_view": TableView.from_query(request.GET),
         "groups": groups,
         "overviews": _overviews(groups),

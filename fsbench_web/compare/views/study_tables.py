@@ -8,7 +8,8 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from fsbench_web.compare.selection.settings import CONTENDERS
-from fsbench_web.compare.selection.spec import ComparisonSpec, units_of
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
+from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.emulation import Notice
@@ -27,7 +28,8 @@ _OF_OTHER_TABS = ("tab", "of", "part", "configurations")
 class StudyTables:
     """``every_table`` of the part of the study that is shown; ``tables`` are those of its page.
 
-    These are all, or of each test the headline alone where ``all_categories`` is off.
+    These are all, or of each test the headline alone where ``all_categories`` is off. ``problems``
+    say what of the address is nowhere, and was taken as if nothing had been asked for.
     """
 
     by: str
@@ -38,6 +40,7 @@ class StudyTables:
     tables: list[DeltaTable]
     groups: list[TestGroup]
     is_published: bool
+    problems: tuple[str, ...] = ()
 
     @property
     def has_tables_here(self) -> bool:
@@ -46,29 +49,54 @@ class StudyTables:
 
 
 def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> StudyTables:
-    """Of the address of a page; nonsense in it asks for nothing.
+    """Of the address of a page; nonsense in it asks for nothing, and what is nowhere is said.
 
     ``tests`` are shown whatever part the address asks for, if the study has them.
     """
     shown: Mapping[str, Any] = next((s for s in found.sections if s["kind"] == "tables"), {})
     by = query.get("by") or shown.get("by")
     by = by if by in CONTENDERS else "filesystem"
-    limited = bounds.Bounded(ComparisonSpec(studies=(found.slug,), by=by, units=units_of(query)))
-    if not found.is_published:
-        limited = _limited(limited.spec, query)
+    whole = bounds.Bounded(ComparisonSpec(studies=(found.slug,), by=by, units=units_of(query)))
+    limited = whole if found.is_published else _limited(whole.spec, query)
     asked = tuple(test for test in tests if limited.part and test in limited.part.tests)
     if asked and limited.part is not None:
         limited = bounds.by_rows(
             bounds.Bounded(replace(limited.part.whole, part_tests=asked)),
             query.getlist("filesystem"),
         )
-    every_table, emulated = tables_and_notice(limited.spec)
+    problems: tuple[str, ...] = ()
+    try:
+        every_table, emulated = tables_and_notice(limited.spec)
+    except SpecError as error:  # a test that was renamed, or never was
+        problems = tuple(error.problems)
+        limited = _limited(whole.spec, QueryDict())
+        every_table, emulated = tables_and_notice(limited.spec)
+    if not problems and _not_here(limited.spec, limited, every_table):
+        wish = limited.spec
+        if not every_table:
+            limited = _limited(whole.spec, QueryDict())
+            every_table, emulated = tables_and_notice(limited.spec)
+        problems = _not_here(wish, limited, every_table)
     all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
     tables = study_tabs.shown_of(every_table, all_categories=all_categories)
     groups = test_groups(tables, shown.get("tests", {}))
     return StudyTables(
         *(by, limited, every_table, emulated, all_categories, tables, groups),
         is_published=found.is_published,
+        problems=problems,
+    )
+
+
+def _not_here(
+    asked: ComparisonSpec, limited: bounds.Bounded, tables: Sequence[DeltaTable]
+) -> tuple[str, ...]:
+    """Which tests and categories are asked for and the study has not, in words."""
+    part = limited.part
+    tests = part.tests if part else [one.test for one in tables]
+    categories = (part.categories if part else ()) or [one.category for one in tables]
+    return (
+        *unknown("test", asked.part_tests, tests),
+        *unknown("category", asked.part_categories, categories),
     )
 
 

@@ -54,6 +54,7 @@ def tests(request: HttpRequest, slug: str) -> HttpResponse:
         + study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "tables_at": address,
         "emulated": made.emulated,
+        "unknown_parts": made.problems,
         "part": None if tests else made.limited.part,
         "part_links": part_links(made.limited.spec, made.limited.part, names_study=False)
         if made.limited.part and not tests

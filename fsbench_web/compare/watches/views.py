@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import offered as offered_lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import LONGEST_VALUE
 from fsbench_web.compare.watches import deliveries, retry, rights, watching, webhook
 from fsbench_web.compare.watches.form import WatchForm
@@ -192,7 +193,7 @@ def _line(said: QueryDict) -> dict[str, Any]:
             "This configuration has no such test or category. Its page under Over time, /history/, "
             "offers those it has."
         )
-    label = categories.label(category)
+    label = profiles.label_of(category)
     return {
         "series": series,
         "test": test,

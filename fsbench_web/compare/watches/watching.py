@@ -27,6 +27,7 @@ from fsbench_web.accounts.rights import as_user
 from fsbench_web.compare.history.lines import History, history
 from fsbench_web.compare.history.same_line import LINE, LINE_VALUES, owner_of, same_line
 from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.watches import deliveries, retry
 from fsbench_web.compare.watches.rights import is_there
 from fsbench_web.core.scoring import categories, testnames
@@ -246,7 +247,7 @@ def title_of(one: Watch) -> str:
     """The line in words: configuration, test, category."""
     if not is_there(one):
         return "A line that is not there any more, or not yours to see"
-    label = categories.in_sentence(categories.label(one.category))
+    label = categories.in_sentence(profiles.label_of(one.category))
     return f"{one.configuration}: {testnames.label(one.test)}, {label}"
 
 

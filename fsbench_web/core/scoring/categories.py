@@ -86,6 +86,10 @@ _PROFILES = {
     "backup": "Backup target",
 }
 _ALL = {**CATEGORIES, MEAN: MEAN_CATEGORY}
+_RANGE_LABEL = "Range of sizes"
+_NAMES = ("ora_ta", "specfp_ta")
+_PLAIN_WORDS = {_RANGE_LABEL, *(one.label for slug, one in _ALL.items() if slug not in _NAMES)}
+"""The labels that are no names."""
 _ORDER = {slug: place for place, slug in enumerate(_ALL)}
 
 
@@ -105,17 +109,17 @@ RANGE = "range"
 """In that place for a range of sizes, which is a profile without a name."""
 
 
-def label(slug: str) -> str:
+def label(slug: str, title: str = "") -> str:
     """What people read; a category this version does not know keeps its own name.
 
-    ``profile:mail-server@2`` is "Mail server, version 2".
+    ``profile:mail-server@2`` is "Mail server, version 2" by the ``title`` of its profile; without
+    one it is named as its address names it.
     """
     if slug == RANGE:
-        return "Range of sizes"
+        return _RANGE_LABEL
     name, _, version = slug.removeprefix(PROFILE).partition("@")
     if slug.startswith(PROFILE) and name and version:
-        words = _PROFILES.get(name) or f"{name[:1].upper()}{name[1:]}".replace("-", " ")
-        return f"{words}, version {version}"
+        return f"{title or _PROFILES.get(name, name)}, version {version}"
     return _ALL[slug].label if slug in _ALL else slug
 
 
@@ -125,8 +129,10 @@ def is_of_work(slug: str) -> bool:
 
 
 def in_sentence(label: str) -> str:
-    """A label behind the first word: ``total average``, but ``SpecFP-ta``, which is a name."""
-    return label if label[1:] != label[1:].lower() else label[:1].lower() + label[1:]
+    """A label behind the first word: ``total average``. What is a name stays as it is: ``Ora-ta``,
+    ``SpecFP-ta``, and whatever somebody called a profile.
+    """
+    return label.lower() if label in _PLAIN_WORDS else label
 
 
 def place(slug: str) -> tuple[int, str]:

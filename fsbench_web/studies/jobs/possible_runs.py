@@ -56,6 +56,18 @@ def lun_cards(user: User) -> list[LunCard]:
     return sorted(found, key=lambda card: bool(card.problems))
 
 
+def usual_lun(cards: Sequence[LunCard]) -> Lun | None:
+    """The LUN where nobody names one: the single one that can be used; None where several can."""
+    usable = [card.lun for card in cards if not card.problems]
+    return usable[0] if len(usable) == 1 else None
+
+
+def usual_configurations(lun: Lun) -> list[ConfigurationSpec]:
+    """What is ticked on the LUN where nobody names file systems."""
+    slugs = suggestions.filesystems(filesystem_problems(lun, [], is_guest=False))
+    return [ConfigurationSpec(slug) for slug in slugs]
+
+
 def _refusals(user: User) -> Callable[[Lun], list[str]]:
     """What keeps this person from submitting on a LUN: one query for all of them."""
     if rights.is_administrator(user):
@@ -97,10 +109,18 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
         replace(
             one,
             problems=tuple(_problems(form, one, lun, spec)),
-            fits=not room.problem(_workload(form, one), lun, spec.configurations),
+            no_room=room.problem(_workload(form, one), lun, spec.configurations),
         )
         for one in shown
     ]
+
+
+def leave_out(form: JobForm, shown: Iterable[PresetFields]) -> list[tuple[str, str]]:
+    """Untick the workloads that have no room on the LUN: (title, why) of each."""
+    found = [one for one in shown if one.is_chosen and one.no_room]
+    if found:
+        form.leave_out([one.preset.slug for one in found])
+    return [(one.preset.title, one.no_room) for one in found]
 
 
 def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:

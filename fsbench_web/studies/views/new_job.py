@@ -200,6 +200,7 @@ def _form_page(
         **_executor(form, lun, is_new),
         **_studies(request.user, form, lun, is_new),
         **_choices(form, lun, cards, is_new),
+        **_workloads(form, lun, is_asked=is_new and _is_asked(request)),
         "no_sprandom": no_sprandom(lun) if lun else "",
         **_refusal(refused),
         **_watch(cards),
@@ -239,9 +240,9 @@ _LIMITS = {
 
 def _give_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:
     """Where none is named and a single one can be used, that one."""
-    usable = [card for card in cards if not card.problems]
-    if not form.lun and len(usable) == 1:
-        form.lun = str(usable[0].lun.pk)
+    lun = None if form.lun else possible_runs.usual_lun(cards)
+    if lun is not None:
+        form.lun = str(lun.pk)
 
 
 def _ability(lun: Lun | None) -> GuestAbility | None:
@@ -286,6 +287,29 @@ def _studies(
     return {"studies": offered, "study_problem": why}
 
 
+def _is_asked(request: HttpRequest) -> bool:
+    """Whether the form is asked for by a link, or for another LUN: whoever changes anything else
+    in it keeps what is ticked, to make it smaller there.
+    """
+    is_changed = request.headers.get("HX-Request") == "true"
+    return not is_changed or request.headers.get("HX-Trigger-Name") == "lun"
+
+
+def _workloads(form: job_form.JobForm, lun: Lun | None, *, is_asked: bool) -> dict[str, object]:
+    """The workloads with what keeps each from being run; what does not fit is not ticked."""
+    presets = possible_runs.presets(form, lun)
+    left_out = possible_runs.leave_out(form, presets) if is_asked else []
+    if left_out:
+        presets = possible_runs.presets(form, lun)
+    ticked = (each for one in presets if one.is_chosen for each in one.problems)
+    return {
+        "questions": by_question(presets),
+        "left_out": left_out,
+        "missing": list(dict.fromkeys(ticked)),
+        "race_tests": race_checks.tests_of(form.workloads[:1]),
+    }
+
+
 def _mounted_label(lun: Lun | None) -> str:
     """What a LUN that is a mount is compared as: ``nfs4.2_nconnect4``; "" of every other one."""
     found = availability.mounted(lun) if lun else None
@@ -300,9 +324,7 @@ def _choices(
     problems = possible_runs.filesystem_problems(lun, kernels, form.is_guest) if lun else {}
     if is_new:
         possible_runs.suggest(form, lun, problems)
-    presets = possible_runs.presets(form, lun)
     journals = availability.journal_luns(lun.worker) if lun else []
-    ticked = (each for one in presets if one.is_chosen for each in one.problems)
     groups = form.filesystem_groups(problems)
     offered_layers = stack_fields.offered() if form.is_guest else []
     return {
@@ -319,13 +341,10 @@ def _choices(
             if one.role == Lun.Role.DATA
         ],
         "journal_names": [journal.name for journal in journals],
-        "questions": by_question(presets),
         "tracers": [
             (one, tracing_checks.why_not(one.slug, lun, is_guest=form.is_guest))
             for one in TRACERS.values()
         ],
-        "race_tests": race_checks.tests_of(form.workloads[:1]),
-        "missing": list(dict.fromkeys(ticked)),
         "setup": availability.setup(lun.worker) if lun else None,
         "nothing": possible_runs.nothing(form, cards, lun, problems) if is_new else "",
     }

@@ -263,14 +263,16 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
     return job_form.prefilled(spec).to_query()
 
 
-def measure_together(serieses: Sequence[Series], workloads: Sequence[WorkloadSpec]) -> str:
-    """Query string of the form that runs these workloads on the configurations of the series, on
-    their LUN where they have one. What cannot be made again is left to be chosen.
+def measure_together(
+    serieses: Sequence[Series], workloads: Sequence[WorkloadSpec], lun_id: int | None
+) -> str:
+    """Query string of the form that runs these workloads on the configurations of the series, on a
+    LUN; None leaves it to be chosen, as what cannot be made again.
     """
     first, *more = workloads
     series = serieses[0] if serieses else None
     spec = JobSpec(
-        lun_id=series.lun_id if series else None,
+        lun_id=lun_id,
         configurations=tuple(found for one in serieses for found in configurations_of(one)),
         workload=first.name,
         parameters=first.parameters,

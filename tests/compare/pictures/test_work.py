@@ -68,8 +68,8 @@ def test_an_unknown_profile_is_refused(client, name):
     [
         ("picture=multiples&profile=oltp", "and not of the work profile oltp: Scores draws that."),
         ("picture=matrix&of=random_read&in=profile:oltp", "not of the work profile oltp"),
-        ("of=random_read&in=mean", "Random read has no mean here; shown is its ora-ta."),
-        ("category=mean&of=random_read", "Random read has no mean here; shown is its ora-ta."),
+        ("of=random_read&in=mean", "Random read has no mean here; shown is its Ora-ta."),
+        ("category=mean&of=random_read", "Random read has no mean here; shown is its Ora-ta."),
         (f"{RANGE}&of=random_read", "The range is not of Random read; shown is Random write."),
         ("of=nope", "cannot be drawn like this; shown is"),
     ],

@@ -8,13 +8,16 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts.models import Role
-from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import FilesystemConfiguration, Lun, Worker
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.workloads.measuring import measuring
 from fsbench_web.core.workloads.registry import presets
 from fsbench_web.studies.models import Series
 from tests.accounts.people import person
 from tests.compare.tables.test_work_profiles import GB, RANGE, database, without_z
+from tests.studies.conftest import USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db
 HEADLINE = "0 of 6 cells of this range measured"
@@ -111,6 +114,84 @@ def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
     assert answer["Location"].startswith("/compare/?")
     said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
     assert "on a larger LUN with New run" in said
+
+
+def announced(size_bytes: int, name: str = "scratch") -> Lun:
+    """A LUN of a worker that can run everything, as it would say of itself."""
+    can = worker_announcement().capabilities
+    said = LunAnnouncement(name, "data", "device", "/dev/disk/by-id/x", size_bytes, [], ["none"])
+    worker = announce(
+        worker_announcement(
+            name=f"lab-{name}",
+            luns=[said],
+            capabilities=can | {"filesystems": dict.fromkeys(FILESYSTEMS, USABLE)},
+        )
+    )
+    return worker.luns.get()
+
+
+def ordered(client: Client, address: str) -> tuple[dict[str, list[str]], str]:
+    """The form's address as an order has it, and what was said."""
+    answer = client.get(address)
+    target = urlsplit(answer["Location"])
+    said = " ".join(str(one) for one in get_messages(answer.wsgi_request))
+    return parse_qs(target.query) | {"path": [target.path]}, said
+
+
+def test_without_a_lun_of_the_study_the_choice_is_made_for_the_one_the_form_would_take(four):
+    client = Client()
+    client.force_login(person(Role.ADMINISTRATOR, "ada"))
+    lun = announced(4 * 2**30)
+    address = f"/compare/order/?study=lab&{RANGE}"
+    asked, said = ordered(client, address)
+    assert asked["lun"] == [str(lun.pk)]
+    assert asked["iozone-paper.maximum_file_kb"] == [str(2 * GB)]
+    assert "Not chosen: random write, 8 KB in 4 GB" in said
+    page = client.get(client.get(address)["Location"]).content.decode()
+    assert 'value="iozone-paper" checked' in page
+    assert "data-left-out" not in page
+
+    Lun.objects.update(size_bytes=2**29)
+    asked, said = ordered(client, address)
+    assert asked["path"] == ["/compare/"]
+    assert "on a larger LUN with New run" in said
+
+
+def test_where_no_configuration_of_the_study_can_be_made_again_the_usual_ones_are_counted_with(
+    four,
+):
+    """2 GB and what IOzone adds need 2.2 GiB, which would be there without a file system."""
+    FilesystemConfiguration.objects.update(is_known=False)
+    client = Client()
+    client.force_login(person(Role.ADMINISTRATOR, "ada"))
+    announced(int(2.21 * 2**30))
+    asked, _ = ordered(client, f"/compare/order/?study=lab&{RANGE}")
+    assert "fs" not in asked
+    assert asked["iozone-paper.maximum_file_kb"] == [str(GB)]
+
+
+def test_where_several_luns_can_be_used_the_form_leaves_out_what_does_not_fit_on_the_chosen_one(
+    four,
+):
+    client = Client()
+    client.force_login(person(Role.ADMINISTRATOR, "ada"))
+    small, large = announced(4 * 2**30), announced(40 * 2**30, "large")
+    address = client.get(f"/compare/order/?study=lab&{RANGE}")["Location"]
+    # As the preset has it: 4 GB.
+    assert "iozone-paper.maximum_file_kb" not in parse_qs(urlsplit(address).query)
+    ticked = 'value="iozone-paper" checked'
+    assert ticked in client.get(f"{address}&lun={large.pk}").content.decode()
+    is_chosen = {"HX-Request": "true", "HX-Trigger-Name": "lun"}
+    for headers in ({}, is_chosen):
+        page = client.get(f"{address}&lun={small.pk}", headers=headers).content.decode()
+        assert ticked not in page
+        words = " ".join(page.split())
+        assert "Not ticked, because it does not fit on scratch:" in words
+        assert "need 4.4 GiB" in words
+        assert "Nothing is ticked now: tick a workload that fits" in words
+    # Whoever has it ticked and changes something else makes its files smaller there.
+    page = client.get(f"{address}&lun={small.pk}", headers={"HX-Request": "true"})
+    assert ticked in page.content.decode()
 
 
 def test_another_preset_that_fits_gives_a_test_without_sizes():

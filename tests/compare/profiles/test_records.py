@@ -79,6 +79,23 @@ def test_a_permalink_keeps_its_version_and_its_numbers(ada):
     assert b"12 of 12 cells of your work measured" in page.content
 
 
+def test_its_title_is_printed_as_it_was_given(ada):
+    records.make(replace(MINE, title="ACME SQL Box"), ada)
+    for filesystem, speed in (("ext4", 100), ("xfs", 400)):
+        series = database(filesystem, speed, speed)
+    said = "ACME SQL Box, version 1"
+    client = signed_in(ada)
+    query = "study=lab&profile=acme-sql-box"
+    for address in (
+        *(f"/compare/?{query}", f"/studies/lab/?{query}", f"/compare/slide/?{query}"),
+        *(f"/compare/slide.svg?{query}", f"/compare/pictures/?{query}"),
+        f"/history/?series={series.pk}&test=work&category=profile:acme-sql-box",
+    ):
+        page = client.get(address).content.decode()
+        assert said in page, address
+        assert "cme sql box" not in page, address
+
+
 @pytest.mark.parametrize(
     ("visibility", "seen"),
     [("public", True), ("team", False), ("private", False)],

@@ -39,6 +39,27 @@ def test_it_marks_a_print_that_does_not_follow_in_words(client):
     assert ">differs<" in text
 
 
+def test_a_study_without_scores_is_said_to_have_none_and_led_to(client):
+    make_score("ext4")
+    make_study("graphs", title="Graphs <only>", is_published=True)
+    make_study("begun")
+    for query in ("study=graphs", "study=graphs&study=begun", "study=graphs&test=write"):
+        text = client.get(f"/compare/?{query}").content.decode()
+        assert "No score matches." in text
+        assert '<a href="/studies/graphs/">Graphs &lt;only&gt;</a> holds no scores' in text
+        assert "what the paper prints instead" in text
+        assert "filters at once" not in text
+    assert (
+        "its page says what was done so far" in client.get("/compare/?study=begun").content.decode()
+    )
+    text = client.get("/compare/?filesystem=xfs").content.decode()
+    assert "No score passes this filter:" in text
+    # One of two that has scores is compared, and the filter in the way is named.
+    text = client.get("/compare/?study=graphs&study=lab&filesystem=xfs").content.decode()
+    assert "holds no scores" in text
+    assert "take all file systems" in text
+
+
 def test_it_says_in_english_what_it_shows(client):
     make_study("lab", title="Our lab")
     make_score("ext4", study="lab")

@@ -48,9 +48,17 @@ def test_a_test_is_named_as_people_write_it(test: str, label: str) -> None:
 def test_a_category_keeps_its_name_inside_a_sentence() -> None:
     labels = [categories.in_sentence(categories.label(slug)) for slug in categories.CATEGORIES]
     assert labels == [
-        *("maximum", "minimum", "total average", "target average", "ora-ta", "SpecFP-ta"),
+        *("maximum", "minimum", "total average", "target average", "Ora-ta", "SpecFP-ta"),
         "overall",
     ]
+    assert categories.in_sentence(categories.label(categories.RANGE)) == "range of sizes"
+
+
+def test_a_name_that_somebody_gave_is_printed_as_it_was_given() -> None:
+    for title in ("ACME SQL Box", "Maximum", "shop", "iSCSI mix"):
+        label = categories.label("profile:acme-sql-box@1", title)
+        assert label == categories.in_sentence(label) == f"{title}, version 1"
+    assert categories.label("profile:acme-sql-box@1") == "acme-sql-box, version 1"
 
 
 def test_numbers_in_names_sort_as_numbers() -> None:

@@ -268,6 +268,19 @@ def test_an_empty_study_says_what_to_do_next(client: Client, db: None) -> None:
     assert "No scores yet" in client.get("/studies/empty/").content.decode()
 
 
+def test_a_category_that_nothing_has_is_refused_with_what_there_is(
+    client: Client, measured: Study
+) -> None:
+    plain = client.get("/studies/mine/").context["answer"]
+    for address in ("?category=nope", "?tab=tests&part_category=mean", "tests/?category=nope"):
+        html = client.get(f"/studies/mine/{address}").content.decode()
+        assert "There is no category" in html
+        assert "maximum" in html
+        assert "No scores yet" not in html
+    assert client.get("/studies/mine/?category=nope").context["answer"] == plain
+    assert "no category" not in client.get("/studies/mine/?category=maximum").content.decode()
+
+
 def test_names_of_users_are_escaped(client: Client, measured: Study) -> None:
     hostile = '"><script>alert(1)</script>'
     Study.objects.filter(pk=measured.pk).update(title=hostile, summary=hostile)

@@ -80,6 +80,33 @@ def test_what_is_not_there_is_a_404_that_helps(client: Client, many: Study, addr
     assert "/studies/" in answer.content.decode()
 
 
+@pytest.mark.parametrize("page", ["", "tests/"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "test=nope",
+        "part_test=nope",
+        "test=nope&test=50%2F50+mix+1%3F",
+        "test=read",
+        "category=nope",
+    ],
+)
+def test_a_test_that_the_study_has_not_is_said_and_the_whole_is_shown(
+    client: Client, many: Study, page: str, said: str
+) -> None:
+    other = Study.objects.create(slug="other", title="Other")
+    series_for(other, configuration_for("ext4", {}), kernel="6.1").scores.create(
+        test="read", category="mean", value=1.0, unit="KB/s"
+    )
+    answer = client.get(f"/studies/many/{page}?{said}&tab=tests")
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    assert "Not all of this address was understood." in text
+    assert ("read" if "read" in said else "nope") in text
+    assert "50/50 mix 1?" in text
+    assert ("50/50 mix 29?" in text) is ("mix" not in said)
+
+
 def test_a_test_beyond_the_part_of_the_page_is_found(
     client: Client, many: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,7 +60,7 @@ class Multiples(OfCategory):
             Row(
                 (
                     testnames.label(table.test),
-                    categories.label(table.category),
+                    table.category_label,
                     row.contender,
                     None if row.delta1_percent is None else 100 - row.delta1_percent,
                     row.score,
@@ -93,7 +93,7 @@ def _panel(table: DeltaTable) -> Small:
     rows = [row for row in table.rows[::-1] if row.delta1_percent is not None][:MOST_ROWS]
     label = testnames.label(table.test)
     if table.category != categories.MEAN:
-        label += f", {categories.in_sentence(categories.label(table.category))}"
+        label += f", {table.category_in_sentence}"
     return Small(label, [(row.contender, _point(table, row)) for row in rows])
 
 

@@ -26,7 +26,7 @@ first of the schedulers.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
@@ -187,6 +187,17 @@ class JobForm(OptionsForm):
             workloads = self.suggested_workloads
         said = [*variants, *workloads] or [NOTHING]
         self.suggested = " ".join([*said, FOR_NOW] if for_now else said)
+
+    def leave_out(self, workloads: Collection[str]) -> None:
+        """Untick these, and give them their own parameters again. Where nothing is left nothing
+        else is suggested instead: it was not asked for.
+        """
+        self.workloads = [slug for slug in self.workloads if slug not in workloads]
+        for slug in workloads:
+            self.parameters.pop(slug, None)
+        if self.suggested and not self.workloads:
+            kept = [one for one in self.suggested.split() if one not in (NOTHING, *workloads)]
+            self.suggested = " ".join([*kept, *workloads])
 
     @property
     def lun_id(self) -> int | None:

@@ -63,8 +63,13 @@ class PresetFields:
     space_bytes: int
     asked_s: float | None
     problems: tuple[str, ...] = ()
-    fits: bool = True
-    """Whether its files have room on the chosen LUN with what is ticked: else nobody ticks it."""
+    no_room: str = ""
+    """Why its files have no room on the chosen LUN with what is ticked; "" where they may."""
+
+    @property
+    def fits(self) -> bool:
+        """Else nobody ticks it."""
+        return not self.no_room
 
     @property
     def changed(self) -> str:
