@@ -17,7 +17,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded
-from fsbench_web.compare.tables.work.ranking import Lacking, lacking
+from fsbench_web.compare.tables.work.lacking import Lacking, lacking
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.workloads import Workload
 from fsbench_web.core.workloads.measuring import measuring
