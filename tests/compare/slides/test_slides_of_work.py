@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from django.test import Client
 
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from tests.compare.conftest import make_score
 from tests.compare.slides.test_slides import texts
 from tests.compare.tables.test_work_profiles import RANGE, database, make
@@ -110,6 +112,18 @@ def test_what_is_not_there_leaves_the_form_as_it_was_typed(client: Client) -> No
     assert answer.status_code == 400
     assert f">{long}</textarea>" in answer.content.decode()
     assert b"has up to 200 characters" in answer.content
+
+
+def test_so_does_the_slide_of_a_permalink(client: Client, jo) -> None:
+    make_score("xfs", 200, test="write")
+    make_score("xfs", 200, test="copy", category="mean")
+    link = records.pin(ComparisonSpec.from_query("study=lab"), jo)
+    answer = client.get(f"/p/{link.key}/slide/?of=copy&in=maximum&sentence=Our+own")
+    assert answer.status_code == 400
+    page = html.unescape(answer.content.decode())
+    assert 'Copy has no category "maximum"; it has mean.' in page
+    assert '<option value="copy" selected>' in page
+    assert ">Our own</textarea>" in page
 
 
 def test_the_foot_leads_to_the_very_table(client: Client) -> None:

@@ -60,6 +60,14 @@ def test_a_study_without_scores_is_said_to_have_none_and_led_to(client):
     assert "take all file systems" in text
 
 
+def test_papers_that_printed_graphs_alone_are_led_to(client, published_studies):
+    for slug, has_scores in (("freenix-2002", False), ("galli-2001", True)):
+        text = client.get(f"/compare/?study={slug}").content.decode()
+        assert (f'<a href="/studies/{slug}/">' in text) is not has_scores
+        assert ("holds no scores" in text) is not has_scores
+        assert "Loosen one of them" not in text
+
+
 def test_it_says_in_english_what_it_shows(client):
     make_study("lab", title="Our lab")
     make_score("ext4", study="lab")
