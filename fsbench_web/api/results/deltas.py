@@ -237,6 +237,11 @@ class WorkOut(Schema):
     unceiled: list[str] = Field(
         [], description="contenders without a share of their LUN: how many cells have no ceiling"
     )
+    apart: int = Field(
+        0,
+        description="contenders of which workloads that measure in different ways have cells, "
+        "which are not put together",
+    )
     parts: list[WorkPartOut]
     coverage: list[WorkCoverageOut]
     nearest: list[NearestOut]

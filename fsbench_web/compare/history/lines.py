@@ -13,7 +13,6 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
-from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history import work
 from fsbench_web.compare.history.own import OwnLine, own_line
 from fsbench_web.compare.history.own_of_work import own_of_work
@@ -274,13 +273,8 @@ def _by_work(
         _printed_units(shown),
         reference=base if profile.together == RATIO else None,
         own=own_of_work(found, names, _probes(latest)).against(base / times),
-        workloads=_titles(found.workloads) if len(found.workloads) > 1 else (),
+        workloads=work.titles_of(found.workloads) if len(found.workloads) > 1 else (),
     )
-
-
-def _titles(workloads: Collection[int | None]) -> tuple[str, ...]:
-    rows = Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None])
-    return tuple(rows.order_by("title").values_list("title", flat=True))
 
 
 def _probes(latest: Sequence[Row]) -> dict[int, int]:

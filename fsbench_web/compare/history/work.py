@@ -1,10 +1,11 @@
 """Work profiles over time: what the runs of one kernel or day come to together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history.same_line import same_line
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection import profiles
@@ -12,10 +13,17 @@ from fsbench_web.core import units
 from fsbench_web.core.conversion import Printed
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.profiles.combining import NoScore, combined
+from fsbench_web.core.scoring.profiles.coverage import cells_were
 from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.profiles.sources import put_together
 from fsbench_web.studies.models import Run, Score, Series
 from fsbench_web.studies.scores.cells import TooManyValues
-from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
+from fsbench_web.studies.scores.profile_values import (
+    Measure,
+    SeriesValues,
+    kind_of,
+    profile_values,
+)
 
 MOST_NAMED = 3
 
@@ -147,9 +155,9 @@ def scored(
 
     Of each cell the mean of the repeats, then the formula of the profile. A repeat is a block of
     runs that were measured beside each other and have each cell once; else each run, or of several
-    workloads what came first of each, second, and so on. Of several workloads that measured a test
-    the one with most of its cells counts, for the whole line, and of these the line's ``own``.
-    Raises NoWork.
+    workloads that share no block what came first of each, second, and so on. Of several workloads
+    that measured an operation those count, for the whole line, that measured most of its cells in
+    one way (``put_together``), and of these the line's ``own``. Raises NoWork.
     """
     rows = Run.objects.filter(pk__in=list(tools))
     columns = ("pk", "series_id", "block", "series__workload_id")
@@ -161,14 +169,11 @@ def scored(
         raise NoWork("The runs of this line have too many numbers to be scored at once.") from None
     workload_of_series = {of.series: of.workload for of in facts.values()}
     sources = _sources(found, workload_of_series, profile, own)
-    kept = {
-        test: [one for pk, one in found.items() if workload_of_series[pk] == workload]
-        for test, workload in sources.items()
-    }
-    measures = {
-        test: next(one.measures[test] for one in some if test in one.measures)
-        for test, some in kept.items()
-    }
+    kept: dict[str, list[SeriesValues]] = {}
+    for kind, workloads in sources.items():
+        some = [one for pk, one in found.items() if workload_of_series[pk] == workloads[0]]
+        kept.setdefault(kind.test, [one for one in some if kind.test in one.measures])
+    measures = {test: some[0].measures[test] for test, some in kept.items()}
     lower = {test: one.lower_is_better for test, one in measures.items()}
     if profile.together != RATIO and len({one.dimension for one in measures.values()}) > 1:
         raise NoWork(
@@ -187,7 +192,7 @@ def scored(
         used = {run for some in of_cells.values() for run in some.values()}
         of_groups[name] = Scored(tuple(sorted(used)), one.level, one.of_repeats, of_cells)
     if not of_groups:
-        raise NoWork(_nothing(profile, found.values(), why))
+        raise NoWork(_nothing(profile, found, workload_of_series, sources, why))
     workload_of = {pk: of.workload for pk, of in facts.items()}
     if profile.together == RATIO:
         return WorkLine(profile, of_groups, (units.RATIO, None), 1.0, measures, workload_of)
@@ -197,13 +202,30 @@ def scored(
     return WorkLine(profile, of_groups, printed, measure.factor, measures, workload_of)
 
 
-def _nothing(profile: Profile, found: Iterable[SeriesValues], why: str) -> str:
-    """What no group of runs has all of."""
-    known = {demand for one in found for demand in one.values}
-    missing = [demand.words for demand in profile.demands if demand not in known]
+def _nothing(
+    profile: Profile,
+    found: Mapping[int, SeriesValues],
+    workload_of: Mapping[int, int | None],
+    sources: "_Ranked",
+    why: str,
+) -> str:
+    """What no group of runs has all of. One query where workloads are not put together."""
+    by: dict[Demand, set[int | None]] = defaultdict(set)
+    for pk, series in found.items():
+        for demand in series.values:
+            by[demand].add(workload_of[pk])
+    missing = [demand.words for demand in profile.demands if demand not in by]
     said = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
     if missing:
         return f"{said}: nobody measured {some(missing)}."
+    apart = [one for one in profile.demands if by[one].isdisjoint(sources.get(kind_of(one), ()))]
+    if apart:
+        titles = titles_of({workload for one in apart for workload in by[one]})
+        return (
+            f"{said} in one way: {some([one.words for one in apart])} "
+            f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
+            f"({some(titles) or 'not known'}), which measures in another way or does not say how."
+        )
     is_apart = not why or why.endswith("not measured")
     return f"{said}{' together' if is_apart else f': {why}'}."
 
@@ -214,25 +236,40 @@ def some(cells: Sequence[str]) -> str:
     return "; ".join(cells[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
+def titles_of(workloads: Collection[int | None]) -> tuple[str, ...]:
+    """In their order. One query."""
+    rows = Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None])
+    return tuple(rows.order_by("title").values_list("title", flat=True))
+
+
+_Ranked = Mapping[Demand, Sequence[int | None]]
+"""By kind of demand the workloads whose numbers count; each cell is of the first that has it."""
+
+
 def _sources(
     found: Mapping[int, SeriesValues],
     workload_of: Mapping[int, int | None],
     profile: Profile,
     own: int | None,
-) -> dict[str, int | None]:
-    """By test the workload whose numbers count."""
-    cells: dict[str, dict[int | None, set[Demand]]] = defaultdict(lambda: defaultdict(set))
+) -> _Ranked:
+    cells: dict[int | None, set[Demand]] = defaultdict(set)
+    ways: dict[int | None, str] = {}
     for pk, series in found.items():
-        for demand in series.values:
-            cells[demand.test][workload_of[pk]].add(demand)
-
-    def standing(test: str, workload: int | None) -> tuple[int, bool, int]:
-        return len(cells[test][workload]), workload == own, -(workload or 0)
-
+        cells[workload_of[pk]].update(series.values)
+        ways[workload_of[pk]] = series.measurement
+    wanted: dict[Demand, list[Demand]] = defaultdict(list)
+    for demand in profile.demands:
+        wanted[kind_of(demand)].append(demand)
     return {
-        test: max(cells[test], key=lambda one: standing(test, one))
-        for test in profile.tests
-        if test in cells
+        kind: put_together(
+            able,
+            some,
+            lambda workload: cells[workload],
+            lambda workload: ways[workload],
+            lambda workload: (workload == own, -(workload or 0)),
+        )
+        for kind, some in wanted.items()
+        if (able := [one for one in cells if not cells[one].isdisjoint(some)])
     }
 
 
@@ -245,21 +282,27 @@ def _values(
     facts: Mapping[int, _Of],
     found: Mapping[int, SeriesValues],
     measures: Mapping[str, Measure],
-    sources: Mapping[str, int | None],
+    sources: _Ranked,
 ) -> tuple[_Values, _Sources]:
     """By cell and repeat, of one group; and the run of each. What was measured in another
-    dimension, or by another workload than the test's, is not there.
+    dimension, or by a workload that is not of the line, is not there.
     """
-    cells: dict[Demand, list[tuple[int, float]]] = {}
+    by: dict[Demand, dict[int | None, list[tuple[int, float]]]] = {}
     for run in runs:
         series = found.get(facts[run].series)
         for demand, of_runs in series.values.items() if series else ():
             if run not in of_runs or series is None:
                 continue
-            is_of_it = facts[run].workload == sources[demand.test]
             own = series.measures[demand.test]
-            if is_of_it and own.dimension == measures[demand.test].dimension:
-                cells.setdefault(demand, []).append((run, of_runs[run]))
+            if own.dimension == measures[demand.test].dimension:
+                of_cell = by.setdefault(demand, defaultdict(list))
+                of_cell[facts[run].workload].append((run, of_runs[run]))
+    cells: dict[Demand, list[tuple[int, float]]] = {}
+    for demand, of_cell in by.items():
+        for workload in sources[kind_of(demand)]:
+            if workload in of_cell:
+                cells[demand] = of_cell[workload]
+                break
     names = _repeat_names(cells, facts)
     return (
         {demand: {names[run]: value for run, value in some} for demand, some in cells.items()},
@@ -280,7 +323,9 @@ def _repeat_names(
     by_workload: dict[int | None, list[int]] = defaultdict(list)
     for run in runs:
         by_workload[facts[run].workload].append(run)
+    blocks = [{facts[run].block for run in some} for some in by_workload.values()]
     has_blocks = all(facts[run].block and facts[run].block not in twice for run in runs)
+    has_blocks &= bool(blocks) and bool(set.intersection(*blocks))
     if len(by_workload) > 1 and not has_blocks:
         return {
             run: f"{place}"

@@ -18,7 +18,7 @@ from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_unknown_parts
 from fsbench_web.compare.tables.field import field_of
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.scoring import categories
+from fsbench_web.core.scoring import categories, testnames
 
 NOTHING = "No score matches this comparison: there is nothing to put on a slide."
 MOST_NAMED = 12
@@ -71,7 +71,7 @@ def of_tables(found: Sequence[DeltaTable], given: QueryDict) -> Shown:
     by_test = _by_test(found)
     test = asked(given.get("of"), list(by_test), "test")
     known = by_test[test]
-    category = asked(given.get("in"), list(known), "category")
+    category = asked(given.get("in"), list(known), "category", testnames.label(test))
     return Shown(known[category], list(by_test), list(known), contenders_of(found))
 
 
@@ -102,7 +102,8 @@ def _of_scores(spec: ComparisonSpec, given: QueryDict) -> Shown:
     if not tests:
         raise SpecError([NOTHING])
     test = asked(given.get("of"), tests, "test")
-    category = asked(given.get("in"), known[test], "category") if given.get("in") else ""
+    wanted, label = given.get("in"), testnames.label(test)
+    category = asked(wanted, known[test], "category", label) if wanted else ""
     category = category or category_of(PictureSpec(spec), known[test])
     found, _ = tables(PictureSpec(spec), [test], category)
     if not found:
@@ -113,14 +114,16 @@ def _of_scores(spec: ComparisonSpec, given: QueryDict) -> Shown:
     return Shown(table, tests, known[test], among, alone.to_query())
 
 
-def asked(wanted: str | None, known: Sequence[str], what: str) -> str:
+def asked(
+    wanted: str | None, known: Sequence[str], what: str, whose: str = "This comparison"
+) -> str:
     """What is asked for, the first without it. Raises SpecError for what is not there."""
     if not wanted:
         return known[0]
     if wanted not in known:
         named = ", ".join(map(short, known[:MOST_NAMED]))
         more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-        raise SpecError([f'This comparison has no {what} "{short(wanted)}"; it has {named}{more}.'])
+        raise SpecError([f'{whose} has no {what} "{short(wanted)}"; it has {named}{more}.'])
     return wanted
 
 

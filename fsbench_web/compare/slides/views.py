@@ -1,6 +1,7 @@
 """The page of a slide, with its sentence to be changed, and its files."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -17,7 +18,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.slide import rest_of
+from fsbench_web.compare.selection.slide import rest_of, without
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.slides import drawing as slides
 from fsbench_web.compare.slides import shown
@@ -36,14 +37,15 @@ from fsbench_web.renderings import answers
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The slide of one table of a comparison."""
     try:
-        slide, found = _of_comparison(request)
-        compared = shown.compared(request.GET)
+        given, problems = _loosened(request.GET, shown.of_comparison)
+        slide, found = _of_comparison(request, given)
+        compared = shown.compared(given)
     except SpecError as error:
         return refused(request, error)
     files = reverse("compare:slide_file", args=["png"]).removesuffix("png")
     back = f"{reverse('compare:page')}?{compared.urlencode()}"
     share = SharingForm() if rights.may(request.user, rights.Action.SHARE) else None
-    return _page(request, slide, found, files, back, compared, share)
+    return _page(request, slide, found, files, back, compared, share, problems)
 
 
 @require_safe
@@ -52,7 +54,7 @@ def comparison_file(request: HttpRequest, suffix: str) -> HttpResponse:
     """The same as a file; a refusal is plain text."""
     _known(suffix)
     try:
-        slide, found = _of_comparison(request)
+        slide, found = _of_comparison(request, request.GET)
     except SpecError as error:
         return plain_refusal(error)
     return _file(request, suffix, slide, found.among)
@@ -67,12 +69,13 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        slide, found = _of_permalink(request, link, pinned)
+        given, problems = _loosened(request.GET, partial(shown.of_tables, pinned.tables))
+        slide, found = _of_permalink(request, given, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
     files = reverse("compare:permalink_slide_file", args=[link.key, "png"]).removesuffix("png")
     back = reverse("compare:permalink", args=[link.key])
-    return _page(request, slide, found, files, back, rest_of(request.GET), None)
+    return _page(request, slide, found, files, back, rest_of(given), None, problems)
 
 
 @require_safe
@@ -85,7 +88,7 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        slide, found = _of_permalink(request, link, pinned)
+        slide, found = _of_permalink(request, request.GET, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
     return _file(request, suffix, slide, found.among)
@@ -96,34 +99,65 @@ def _known(suffix: str) -> None:
         raise Http404(f'A slide is no "{suffix[:20]}"; it can be {", ".join(FORMATS)}.')
 
 
-def _of_comparison(request: HttpRequest) -> tuple[Slide, Shown]:
+def _loosened(
+    given: QueryDict, of_query: Callable[[QueryDict], Shown]
+) -> tuple[QueryDict, list[str]]:
+    """The address without what of it is not there, and what to say of that; the table that it
+    means is the nearest: of the same test in another category. Raises SpecError where nothing is.
+    """
+    first: SpecError | None = None
+    for names in ((), ("in",), ("of", "in")):
+        if names and names[0] not in given:
+            continue
+        loose = without(given, names)
+        try:
+            table = of_query(loose).table
+        except SpecError as error:
+            first = first or error
+            continue
+        problems = list(first.problems) if first else []
+        try:
+            _sentence(loose, table)
+        except SpecError as error:
+            loose, problems = without(loose, ("sentence",)), [*problems, *error.problems]
+        return loose, problems
+    raise first or SpecError([shown.NOTHING])
+
+
+def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, Shown]:
     """Raises SpecError."""
-    found = shown.of_comparison(request.GET)
+    found = shown.of_comparison(given)
     address = request.build_absolute_uri(f"{reverse('compare:page')}?{found.query}")
     as_of = f"numbers of {timezone.localdate():%Y-%m-%d}"
-    return Slide(_sentence(request.GET, found.table), found.table, address, as_of), found
+    return Slide(_sentence(given, found.table), found.table, address, as_of), found
 
 
 def _of_permalink(
-    request: HttpRequest, link: Permalink, pinned: records.Pinned
+    request: HttpRequest, given: QueryDict, link: Permalink, pinned: records.Pinned
 ) -> tuple[Slide, Shown]:
     """Raises SpecError."""
-    found = shown.of_tables(pinned.tables, request.GET)
+    found = shown.of_tables(pinned.tables, given)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     kept = f"kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
-    return Slide(_sentence(request.GET, found.table), found.table, address, kept), found
+    return Slide(_sentence(given, found.table), found.table, address, kept), found
 
 
 def _sentence(given: QueryDict, table: DeltaTable) -> str:
     """Somebody's own, else what the table says. Raises SpecError."""
-    text = " ".join((given.get("sentence") or "").split())
-    if not text or text == given.get("was"):  # what the table said that was shown before
+    text = _own(given)
+    if not text:
         return sentence(table)
     if len(text) > LONGEST:
         raise SpecError([f"The sentence of a slide has up to {LONGEST} characters."])
     if problem := plain_text.problem(text):
         raise SpecError([problem])
     return text
+
+
+def _own(given: QueryDict) -> str:
+    """The sentence that somebody typed: "" for what the table said that was shown before."""
+    text = " ".join((given.get("sentence") or "").split())
+    return "" if text == given.get("was") else text
 
 
 def _page(
@@ -134,7 +168,9 @@ def _page(
     back: str,
     compared: QueryDict,
     share: SharingForm | None,
+    problems: Sequence[str],
 ) -> HttpResponse:
+    """400 with the form where there are ``problems``: what was typed stays in it."""
     table = slide.table
     own = slide.sentence if slide.sentence != sentence(table) else ""
     rest = [(name, value) for name, values in compared.lists() for value in values]
@@ -143,6 +179,8 @@ def _page(
     asked = urlencode([*rest, *said])
     context = {
         "slide": slide,
+        "problems": problems,
+        "typed": _own(request.GET) or slide.sentence if problems else slide.sentence,
         "said": sentence(table),
         "longest": LONGEST,
         "back": back,
@@ -161,7 +199,7 @@ def _page(
         "files": [(suffix.upper(), f"{files}{suffix}?{asked}") for suffix in FORMATS],
         "foot": slides.foot_of(slide),
     }
-    return render(request, "compare/slide.html", context)
+    return render(request, "compare/slide.html", context, status=400 if problems else 200)
 
 
 def _file(request: HttpRequest, suffix: str, slide: Slide, among: Iterable[str]) -> HttpResponse:

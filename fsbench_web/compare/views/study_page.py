@@ -186,6 +186,7 @@ def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
         shown, problems = None, error.problems
     return {
         "work": shown.work if shown else (),
+        "unmeasured": [one for one in shown.work if not one.is_complete] if shown else [],
         "work_tables": [WorkTable(testnames.label(one.test), one) for one in shown.tables]
         if shown
         else [],

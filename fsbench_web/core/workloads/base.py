@@ -209,8 +209,9 @@ class Workload(ABC):
     Class attributes: ``tool`` (how it is stored, letters, digits and hyphens), ``name`` (for
     people), ``parameters`` (with TIME_LIMIT among them), ``presets``, ``programs`` (executables it
     needs where the disk is, each with its Debian package), ``about`` (what it does and what it does
-    not, in a sentence or two), ``paper`` (whose workload it is, as "FREENIX 2002") and ``question``
-    (one of QUESTIONS: its group in the form; without one it is among the others).
+    not, in a sentence or two), ``paper`` (whose workload it is, as "FREENIX 2002"), ``question``
+    (one of QUESTIONS: its group in the form; without one it is among the others) and ``sizes``
+    (keys of the parameters that say which cells are measured, and not how).
     """
 
     tool: ClassVar[str]
@@ -221,6 +222,7 @@ class Workload(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     presets: ClassVar[tuple[Preset, ...]] = ()
     programs: ClassVar[Mapping[str, str]] = {}
+    sizes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, **given: Any) -> None:
         self.values = checked_values(self.parameters, given, self.name)
@@ -244,6 +246,15 @@ class Workload(ABC):
 
     def __repr__(self) -> str:
         return f"{self.tool} {json.dumps(self.values, sort_keys=True)}"
+
+    @property
+    def measurement(self) -> str:
+        """How it measures a cell, whichever cells it measures: its tool and the parameters that
+        are no ``sizes``. Those that are not among the values are as they were before they came.
+        """
+        how = {one.key: getattr(self, one.key, None) for one in self.parameters}
+        kept = {key: value for key, value in how.items() if key not in self.sizes}
+        return f"{self.tool} {json.dumps(kept, sort_keys=True, default=str)}"
 
     def check(self) -> None:  # noqa: B027 (most have nothing to check)
         """Raise ParameterError where parameters do not go together."""

@@ -58,6 +58,9 @@ class Iozone(Workload):
     paper = "Unisys 2005"
     question = MIXED
     programs = needs.WORKLOADS["iozone"]
+    sizes = frozenset(
+        ("minimum_record_kb", "maximum_record_kb", "minimum_file_kb", "maximum_file_kb")
+    )
     parameters = (
         Parameter("minimum_record_kb", "Smallest record", Kind.SIZE, minimum=1, maximum=16384),
         Parameter("maximum_record_kb", "Largest record", Kind.SIZE, minimum=1, maximum=16384),

@@ -19,6 +19,8 @@ from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import Demand
 from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED
 from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.core.workloads import ParameterError
+from fsbench_web.core.workloads.registry import workload_types
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Selection, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import TooManyValues
@@ -68,9 +70,12 @@ class SeriesValues:
 
     ``cells`` is every size that it measured of a test, as each kind of demand asks for it;
     ``flags`` are those of the numbers, ``left_out`` why a selection left some out, by number.
+    Series of one configuration and place with the same ``measurement`` measured their cells in one
+    way: the tool and its parameters but for the sizes are the same.
     """
 
     series_id: int
+    measurement: str = ""
     repeats: Mapping[int, Repeat] = field(default_factory=dict)
     values: dict[Demand, dict[int, float]] = field(default_factory=dict)
     measures: dict[str, Measure] = field(default_factory=dict)
@@ -89,6 +94,7 @@ def kind_of(demand: Demand) -> Demand:
 class _Circumstances:
     is_direct: bool
     is_flushed: bool | None
+    measurement: str
     boundaries: Mapping[str, Boundary | None]
 
     def meets(self, kind: Demand, cell: Cell) -> bool:
@@ -139,7 +145,12 @@ def profile_values(
         numbers = block.read()
         numbers = numbers.taken(numbers.columns.of_tests(names.__contains__))
         series = found.setdefault(
-            block.series_id, SeriesValues(block.series_id, repeats.get(block.series_id, {}))
+            block.series_id,
+            SeriesValues(
+                block.series_id,
+                circumstances[block.series_id].measurement,
+                repeats.get(block.series_id, {}),
+            ),
         )
         _add(series, numbers, kinds, circumstances[block.series_id], tools, selection)
     return found
@@ -168,14 +179,33 @@ def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
 
 def _circumstances(series_ids: Collection[int], tests: Iterable[str]) -> dict[int, _Circumstances]:
     rows = Series.objects.filter(pk__in=list(series_ids)).order_by()
+    columns = ("pk", "quality", "workload_id", "workload__tool", "workload__parameters")
     return {
         pk: _Circumstances(
             bool((quality or {}).get("direct_io")),
             is_flushed(parameters or {}),
+            measurement_of(workload, tool, parameters),
             {test: boundary_of(quality, test) for test in tests},
         )
-        for pk, quality, parameters in rows.values_list("pk", "quality", "workload__parameters")
+        for pk, quality, workload, tool, parameters in rows.values_list(*columns)
     }
+
+
+def measurement_of(
+    workload_id: int | None, tool: str | None, parameters: Mapping[str, Any] | None
+) -> str:
+    """What workloads share that measure cells in one way: by their rows' tools and parameters.
+
+    What has no parameters for sizes, and what nobody can read (imports, other releases), measures
+    in a way of its own.
+    """
+    kind = workload_types().get(tool or "")
+    if kind is not None and kind.sizes:
+        try:
+            return kind(**(parameters or {})).measurement
+        except ParameterError:
+            pass  # Of another release, or a file's: nobody knows how it measured.
+    return f"workload {workload_id}"
 
 
 def is_flushed(parameters: Mapping[str, Any]) -> bool | None:

@@ -84,6 +84,34 @@ def test_what_is_not_there_is_refused_with_what_there_is(
     assert said in answer.content.decode()
 
 
+def test_what_is_not_there_leaves_the_form_as_it_was_typed(client: Client) -> None:
+    make_score("xfs", 200, test="write")
+    make_score("xfs", 200, test="copy", category="mean")
+    for query, chosen, said in (
+        ("of=copy&in=maximum", "copy", 'Copy has no category "maximum"; it has mean.'),
+        ("of=nope", "write", 'no test "nope"; it has'),
+        ("of=copy&in=profile:nope", "copy", 'There is no profile "nope"'),
+    ):
+        answer = client.get(f"/compare/slide/?study=lab&{query}&sentence=Our+own")
+        assert answer.status_code == 400
+        page = html.unescape(answer.content.decode())
+        assert said in page
+        assert f'<option value="{chosen}" selected>' in page
+        assert ">Our own</textarea>" in page
+        assert 'name="study" value="lab"' in page
+        # What it shows has an address of its own.
+        [preview] = re.findall(r'<img src="([^"]*)"', page)
+        assert client.get(preview).status_code == 200
+    # The sentence of the table that was shown is nobody's own: that of the other takes its place.
+    page = client.get("/compare/slide/?study=lab&of=copy&in=maximum&sentence=Write&was=Write")
+    assert page.context["typed"] == page.context["said"]
+    long = "x" * 300
+    answer = client.get(f"/compare/slide/?study=lab&of=copy&sentence={long}")
+    assert answer.status_code == 400
+    assert f">{long}</textarea>" in answer.content.decode()
+    assert b"has up to 200 characters" in answer.content
+
+
 def test_the_foot_leads_to_the_very_table(client: Client) -> None:
     for test in ("write", "read"):
         make_score("xfs", 200, test=test)

@@ -125,6 +125,29 @@ def test_headings_stay_in_sight_while_rows_scroll(page, site, width):
     assert 0 <= top <= 2
 
 
+@pytest.mark.parametrize("address", ["/compare/?study=lab&tab=tests", "/studies/lab/?tab=tests"])
+def test_a_row_of_a_test_has_both_scores_on_a_telephone(page, site, address):
+    for test in ("write", "untar_real", "untar_cpu"):
+        unit = "KB/s" if test == "write" else "s"
+        make_score("xfs", 2_488_116.46, test=test, unit=unit)
+        make_score("reiser3_with_a_long_name", 479_018.26, test=test, unit=unit)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(address)
+    lines = page.locator("details.test .test-line")
+    expect(lines).to_have_count(2)
+    for line in lines.all():
+        for place in (2, 3):
+            cell = line.locator("> span").nth(place)
+            expect(cell).to_be_visible()
+            # All of it, and in its place: below the names, above the verdict.
+            assert cell.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
+        tops = line.locator("> span").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().top)"
+        )
+        assert tops[1] < tops[2] < tops[-2]
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 @pytest.mark.parametrize("query", ["?papers=yes", "?baseline=xfs"])
 def test_tables_with_printed_values_do_not_scroll_sideways_on_a_telephone(page, site, query):
     make_score("xfs", 2_488_116.46, published=printed(True, "0.00", "0.00"), repeats=2)

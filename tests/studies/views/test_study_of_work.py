@@ -6,7 +6,7 @@ import re
 import pytest
 from django.test import Client
 
-from tests.compare.tables.test_work_profiles import RANGE, at, database, make
+from tests.compare.tables.test_work_profiles import GB, RANGE, SIZES, at, database, make
 from tests.studies.scores.test_cells import finished
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +70,47 @@ def test_what_nobody_measured_is_said_on_every_tab(client: Client) -> None:
         assert "No contender has a score of it, so that the answer is of all tests" in page
         wrong = text(client.get(f"/studies/lab/?tab={tab}&profile=nope").content.decode())
         assert "There is no profile" in wrong
+
+
+@pytest.mark.parametrize("address", ["/studies/lab/?", "/compare/?study=lab&"])
+def test_what_was_not_measured_is_said_before_the_answer(client: Client, address: str) -> None:
+    for filesystem in ("ext4", "xfs"):
+        finished(make(filesystem), *[at("random_read", *cell, 400) for cell in SIZES])
+        finished(make(filesystem), at("random_write", 64, GB, 3e6))
+    for tab in ("summary", "tests", "charts", "setup", "runs"):
+        page = client.get(f"{address}tab={tab}&profile=oltp").content.decode()
+        first, _, _ = page.partition('id="answer"')
+        assert "6 of 12 cells of your work measured" in text(first), tab
+        assert "nearest measured is" in text(first), tab
+        assert "Measure what is missing" in first, tab
+    database("btrfs", 200, 100)
+    page = client.get(f"{address}profile=oltp").content.decode()
+    first, found, _ = page.partition('id="answer"')
+    assert found
+    assert "12 of 12 cells of your work measured, all of them by 1 of 3 contenders" in text(first)
+    assert "Measure what is missing" in first
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("block=16k-8k&file=1g-4g", "16k-8k"),
+        ("profile=oltp@99", 'There is no profile "oltp@99"'),
+        ("profile=oltp&operation=write", "by a profile or by a range of sizes"),
+    ],
+)
+def test_a_refused_profile_or_range_is_said_before_the_answer(
+    client: Client, query: str, said: str
+) -> None:
+    for tab in ("summary", "tests", "charts", "setup", "runs"):
+        page = client.get(f"/studies/lab/?tab={tab}&{query}").content.decode()
+        first, found, rest = page.partition('id="answer"')
+        assert found
+        assert "This cannot be ranked by" in first, tab
+        assert said in text(first), tab
+        assert "The answer is of all tests." in text(first)
+        assert "This cannot be ranked by" not in rest, tab
 
 
 @pytest.mark.usefixtures("two")

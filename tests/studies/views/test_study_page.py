@@ -394,6 +394,7 @@ ADDRESSES = (
     *(f"/studies/many/?tab={tab}" for tab in ("summary", "tests", "charts", "setup", "runs")),
     "/studies/many/?categories=on",
     "/studies/wide/",
+    "/studies/wide/?by=configuration&profile=oltp",
     *(f"/studies/wide/?by=configuration&tab={tab}" for tab in ("tests", "charts", "setup", "runs")),
     "/compare/?study=unisys-2005",
     "/compare/?study=galli-2001",

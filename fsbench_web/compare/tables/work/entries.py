@@ -3,13 +3,14 @@ workloads measured a part.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fsbench_web.compare.selection.properties import Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.core.scoring.profiles.combining import Values
 from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.sources import put_together
 from fsbench_web.core.scoring.quality import SPIKE, ordered
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of
 from fsbench_web.studies.scores.queries import RepeatScores, SeriesFacts
@@ -23,19 +24,23 @@ _SAME = (
 
 @dataclass(frozen=True)
 class Entry:
-    """``sources`` are the series that its cells are taken from, by test; ``lead`` says what it is
-    of. ``value`` is the contender that it is an entry of.
+    """``sources`` are the series that its cells are taken from, by kind of demand: each cell from
+    the first that has it. ``lead`` says what it is of. ``value`` is the contender that it is an
+    entry of. ``apart`` are cells that only other workloads measured there, which may not be put
+    together with these, with the titles of those workloads.
     """
 
     lead: SeriesFacts
     value: Value
-    sources: Mapping[str, SeriesValues]
+    sources: Mapping[Demand, Sequence[SeriesValues]]
     demands: Sequence[Demand]
+    apart: Mapping[Demand, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def series(self) -> list[SeriesValues]:
         """Its sources, each once."""
-        return list({one.series_id: one for one in self.sources.values()}.values())
+        some = (one for sources in self.sources.values() for one in sources)
+        return list({one.series_id: one for one in some}.values())
 
     @property
     def measured(self) -> list[Demand]:
@@ -45,14 +50,18 @@ class Entry:
     def missing(self) -> list[Demand]:
         return [demand for demand in self.demands if not self.numbers(demand)]
 
+    def source(self, demand: Demand) -> SeriesValues | None:
+        """The series that a cell is taken from."""
+        return _giver(self.sources.get(kind_of(demand), ()), demand)
+
     def numbers(self, demand: Demand) -> Mapping[int, float]:
         """What each run measured of a cell."""
-        source = self.sources.get(demand.test)
+        source = self.source(demand)
         return source.values.get(demand, {}) if source else {}
 
     def values(self) -> Values:
-        """By cell and repeat. Of several workloads a repeat is what shares a block, or where there
-        are none, what came first of each, second, and so on.
+        """By cell and repeat. Of several workloads a repeat is what shares a block, or where they
+        share none, what came first of each, second, and so on.
         """
         names = self._repeat_names()
         return {
@@ -67,6 +76,7 @@ class Entry:
             return {run: str(run) for of in found for run in of.repeats}
         blocks = [[one.block for one in of.repeats.values()] for of in found]
         by_block = all(all(some) and len(set(some)) == len(some) for some in blocks)
+        by_block &= bool(set(blocks[0]).intersection(*blocks[1:]))
         return {
             run: one.block if by_block else f"#{place}"
             for of in found
@@ -74,10 +84,18 @@ class Entry:
         }
 
     def repeat_scores(self, of_repeats: Mapping[str, float]) -> RepeatScores:
-        """(block, score by itself) of each repeat, in their order."""
+        """(block, score by itself) of each repeat, in their order. What came from several blocks
+        is of them together; "" where any part has none.
+        """
         names = self._repeat_names()
-        blocks = {names[run]: one.block for of in self.series for run, one in of.repeats.items()}
-        return tuple((blocks[name], value) for name, value in of_repeats.items())
+        blocks: dict[str, dict[str, None]] = defaultdict(dict)
+        for of in self.series:
+            for run, one in of.repeats.items():
+                blocks[names[run]][one.block] = None
+        return tuple(
+            ("" if "" in blocks[name] else "+".join(sorted(blocks[name])), value)
+            for name, value in of_repeats.items()
+        )
 
     @property
     def run_ids(self) -> tuple[int, ...]:
@@ -90,14 +108,15 @@ class Entry:
         found = {
             flag
             for demand in self.demands
-            if (source := self.sources.get(demand.test)) is not None
+            if (source := self.source(demand)) is not None
             for flag in source.flags.get(demand, ())
         }
         return tuple(ordered(found - {SPIKE}))
 
     def measure(self, test: str) -> Measure | None:
-        source = self.sources.get(test)
-        return source.measures.get(test) if source else None
+        """Of all of its sources the dimension is the same."""
+        some = (one for kind, of in self.sources.items() if kind.test == test for one in of)
+        return next((one.measures[test] for one in some if test in one.measures), None)
 
 
 def entries_of(
@@ -109,8 +128,8 @@ def entries_of(
 ) -> list[Entry]:
     """Every entry, in order of their first series; some have no cell at all.
 
-    ``values_of`` are the contenders by series. Where several workloads measured a test, the series
-    that has most of its cells counts, and of these the newest.
+    ``values_of`` are the contenders by series. Where several workloads measured an operation, those
+    count that measured most of its cells in one way (``put_together``), and of these the newest.
     """
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for series_id in sorted(facts):
@@ -118,36 +137,77 @@ def entries_of(
         by_workload = one.workload if spec.by == "workload" else None
         key = (*(getattr(one, name) for name in _SAME), values_of[series_id].slug, by_workload)
         groups[key].append(series_id)
-    wanted: dict[str, list[Demand]] = defaultdict(list)
-    for demand in demands:
-        wanted[demand.test].append(demand)
     entries = []
     for series_ids in groups.values():
-        sources = {}
-        for test, of_test in wanted.items():
-            able = [found[pk] for pk in series_ids if pk in found and _has(found[pk], of_test)]
-            if able:
-                sources[test] = max(able, key=lambda one: _standing(one, of_test))
-        lead = series_ids[0] if not sources else min(one.series_id for one in sources.values())
+        here = [found[pk] for pk in series_ids if pk in found]
+        sources = _sources(here, demands)
+        used = {one.series_id for some in sources.values() for one in some}
+        lead = min(used, default=series_ids[0])
+        apart = _apart(here, sources, demands, facts)
         entries.append(
-            Entry(_joined(facts, lead, sources.values()), values_of[lead], sources, demands)
+            Entry(_joined(facts, used or {lead}), values_of[lead], sources, demands, apart)
         )
     return entries
 
 
-def _has(series: SeriesValues, demands: Iterable[Demand]) -> bool:
-    return any(series.cells.get(kind_of(demand)) for demand in demands)
+def _sources(
+    here: Iterable[SeriesValues], demands: Iterable[Demand]
+) -> dict[Demand, list[SeriesValues]]:
+    """By kind of demand; those of one test are of one dimension, that of its first kind."""
+    wanted: dict[Demand, list[Demand]] = defaultdict(list)
+    for demand in demands:
+        wanted[kind_of(demand)].append(demand)
+    by_id = {one.series_id: one for one in here}
+    dimensions: dict[str, str] = {}
+    sources: dict[Demand, list[SeriesValues]] = {}
+    for kind, some in wanted.items():
+        dimension = dimensions.get(kind.test, "")
+        able = [pk for pk, one in by_id.items() if one.cells.get(kind)]
+        if dimension:
+            able = [pk for pk in able if by_id[pk].measures[kind.test].dimension == dimension]
+        # What was measured in another dimension is no measurement of the same.
+        ways = {
+            pk: f"{by_id[pk].measurement} {by_id[pk].measures[kind.test].dimension}" for pk in able
+        }
+        chosen = [
+            by_id[pk]
+            for pk in put_together(
+                able, some, lambda pk: by_id[pk].values.keys(), ways.__getitem__, int
+            )
+        ]
+        if chosen:
+            sources[kind] = chosen
+            dimensions[kind.test] = chosen[0].measures[kind.test].dimension
+    return sources
 
 
-def _standing(series: SeriesValues, demands: Iterable[Demand]) -> tuple[int, int]:
-    return sum(bool(series.values.get(demand)) for demand in demands), series.series_id
+def _giver(sources: Iterable[SeriesValues], demand: Demand) -> SeriesValues | None:
+    return next((one for one in sources if one.values.get(demand)), None)
 
 
-def _joined(
-    facts: Mapping[int, SeriesFacts], lead: int, sources: Iterable[SeriesValues]
-) -> SeriesFacts:
+def _apart(
+    here: Iterable[SeriesValues],
+    sources: Mapping[Demand, Sequence[SeriesValues]],
+    demands: Iterable[Demand],
+    facts: Mapping[int, SeriesFacts],
+) -> dict[Demand, tuple[str, ...]]:
+    found = {}
+    for demand in demands:
+        if _giver(sources.get(kind_of(demand), ()), demand) is None:
+            titles = dict.fromkeys(
+                facts[one.series_id].workload_title or "a workload that is not known"
+                for one in here
+                if one.values.get(demand)
+            )
+            if titles:
+                found[demand] = tuple(titles)
+    return found
+
+
+def _joined(facts: Mapping[int, SeriesFacts], used: Collection[int]) -> SeriesFacts:
     """The facts of the entry: of several workloads it says all."""
-    found = [facts[pk] for pk in sorted({one.series_id for one in sources} or {lead})]
+    found = [facts[pk] for pk in sorted(used)]
+    lead = found[0].series_id
     slugs = dict.fromkeys(one.workload for one in found)
     if len(slugs) < 2:
         return facts[lead]

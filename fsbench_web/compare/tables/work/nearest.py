@@ -28,7 +28,7 @@ def nearest_of(
     selection: str,
 ) -> tuple[Nearest, ...]:
     """For each operation of which cells are missing that nobody measured. Three queries more."""
-    measured = {demand for entry in entries for demand in entry.measured}
+    measured = {demand for entry in entries for demand in (*entry.measured, *entry.apart)}
     missing: dict[Demand, list[Demand]] = defaultdict(list)
     for demand in profile.demands:
         if demand not in measured:

@@ -1,7 +1,7 @@
 """Work profiles as delta tables: the contenders' scores, and what was not measured."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
@@ -11,19 +11,15 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.contenders import Contender, configuration_names
 from fsbench_web.compare.tables.field import Field, field_of
 from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
+from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest import nearest_of
 from fsbench_web.compare.tables.work.shares import Own, share_of_work, without_ceiling
 from fsbench_web.core import units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.combining import Combined, NoScore, combined
-from fsbench_web.core.scoring.profiles.coverage import (
-    MOST_NAMED,
-    Coverage,
-    PartWords,
-    WorkAnswer,
-)
-from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.studies.models import COMPUTED, Score, Selection
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, profile_values
@@ -60,7 +56,7 @@ class _Scored:
 
 
 @dataclass(frozen=True)
-class _Looked:
+class Looked:
     """What was read for ``spec``: facts, contenders and values by series."""
 
     asked: list[Asked]
@@ -77,32 +73,9 @@ class _Looked:
         return entries_of(self.facts, contenders, self.found, one.profile.demands, spec)
 
 
-@dataclass(frozen=True)
-class Lacking:
-    """The cells that some contender lacks, and the series of which each contender that lacks any
-    has most.
-    """
-
-    demands: tuple[Demand, ...]
-    series_ids: tuple[int, ...]
-
-
-def lacking(spec: ComparisonSpec) -> Lacking:
-    """What would have to be measured for every contender to have a score. Raises SpecError."""
-    looked = _look(spec)
-    demands: dict[Demand, None] = {}
-    series: dict[int, None] = {}
-    for one in looked.asked:
-        for entry in _fullest(looked.entries(one, spec)).values():
-            demands |= dict.fromkeys(entry.missing)
-            if entry.missing:
-                series[entry.lead.series_id] = None
-    return Lacking(tuple(demands), tuple(series))
-
-
 def ranked(spec: ComparisonSpec) -> Ranked:
     """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
-    looked = _look(spec)
+    looked = look(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
     answers = []
     printed = len(looked.facts.keys() - looked.found.keys())
@@ -122,7 +95,7 @@ def ranked(spec: ComparisonSpec) -> Ranked:
     return Ranked(groups, tuple(answers), field.considered, field.left_out)
 
 
-def _look(spec: ComparisonSpec) -> _Looked:
+def look(spec: ComparisonSpec) -> Looked:
     asked = asked_of(spec)
     field = field_of(_everything(spec))
     considered = field.considered.order_by()
@@ -136,7 +109,7 @@ def _look(spec: ComparisonSpec) -> _Looked:
         found = profile_values(facts, demands, tools, selection)
     except TooManyValues:
         raise SpecError([TOO_MUCH]) from None
-    return _Looked(asked, field, facts, tools, found, selection, of_many(found))
+    return Looked(asked, field, facts, tools, found, selection, of_many(found))
 
 
 def _everything(spec: ComparisonSpec) -> ComparisonSpec:
@@ -191,7 +164,7 @@ def _ranked(
             _refuse_units(entry, measures, profile)
             one = _Scored(entry, combined(profile, entry.values(), lower))
         except NoScore as error:
-            why[id(entry)] = str(error)
+            why[id(entry)] = why_incomplete(entry) or str(error)
             continue
         if spec.min_runs > 1 and len(one.combined.of_repeats) < spec.min_runs:
             why[id(entry)] = f"it has fewer than {spec.min_runs} runs with every cell"
@@ -228,7 +201,7 @@ def _ranked(
         )
     ]
     scorers = {name: one.entry for name, one in best.items()}
-    answer = _answer(asked, entries, why, set(best), baseline, spec)
+    answer = work_answer(asked, entries, why, set(best), baseline, spec)
     return tables, replace(answer, unceiled=without_ceiling(scorers, profile.demands, own))
 
 
@@ -329,71 +302,3 @@ def _left_out(entry: Entry) -> dict[str, object] | None:
     kept = sum(len(entry.numbers(demand)) for demand in entry.demands)
     numbers = sum(source.left_out_numbers for source in entry.series)
     return {"cells": 0, "numbers": numbers, "of": kept + numbers, "why": dict(why)}
-
-
-def _answer(
-    asked: Asked,
-    entries: Sequence[Entry],
-    why: Mapping[int, str],
-    scored: Collection[str],
-    baseline: str,
-    spec: ComparisonSpec,
-) -> WorkAnswer:
-    profile, fullest = asked.profile, _fullest(entries)
-    of = len(profile.demands)
-    by_any = {demand for entry in entries for demand in entry.measured}
-    by_all = set(profile.demands).intersection(
-        *(set(_of_contender(entries, name)) for name in fullest)
-    )
-    coverage = [
-        Coverage(
-            name,
-            entry.value.label,
-            entry.lead.configuration,
-            len(entry.measured),
-            of,
-            tuple(one.words for one in entry.missing[:MOST_NAMED]),
-            "" if name in scored else why.get(id(entry), "it has no score"),
-        )
-        for name, entry in fullest.items()
-    ]
-    return WorkAnswer(
-        title=profile.title,
-        name=profile.name,
-        together=profile.together,
-        test=asked.test,
-        category=asked.category,
-        parts=tuple(
-            PartWords(
-                part.words,
-                profile.percent_of(part),
-                sum(demand in by_any for demand in part.demands),
-                len(part.demands),
-            )
-            for part in profile.parts
-        ),
-        measured=len(by_any),
-        of=of,
-        by_all=len(by_all) if fullest else 0,
-        scored=len(scored),
-        contenders=len(fullest),
-        coverage=tuple(sorted(coverage, key=lambda one: (one.measured, one.contender))),
-        baseline=baseline,
-        is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
-        baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
-        source=profile.source,
-    )
-
-
-def _fullest(entries: Iterable[Entry]) -> dict[str, Entry]:
-    """Of each contender the entry with most cells; of equal ones the newest."""
-    found: dict[str, Entry] = {}
-    for entry in entries:
-        kept = found.get(entry.value.slug)
-        if kept is None or len(entry.measured) >= len(kept.measured):
-            found[entry.value.slug] = entry
-    return found
-
-
-def _of_contender(entries: Iterable[Entry], name: str) -> list[Demand]:
-    return [demand for entry in entries if entry.value.slug == name for demand in entry.measured]

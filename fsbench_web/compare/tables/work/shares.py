@@ -11,6 +11,7 @@ from fsbench_web.core.scoring.profiles.combining import NoScore, level_of
 from fsbench_web.core.scoring.profiles.coverage import MOST_NAMED
 from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
 from fsbench_web.core.scoring.shares import Share
+from fsbench_web.studies.scores.profile_values import Measure
 from fsbench_web.studies.scores.shares import SeriesCeilings
 
 Own = Mapping[int, SeriesCeilings]
@@ -27,7 +28,7 @@ def share_of_work(
     cells = _ceilings(entry, profile.demands, own)
     if not cells or len(cells) < len(profile.demands):
         return None
-    measures = {demand: entry.measure(demand.test) for demand in cells}
+    measures = {demand: _measure(entry, demand) for demand in cells}
     try:
         of_lun = level_of(
             profile,
@@ -68,13 +69,19 @@ def without_ceiling(
     return tuple(found[:MOST_NAMED]) + ((f"and of {more} more",) if more > 0 else ())
 
 
+def _measure(entry: Entry, demand: Demand) -> Measure | None:
+    """As the series printed it that gave the cell."""
+    source = entry.source(demand)
+    return source.measures.get(demand.test) if source else None
+
+
 def _ceilings(
     entry: Entry, demands: Collection[Demand] | Sequence[Demand], own: Own
 ) -> dict[Demand, Share]:
     """What the LUN did of each cell, as the share of one in the unit of its test."""
     found = {}
     for demand in demands:
-        source, measure = entry.sources.get(demand.test), entry.measure(demand.test)
+        source, measure = entry.source(demand), _measure(entry, demand)
         ceilings = own.get(source.series_id) if source else None
         if ceilings is None or measure is None:
             continue

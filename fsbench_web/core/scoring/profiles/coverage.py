@@ -13,6 +13,11 @@ from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
 MOST_NAMED = 6
 
 
+def cells_were(count: int) -> str:
+    """``cell was`` of one, ``cells were`` of several."""
+    return "cell was" if count == 1 else "cells were"
+
+
 @dataclass(frozen=True)
 class Coverage:
     """How many of the cells a contender has; ``why`` it has no score, "" where it has one.
@@ -83,6 +88,7 @@ class WorkAnswer:
     are how many contenders have all. ``baseline`` is the contender that is 1.00 of ratios.
     ``only_printed`` are series of papers, of which no cells are known. ``unceiled`` are contenders
     without a share of their LUN, though it was measured, and how many cells have no ceiling.
+    ``apart`` are how many contenders have cells of workloads that may not be put together.
     """
 
     title: str
@@ -104,6 +110,7 @@ class WorkAnswer:
     only_printed: int = 0
     source: str = ""
     unceiled: tuple[str, ...] = ()
+    apart: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -123,7 +130,7 @@ class WorkAnswer:
             return f"{said}: there is nothing that could be compared"
         if self.measured and not self.is_complete:
             who = f"{self.scored} of {self.contenders} contenders"
-            return f"{said}, all of them by {who}"
+            return f"{said}, all of them {'in one way ' if self.apart else ''}by {who}"
         return said
 
     @property

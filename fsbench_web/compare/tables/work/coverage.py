@@ -1,0 +1,114 @@
+"""How much of a work profile each contender has, and why some have no score."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from fsbench_web.compare.selection.profiles import Asked
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.work.entries import Entry
+from fsbench_web.core.scoring.profiles.coverage import (
+    MOST_NAMED,
+    Coverage,
+    PartWords,
+    WorkAnswer,
+    cells_were,
+)
+from fsbench_web.core.scoring.profiles.definition import Demand
+
+
+def why_incomplete(entry: Entry) -> str:
+    """Why an entry that lacks cells has no score, without the end of the sentence; "" of others."""
+    of, apart = len(entry.demands), len(entry.apart)
+    gone = len(entry.missing) - apart
+    titles = list(dict.fromkeys(title for some in entry.apart.values() for title in some))
+    more = len(titles) - MOST_NAMED
+    named = "; ".join(titles[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    said = [f"{gone} of {of} {cells_were(of)} not measured"] if gone else []
+    if apart:
+        said.append(
+            f"{apart} of {of} {cells_were(of)} measured by another workload alone ({named}), "
+            "which measures in another way or does not say how"
+        )
+    return ", and ".join(said)
+
+
+def _missing(entry: Entry, others: Collection[Demand]) -> list[str]:
+    """The cells without a number in words; ``others`` were measured of the contender elsewhere."""
+    said = []
+    for demand in entry.missing[:MOST_NAMED]:
+        if demand in entry.apart:
+            said.append(f"{demand.words}, measured by {' and '.join(entry.apart[demand][:2])}")
+        elif demand in others:
+            said.append(f"{demand.words}, measured under other circumstances")
+        else:
+            said.append(demand.words)
+    return said
+
+
+def work_answer(
+    asked: Asked,
+    entries: Sequence[Entry],
+    why: Mapping[int, str],
+    scored: Collection[str],
+    baseline: str,
+    spec: ComparisonSpec,
+) -> WorkAnswer:
+    """What is said of everything that was asked; ``why`` an entry has no score, by its id."""
+    profile, fullest = asked.profile, fullest_of(entries)
+    of = len(profile.demands)
+    by_any = {demand for entry in entries for demand in (*entry.measured, *entry.apart)}
+    by_all = set(profile.demands).intersection(
+        *(set(_of_contender(entries, name)) for name in fullest)
+    )
+    coverage = [
+        Coverage(
+            name,
+            entry.value.label,
+            entry.lead.configuration,
+            len(entry.measured),
+            of,
+            tuple(_missing(entry, _of_contender(entries, name))),
+            "" if name in scored else why.get(id(entry), "it has no score"),
+        )
+        for name, entry in fullest.items()
+    ]
+    return WorkAnswer(
+        title=profile.title,
+        name=profile.name,
+        together=profile.together,
+        test=asked.test,
+        category=asked.category,
+        parts=tuple(
+            PartWords(
+                part.words,
+                profile.percent_of(part),
+                sum(demand in by_any for demand in part.demands),
+                len(part.demands),
+            )
+            for part in profile.parts
+        ),
+        measured=len(by_any),
+        of=of,
+        by_all=len(by_all) if fullest else 0,
+        scored=len(scored),
+        contenders=len(fullest),
+        coverage=tuple(sorted(coverage, key=lambda one: (one.measured, one.contender))),
+        baseline=baseline,
+        is_baseline_chosen=bool(baseline) and baseline == spec.baseline,
+        baseline_missing=bool(spec.baseline) and spec.baseline not in scored,
+        source=profile.source,
+        apart=sum(bool(entry.apart) for entry in fullest.values()),
+    )
+
+
+def fullest_of(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Of each contender the entry with most cells; of equal ones the newest."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        kept = found.get(entry.value.slug)
+        if kept is None or len(entry.measured) >= len(kept.measured):
+            found[entry.value.slug] = entry
+    return found
+
+
+def _of_contender(entries: Iterable[Entry], name: str) -> list[Demand]:
+    return [demand for entry in entries if entry.value.slug == name for demand in entry.measured]
