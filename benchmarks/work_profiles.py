@@ -28,11 +28,21 @@ CHANCE = 1.5
 
 
 def measured(
-    draw: np.random.Generator, cells: int, runs: int, drift: float, noise: float, *, skewed: bool
+    draw: np.random.Generator,
+    cells: int,
+    runs: int,
+    drift: float,
+    noise: float,
+    *,
+    skewed: bool,
+    jobs: int = 1,
 ) -> np.ndarray:
-    """Speeds, cells by runs; the truth of each cell is its place, from 100 on."""
+    """Speeds, cells by runs; the truth of each cell is its place, from 100 on. Cells of several
+    jobs, in turn, have a drift of their own: their runs have nothing in common but their place.
+    """
     own = 1 - draw.exponential(size=(cells, runs)) if skewed else draw.normal(size=(cells, runs))
-    logarithms = draw.normal(size=(1, runs)) * drift / 100 + own * noise / 100
+    drifts = draw.normal(size=(jobs, runs))[np.arange(cells) % jobs]
+    logarithms = drifts * drift / 100 + own * noise / 100
     truth = 100.0 * (1 + np.arange(cells))[:, None]
     found: np.ndarray = truth * np.exp(logarithms)
     return found
@@ -46,10 +56,10 @@ def scored(profile: Profile, speeds: np.ndarray) -> Combined:
     return combined(profile, values, dict.fromkeys(profile.tests, False))
 
 
-def expected(profile: Profile, drift: float, noise: float, *, skewed: bool) -> float:
+def expected(profile: Profile, drift: float, noise: float, *, skewed: bool, jobs: int = 1) -> float:
     """What a repeat comes to in the mean, from very many."""
     draw = np.random.default_rng(SEED + 1)
-    speeds = measured(draw, len(profile.demands), 200_000, drift, noise, skewed=skewed)
+    speeds = measured(draw, len(profile.demands), 200_000, drift, noise, skewed=skewed, jobs=jobs)
     shares = np.array(list(profile.shares.values()))[:, None]
     if profile.together == "ratio":
         return float(np.mean(np.exp((shares * np.log(speeds)).sum(axis=0))))
@@ -67,13 +77,15 @@ def of_cells(profile: Profile, speeds: np.ndarray) -> tuple[float, float]:
     return exp(centre - half), exp(centre + half)
 
 
-def coverage(slug: str, drift: float, noise: float, runs: int, *, skewed: bool) -> float:
+def coverage(
+    slug: str, drift: float, noise: float, runs: int, *, skewed: bool, jobs: int = 1
+) -> float:
     """In how many of 100 simulations the interval holds what it has to."""
     profile, draw = LATEST[slug], np.random.default_rng(SEED)
-    goal = expected(profile, drift, noise, skewed=skewed)
+    goal = expected(profile, drift, noise, skewed=skewed, jobs=jobs)
     held = 0
     for _ in range(TRIALS):
-        speeds = measured(draw, len(profile.demands), runs, drift, noise, skewed=skewed)
+        speeds = measured(draw, len(profile.demands), runs, drift, noise, skewed=skewed, jobs=jobs)
         found = scored(profile, speeds).interval
         assert found is not None
         held += found.low <= goal <= found.high
@@ -122,6 +134,9 @@ def main() -> int:
             held = [coverage(slug, drift, noise, runs, skewed=False) for runs in RUNS]
             broken += any(abs(one - 95) > CHANCE for one in held)
             print(f"{slug:20} {drift:6} {noise:6}  " + " ".join(f"{one:<7.1f}" for one in held))
+    together = [coverage("oltp", 8.0, 5.0, runs, skewed=False, jobs=2) for runs in RUNS]
+    broken += any(abs(one - 95) > CHANCE for one in together)
+    print(f"{'oltp, of two jobs':20} {8.0:6} {5.0:6}  " + " ".join(f"{o:<7.1f}" for o in together))
     skewed = [coverage("oltp", 0.0, 20.0, runs, skewed=True) for runs in RUNS]
     print(f"{'oltp, skewed noise':20} {0.0:6} {20.0:6}  " + " ".join(f"{o:<7.1f}" for o in skewed))
     naive = [coverage_of_cells("oltp", 8.0, 5.0, runs) for runs in RUNS]

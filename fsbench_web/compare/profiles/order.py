@@ -48,6 +48,15 @@ def order(request: HttpRequest) -> HttpResponse:
     wanted = measuring(found.demands, partial(_problem, lun, _configurations(serieses, lun)))
     if not found.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
+    unmeasured = {*wanted.left, *(demand for demand, _ in wanted.refused)}
+    again = [demand for demand in found.again if demand not in unmeasured]
+    if again:
+        messages.info(
+            request,
+            f"Measured again, too: {_named(again)}. What the job measures may not be put "
+            "together with what is there (another way of measuring, or other circumstances): so it "
+            "measures every cell by itself.",
+        )
     if wanted.left:
         messages.warning(
             request,

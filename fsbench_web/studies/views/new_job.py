@@ -1,7 +1,6 @@
 """Submitting runs: a form in the address, a review of what will follow, a confirmation."""
 
 import secrets
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -27,10 +26,9 @@ from fsbench_web.catalog.workers.machines import (
     GuestKernel,
 )
 from fsbench_web.core.scoring.categories import CATEGORIES
-from fsbench_web.core.scoring.paired import LEAST_BLOCKS
 from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
-from fsbench_web.studies.jobs import lookup, possible_runs, submitting
+from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks import tracing as tracing_checks
@@ -40,16 +38,10 @@ from fsbench_web.studies.jobs.forms.options import STEERED, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.spec import MOST_PROBE_S, JobRefused
-from fsbench_web.studies.models import Job, Series, Study
+from fsbench_web.studies.models import Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
-from fsbench_web.studies.views import run_details
+from fsbench_web.studies.views import prefilled_forms
 from fsbench_web.studies.views.job_review import review_context
-
-CONTINUED = "continued"
-"""The key in the form's address that names the job which it continues."""
-
-MOST_TOGETHER = 12
-"""Configurations that a verdict orders more blocks of."""
 
 
 @login_required
@@ -65,66 +57,6 @@ def new_job(request: HttpRequest) -> HttpResponse:
         # the browser would put its ticks, which it remembers by their order, beside the wrong ones.
         response["HX-Replace-Url"] = f"{request.path}?{form.to_query(with_rows=True)}"
     return response
-
-
-@login_required
-@require_GET
-@requires(Action.RUN)
-def more_blocks(request: HttpRequest) -> HttpResponse:
-    """From an inconclusive verdict to the form that measures them beside each other: ``series``
-    are the configurations, ``blocks`` is how often.
-    """
-    ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
-    blocks = request.GET.get("blocks", "")
-    related = ("study", "workload", "configuration", "journal_lun")
-    found = Series.objects.select_related(*related).in_bulk(ids)
-    serieses = [found[key] for key in dict.fromkeys(ids) if key in found]
-    repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
-    query = run_details.submit_together(serieses, max(repeats, 1)) if serieses else ""
-    if not query:
-        messages.error(
-            request,
-            "These were not measured on one LUN with one workload, or cannot be made again as they "
-            "were: choose what is to be measured.",
-        )
-    return redirect(f"{reverse('studies:new_job')}?{query}" if query else "studies:new_job")
-
-
-@login_required
-@require_GET
-@requires(Action.RUN)
-def continue_study(request: HttpRequest) -> HttpResponse:
-    """The form as the last job of a study (``study``) had it: LUN, file systems, workloads, repeats
-    and all else but its times, into the same study. A new order is drawn.
-    """
-    slug = request.GET.get("study", "").replace("\x00", "")
-    job = Job.objects.filter(study__slug=slug).exclude(document={}).order_by("-pk").first()
-    if job is None or job.study is None:
-        return redirect(f"{reverse('studies:new_job')}?{urlencode({'study': slug})}")
-    spec = lookup.spec_of(job.document)
-    names = [wanted.name for wanted in spec.workloads]
-    if len(set(names)) < len(names):
-        messages.info(
-            request,
-            "The last job of this study ran one workload with several sets of parameters, which "
-            "the form cannot say: this is its job file.",
-        )
-        return redirect(f"{reverse('studies:document_job')}?job={job.pk}")
-    # Times are of one job: a night that is over does not come back.
-    changes = {"study": job.study.slug, "new_study": "", "seed": None}
-    changes |= {"start_at": None, "stop_before": None}
-    query = job_form.prefilled(spec.model_copy(update=changes)).to_query()
-    return redirect(f"{reverse('studies:new_job')}?{query}&{CONTINUED}={job.pk}")
-
-
-def _continued(request: HttpRequest) -> Job | None:
-    """The job that the form continues, where its address names one."""
-    key = request.GET.get(CONTINUED, "")
-    return Job.objects.filter(pk=int(key)).first() if _is_key(key) else None
-
-
-def _is_key(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 12
 
 
 @login_required
@@ -193,7 +125,7 @@ def _form_page(
         "form": form,
         "lun_cards": cards,
         "lun": lun,
-        "continued": _continued(request) if is_new else None,
+        **prefilled_forms.origin(request, cards, is_new=is_new),
         "outlook": _outlook(form) if is_new else "",
         "site_zone": times.site_zone(),
         **_LIMITS,

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.contrib.messages import get_messages
 from django.test import Client
 from django.utils import timezone
 
@@ -29,6 +30,7 @@ from tests.studies.scores.test_cells import finished
 pytestmark = pytest.mark.django_db
 KERNEL = "6.1.0-18-amd64"
 SMALL_CELL, LARGE_CELL = (64, 4096), (128, 8192)
+SMALL_ORDER = ("64", "4096")
 ORDER = "/compare/order/?study=lab&profile=duo"
 
 
@@ -179,9 +181,9 @@ def test_cells_of_other_parameters_stay_apart_and_it_is_said(client: Client, lun
     [
         ({}, {}, ("128", "8192")),
         # Its job could not be put together with what is there, so that it measures both.
-        ({"include_close": True}, {}, ("64", "4096")),
-        ({}, {"kernel": "5.10"}, ("64", "4096")),
-        ({}, {"preparation": {"fill_percent": 50}}, ("64", "4096")),
+        ({"include_close": True}, {}, SMALL_ORDER),
+        ({}, {"kernel": "5.10"}, SMALL_ORDER),
+        ({}, {"preparation": {"fill_percent": 50}}, SMALL_ORDER),
     ],
 )
 def test_what_is_ordered_completes_the_profile(
@@ -190,14 +192,20 @@ def test_what_is_ordered_completes_the_profile(
     measured("ext4", small(**how), SMALL_CELL, 100, **{"lun": lun, **place})
     client = Client()
     client.force_login(person(Role.OPERATOR, "op"))
-    asked = parse_qs(urlsplit(client.get(ORDER)["Location"]).query)
+    answer = client.get(ORDER)
+    asked = parse_qs(urlsplit(answer["Location"]).query)
+    said = [str(one) for one in get_messages(answer.wsgi_request)]
+    is_whole = ordered == SMALL_ORDER
+    assert [one.startswith("Measured again, too: write, 64 KB in 4 MB.") for one in said] == (
+        [True] * is_whole
+    )
     [slug] = asked["workload"]
     given = {key.removeprefix(f"{slug}."): value for key, [value] in asked.items() if "." in key}
     assert (given["minimum_record_kb"], given["minimum_file_kb"]) == ordered
     assert (given["maximum_record_kb"], given["maximum_file_kb"]) == ("128", "8192")
     job = Iozone(**{name: int(given[name]) for name in Iozone.sizes})
     series = measured("ext4", job, LARGE_CELL, 100, lun=lun)
-    if ordered == ("64", "4096"):
+    if is_whole:
         finished(
             series,
             *[ParsedValue("write", *cell, 100, "KB/s", 1) for cell in (SMALL_CELL, LARGE_CELL)],
@@ -205,6 +213,13 @@ def test_what_is_ordered_completes_the_profile(
     [answer] = shown().work
     assert answer.is_complete
     assert lacking(ComparisonSpec.from_query("profile=duo")).demands == ()
+
+
+def test_of_workloads_as_contenders_a_job_measures_every_cell(lun: Lun) -> None:
+    measured("ext4", small(), SMALL_CELL, 100, lun=lun)
+    found = lacking(ComparisonSpec.from_query("profile=duo&by=workload"))
+    assert [(one.record_kb, one.file_kb) for one in found.demands] == [SMALL_CELL, LARGE_CELL]
+    assert found.again == found.demands[:1]
 
 
 def test_with_and_without_flush_is_measured_by_two_workloads_each_in_its_way() -> None:

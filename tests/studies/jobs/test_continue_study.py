@@ -2,18 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.test import Client
 
-from fsbench_web.catalog.models import Lun
+from fsbench_web.accounts.models import Role, Visibility
+from fsbench_web.catalog.configurations.records import from_label
+from fsbench_web.catalog.models import Lun, Worker, Workload
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workloads.stored import stored_workload
+from fsbench_web.core.formats import ParsedValue
+from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.estimates import Estimate, Product, of_planned, products
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec, WorkloadSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
-from fsbench_web.studies.models import Run
+from fsbench_web.studies.models import Run, Series, Study
+from fsbench_web.studies.series import series_for
+from fsbench_web.studies.views import continued
+from tests.accounts.people import person
+from tests.compare.conftest import make_study
+from tests.studies.conftest import worker_announcement
+from tests.studies.scores.test_cells import finished
 
 pytestmark = pytest.mark.django_db
 CONTINUE = "/runs/new/continue/?study=first-look"
@@ -76,6 +89,96 @@ def test_one_workload_with_several_sets_of_parameters_is_continued_as_a_job_file
     client.force_login(ann)
     answer = client.get(CONTINUE)
     assert answer.headers["Location"] == f"/runs/new/document/?job={job.pk}"
+
+
+def imported(label: str, repeats: int, workload: Workload | None = None) -> None:
+    """A series of the study lab as an import leaves it: no LUN, no job."""
+    for repeat in range(repeats):
+        value = ParsedValue("read", 64, 1024, 100.0 + repeat, "KB/s", 1)
+        finished(series_for(make_study("lab"), from_label(label), workload=workload), value)
+
+
+def one_lun(**changes: Any) -> Lun:
+    """A worker with a single LUN, of 20 GB, that can be used; it cannot mount Btrfs."""
+    worker = announce(worker_announcement(luns=worker_announcement().luns[:1], **changes))
+    return worker.luns.get()
+
+
+def led_to(client: Client) -> tuple[QueryDict, str]:
+    """The form's address, and its words."""
+    address = client.get("/runs/new/continue/?study=lab").headers["Location"]
+    page = client.get(address).content.decode()
+    return QueryDict(address.partition("?")[2]), " ".join(page.split())
+
+
+def test_of_a_study_without_a_job_what_is_known_is_taken(client: Client, ann: User) -> None:
+    lun = one_lun()
+    client.force_login(ann)
+    tables = Workload.objects.create(slug="iozone-imported", title="IOzone (i)", tool="iozone")
+    for label in ("btrfs", "ext4_wb", "xfs_dl", "ext4_mystery"):
+        imported(label, 5, tables)
+    query, words = led_to(client)
+    found = job_form.read(query).spec()
+    assert (found.lun_id, found.study, found.repeats) == (lun.pk, "lab", 5)
+    assert found.configurations == (
+        ConfigurationSpec("ext4", {"journal_mode": "writeback"}, "mq-deadline"),
+        ConfigurationSpec("xfs", {}, "mq-deadline"),
+    )
+    assert "workload" not in query
+    assert 'value="iozone-small" checked' in words  # as without any study
+    said = words.partition("data-taken>")[2].partition("</p>")[0]
+    assert "file systems ext4_wb, xfs_dl; I/O scheduler mq-deadline for each; 5 repeats." in said
+    assert "LUN (none of its LUNs can be used here: disk1 is the only one that can)" in said
+    assert "btrfs (cannot be made on lab1)" in said
+    assert "ext4_mystery (not as it was made: " in said
+    assert "workload IOzone (i) (no preset of this site)" in said
+    assert '<a href="/runs/new/?study=lab">Begin with an empty form</a>' in said
+
+
+def test_a_preset_of_this_site_is_taken_and_repeats_are_bounded(
+    client: Client, ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continued, "MAXIMUM_REPEATS", 2)
+    one_lun()
+    client.force_login(ann)
+    imported("xfs", 3, stored_workload("iozone-direct", presets()["iozone-direct"].workload()))
+    query, words = led_to(client)
+    found = job_form.read(query).spec()
+    assert ([one.name for one in found.workloads], found.repeats) == (["iozone-direct"], 2)
+    said = words.partition("data-taken>")[2].partition("</p>")[0]
+    assert "2 repeats of its 3; workload" in said
+    # Its own LUN comes first, as long as it can be chosen.
+    Series.objects.update(lun=Lun.objects.get())
+    assert "LUN disk1; file systems xfs" in led_to(client)[1]
+
+
+def test_where_several_luns_can_be_used_none_is_taken(
+    client: Client, ann: User, worker: Worker
+) -> None:
+    client.force_login(ann)
+    imported("btrfs_dl", 1)
+    query, words = led_to(client)
+    found = job_form.read(query).spec()
+    assert (found.lun_id, found.repeats) == (None, 1)
+    assert found.configurations == (ConfigurationSpec("btrfs"),)
+    assert "LUN (none of its LUNs can be used here); I/O scheduler mq-deadline;" in words
+    assert "workload (it names none)." in words
+
+
+def test_nothing_is_taken_from_what_somebody_may_not_see_or_what_is_published(
+    client: Client, db: None
+) -> None:
+    one_lun()
+    client.force_login(person(Role.OPERATOR))
+    imported("xfs", 2)
+    for changes in ({"visibility": Visibility.PRIVATE}, {"is_published": True}):
+        study = make_study("lab")
+        Study.objects.filter(pk=study.pk).update(**changes)
+        query, words = led_to(client)
+        assert dict(query.lists()) == {"study": ["lab"]}
+        page = client.get("/runs/new/?study=lab&taken_from=lab").content.decode()
+        assert "data-taken" not in words + page
+        Study.objects.filter(pk=study.pk).update(visibility=Visibility.PUBLIC)
 
 
 @pytest.mark.parametrize("slug", ["unisys-2005", "nosuch", "%00", ""])

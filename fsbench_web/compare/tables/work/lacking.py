@@ -21,10 +21,12 @@ class Lacking:
 
     Those that a job of today adds to what is there, and where its numbers may not be put together
     with that, every cell that one workload measures: so that the job completes the score.
+    ``again`` are those of them that every contender has.
     """
 
     demands: tuple[Demand, ...]
     series_ids: tuple[int, ...]
+    again: tuple[Demand, ...] = ()
 
 
 def lacking(spec: ComparisonSpec) -> Lacking:
@@ -37,11 +39,14 @@ def lacking(spec: ComparisonSpec) -> Lacking:
         if entry.missing
     ]
     series = dict.fromkeys(entry.lead.series_id for entry in incomplete)
-    continued = _continued(series)
+    # Of workloads as contenders the job's is another one: it has every cell or none of use.
+    continued = _continued(series) if spec.by != "workload" else set()
     demands: dict[Demand, None] = {}
     for entry in incomplete:
         demands |= dict.fromkeys(_wanted(entry, is_continued=entry.lead.series_id in continued))
-    return Lacking(tuple(demands), tuple(series))
+    lacked = {demand for entry in incomplete for demand in entry.missing}
+    again = (demand for demand in demands if demand not in lacked)
+    return Lacking(tuple(demands), tuple(series), tuple(again))
 
 
 def _wanted(entry: Entry, *, is_continued: bool) -> list[Demand]:

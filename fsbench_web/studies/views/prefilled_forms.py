@@ -1,0 +1,116 @@
+"""Ways to the job form from what was measured: more blocks of it, or a study that goes on."""
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.core.scoring.paired import LEAST_BLOCKS
+from fsbench_web.studies.jobs import lookup, possible_runs
+from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.models import Job, Series, Study
+from fsbench_web.studies.views import continued, run_details
+
+CONTINUED = "continued"
+"""The key in the form's address that names the job which it continues."""
+
+TAKEN_FROM = "taken_from"
+"""The key that names the study, without a job, of which the form has what it could take."""
+
+MOST_TOGETHER = 12
+"""Configurations that a verdict orders more blocks of."""
+
+
+@login_required
+@require_GET
+@requires(Action.RUN)
+def more_blocks(request: HttpRequest) -> HttpResponse:
+    """From an inconclusive verdict to the form that measures them beside each other: ``series``
+    are the configurations, ``blocks`` is how often.
+    """
+    ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
+    blocks = request.GET.get("blocks", "")
+    related = ("study", "workload", "configuration", "journal_lun")
+    found = Series.objects.select_related(*related).in_bulk(ids)
+    serieses = [found[key] for key in dict.fromkeys(ids) if key in found]
+    repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
+    query = run_details.submit_together(serieses, max(repeats, 1)) if serieses else ""
+    if not query:
+        messages.error(
+            request,
+            "These were not measured on one LUN with one workload, or cannot be made again as they "
+            "were: choose what is to be measured.",
+        )
+    return redirect(f"{reverse('studies:new_job')}?{query}" if query else "studies:new_job")
+
+
+@login_required
+@require_GET
+@requires(Action.RUN)
+def continue_study(request: HttpRequest) -> HttpResponse:
+    """The form as the last job of a study (``study``) had it: LUN, file systems, workloads, repeats
+    and all else but its times, into the same study. A new order is drawn. Of a study without a job
+    (imported) what is known.
+    """
+    slug = request.GET.get("study", "").replace("\x00", "")
+    job = Job.objects.filter(study__slug=slug).exclude(document={}).order_by("-pk").first()
+    if job is None or job.study is None:
+        taken = _taken_from(request, slug, None)
+        query = f"{taken.query}&{urlencode({TAKEN_FROM: slug})}" if taken else ""
+        return redirect(f"{reverse('studies:new_job')}?{query or urlencode({'study': slug})}")
+    spec = lookup.spec_of(job.document)
+    names = [wanted.name for wanted in spec.workloads]
+    if len(set(names)) < len(names):
+        messages.info(
+            request,
+            "The last job of this study ran one workload with several sets of parameters, which "
+            "the form cannot say: this is its job file.",
+        )
+        return redirect(f"{reverse('studies:document_job')}?job={job.pk}")
+    # Times are of one job: a night that is over does not come back.
+    changes = {"study": job.study.slug, "new_study": "", "seed": None}
+    changes |= {"start_at": None, "stop_before": None}
+    query = job_form.prefilled(spec.model_copy(update=changes)).to_query()
+    return redirect(f"{reverse('studies:new_job')}?{query}&{CONTINUED}={job.pk}")
+
+
+def origin(
+    request: HttpRequest, cards: list[possible_runs.LunCard], *, is_new: bool
+) -> dict[str, object]:
+    """Whose the form is that somebody was led to: ``continued`` and ``taken``, of which one or none
+    is there.
+    """
+    taken_from = request.GET.get(TAKEN_FROM, "") if is_new else ""
+    return {
+        "continued": _continued(request) if is_new else None,
+        "taken": _taken_from(request, taken_from, cards) if taken_from else None,
+    }
+
+
+def _continued(request: HttpRequest) -> Job | None:
+    """The job that the form continues, where its address names one."""
+    key = request.GET.get(CONTINUED, "")
+    return Job.objects.filter(pk=int(key)).first() if _is_key(key) else None
+
+
+def _taken_from(
+    request: HttpRequest, slug: str, cards: list[possible_runs.LunCard] | None
+) -> continued.Taken | None:
+    """What the form can take of a study; None of one that is none, is empty or is published."""
+    assert isinstance(request.user, User)
+    study = Study.objects.filter(slug=slug.replace("\x00", ""), is_published=False).first()
+    if not slug or study is None:
+        return None
+    cards = possible_runs.lun_cards(request.user) if cards is None else cards
+    return continued.taken_from(study, cards)
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 12
