@@ -4,4 +4,4 @@ from fsbench.client import Client
 from fsbench.transport import NotUnderstood, Problem, Unreachable
 
 __all__ = ["Client", "NotUnderstood", "Problem", "Unreachable", "__version__"]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
