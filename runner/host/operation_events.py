@@ -112,7 +112,8 @@ class Operations:
         self._process = process
         self._parts: list[bytes] = []
         self._size = 0
-        self._is_attached = threading.Event()
+        self._is_attached = False
+        self._is_told = threading.Event()
         self._began: float | None = None
         self._ended: float | None = None
         self._is_cut = False
@@ -135,7 +136,11 @@ class Operations:
         return self._is_cut
 
     def wait_until_attached(self) -> bool:
-        return self._is_attached.wait(BEGIN_WAIT_S) and self._process.poll() is None
+        if self._is_told.wait(BEGIN_WAIT_S) and not self._is_attached:
+            # It closed its output, and is about to end.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_WAIT_S)
+        return self._is_attached and self._process.poll() is None
 
     def begin(self) -> None:
         """From now on it counts."""
@@ -183,8 +188,9 @@ class Operations:
                     break
                 self._parts.append(line)
                 if b'"printf"' in line:
-                    self._is_attached.set()
-        self._is_attached.set()  # or it is gone: nobody waits any longer
+                    self._is_attached = True
+                    self._is_told.set()
+        self._is_told.set()  # or it is gone: nobody waits any longer
 
 
 @contextlib.contextmanager

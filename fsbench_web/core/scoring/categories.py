@@ -84,6 +84,8 @@ _PROFILES = {
     "mail": "Mail server",
     "build": "Build farm",
     "backup": "Backup target",
+    "virtual-machines": "Virtual machines",
+    "media": "Media",
 }
 _ALL = {**CATEGORIES, MEAN: MEAN_CATEGORY}
 _RANGE_LABEL = "Range of sizes"
