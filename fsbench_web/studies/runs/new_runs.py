@@ -19,7 +19,7 @@ from fsbench_web.studies.scores.rows import insert_together, written_if_many
 
 logger = logging.getLogger("fsbench.lifecycle")
 
-STATE_CHANGE = ("run_id", "at", "state", "reason")
+_STATE_CHANGE = ("run_id", "at", "state", "reason")
 
 
 @transaction.atomic
@@ -204,5 +204,5 @@ def record_all_finished(
             one.artefact.run = run
             artefacts.append(one.artefact)
     changes = [(run.pk, now, RunState.DONE, run.reason) for run in runs]
-    insert_together(*written_if_many(StateChange, STATE_CHANGE, changes), *artefacts)
+    insert_together(*written_if_many(StateChange, _STATE_CHANGE, changes), *artefacts)
     return runs
