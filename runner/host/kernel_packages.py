@@ -30,6 +30,8 @@ _ORIGINS = ("Debian", "Ubuntu")
 _ARCHITECTURE = "amd64"
 _KERNEL = re.compile(r"linux-image-[0-9]")
 _NOT_BOOTED = ("-dbg", "-dbgsym", "-unsigned")
+# Debian's packages from 7.1 on, and Ubuntu's: the one of the kernel's name depends on these.
+_PART = re.compile(r"linux-(?:binary|modules|modules-extra|base)-[0-9]\S*")
 # What is smaller depends on a kernel, or signs one, and holds none.
 _LEAST_BYTES = 8 * 2**20
 _ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
@@ -52,11 +54,15 @@ class CannotFetch(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """A package that apt has. ``size_bytes`` is of its file."""
+    """A package that apt has. ``size_bytes`` is of its file, and of those of its ``parts``.
+
+    ``parts`` are the packages that a kernel is split into, by name.
+    """
 
     name: str
     version: str
     size_bytes: int
+    parts: tuple[str, ...] = ()
 
 
 class Apt:
@@ -111,11 +117,10 @@ class Apt:
             if not below:
                 break
             name = below[0]
-        for fields in _stanzas(
-            self._run(["apt-cache", *self._private, "show", "--no-all-versions", "--", name])
-        ):
-            return Found(name, fields["Version"], int(fields["Size"]))
-        raise CannotFetch(f"apt has no package {name}.")
+        found = self._shown([name])
+        if not found:
+            raise CannotFetch(f"apt has no package {name}.")
+        return found[0]
 
     def packages(self) -> list[Found]:
         """All kernels that apt has, the newest first."""
@@ -126,13 +131,36 @@ class Apt:
         names = [one for one in names if one and not one.endswith(_NOT_BOOTED)]
         if not names:
             return []
-        shown = self._run(["apt-cache", *self._private, "show", "--no-all-versions", "--", *names])
-        found = [Found(f["Package"], f["Version"], int(f["Size"])) for f in _stanzas(shown)]
-        found = [one for one in found if one.size_bytes >= _LEAST_BYTES]
+        found = [one for one in self._shown(names) if one.size_bytes >= _LEAST_BYTES]
         return sorted(found, key=lambda one: _natural(one.name), reverse=True)
 
+    def _shown(self, names: Sequence[str]) -> list[Found]:
+        """Those that apt has of these names, with what each is split into."""
+        stanzas = self._stanzas_of(names)
+        parts = {one["Package"]: _parts(one.get("Depends", "")) for one in stanzas}
+        below = list(dict.fromkeys(name for found in parts.values() for name in found))
+        sizes = {one["Package"]: int(one["Size"]) for one in self._stanzas_of(below)}
+        return [
+            Found(
+                one["Package"],
+                one["Version"],
+                int(one["Size"]) + sum(sizes.get(name, 0) for name in parts[one["Package"]]),
+                parts[one["Package"]],
+            )
+            for one in stanzas
+        ]
+
+    def _stanzas_of(self, names: Sequence[str]) -> list[dict[str, str]]:
+        if not names:
+            return []
+        show = ["apt-cache", *self._private, "show", "--no-all-versions", "--", *names]
+        return _stanzas(self._run(show))
+
     def download(self, package: Found, say: Say) -> Path:
-        """The package's file, whose sum apt has compared with the signed lists."""
+        """The package's file, whose sum apt has compared with the signed lists.
+
+        Of a kernel that is split: a folder with the files of its parts.
+        """
         into = self._work / "package"
         into.mkdir()
         into.chmod(0o755)
@@ -141,12 +169,13 @@ class Apt:
             done = sum(one.stat().st_size for one in into.iterdir() if one.is_file())
             say(f"Downloading {package.name}", min(1.0, done / max(1, package.size_bytes)))
 
-        command = ["apt-get", *self._private, "download", "--", package.name]
+        names = (package.name, *package.parts)
+        command = ["apt-get", *self._private, "download", "--", *names]
         self._run(command, DOWNLOAD_LIMIT_S, cwd=into, tell=tell)
         found = sorted(into.glob("*.deb"))
-        if len(found) != 1 or found[0].is_symlink():
+        if len(found) != len(names) or any(one.is_symlink() for one in found):
             raise CannotFetch(f"apt gave no file of {package.name}.")
-        return found[0]
+        return into if package.parts else found[0]
 
     def _targets(self, options: Sequence[str]) -> list[Mapping[str, str]]:
         """The lists of binary packages, of the host's own sources or of ours."""
@@ -228,11 +257,12 @@ def fetch(
                 f"but {folder} has {free // 2**20} MiB left: make room there."
             )
         file = apt.download(found, say)
-        try:
-            kernels.check(file)
-        except kernels.UnusableKernel as error:
-            raise CannotFetch(str(error)) from None
-        file.chmod(0o644)
+        for one in sorted(file.glob("*.deb")) if file.is_dir() else [file]:
+            try:
+                kernels.check(one)
+            except kernels.UnusableKernel as error:
+                raise CannotFetch(str(error)) from None
+            one.chmod(0o644)
         # From the same file system: it is there as a whole, or not at all.
         file.replace(place)
         return place
@@ -246,9 +276,13 @@ def available(work: Path) -> tuple[Found, list[Found]]:
 
 
 def file_name(package: Found) -> str:
-    """As the folder's kernels are called: an epoch (1:6.1) would make it none."""
+    """As the folder's kernels are called: an epoch (1:6.1) would make it none.
+
+    One that is split is a folder of that name.
+    """
     version = re.sub(r"[^A-Za-z0-9.+~-]", "-", package.version)
-    return f"{package.name}_{version}_{_ARCHITECTURE}.deb"
+    suffix = "" if package.parts else ".deb"
+    return f"{package.name}_{version}_{_ARCHITECTURE}{suffix}"
 
 
 @contextlib.contextmanager
@@ -297,6 +331,12 @@ def _source(target: Mapping[str, str]) -> str:
 
 def _dependencies(text: str) -> list[str]:
     return re.findall(r"^ *Depends: (\S+)$", text, re.M)
+
+
+def _parts(depends: str) -> tuple[str, ...]:
+    """What a kernel's package is split into: those it depends on that are of a kernel's version."""
+    words = [one.split("(")[0].split("|")[0].split(":")[0].strip() for one in depends.split(",")]
+    return tuple(dict.fromkeys(one for one in words if _PART.fullmatch(one)))
 
 
 def _stanzas(text: str) -> list[dict[str, str]]:

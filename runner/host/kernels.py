@@ -2,11 +2,14 @@
 
 A package is Debian's ``linux-image-*.deb`` as apt downloads it, a tar of the same files (what
 ``make targz-pkg`` of a kernel's source makes), or a folder with them: ``boot/vmlinuz-VERSION`` and
-``lib/modules/VERSION/``. Of its modules only those that a guest may need are kept, with what they
+``lib/modules/VERSION/``. Where a distribution has split it (Debian from 7.1 on, Ubuntu) it is a
+folder with the packages: ``linux-binary-*.deb``, ``linux-modules-*.deb`` and what is with them. Of
+its modules only those that a guest may need are kept, with what they
 depend on; that is told by the modules themselves (the section ``.modinfo``), because a package
 holds no list of it.
 """
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -52,8 +55,9 @@ CHECKSUMS = (
 _BROKEN = (OSError, EOFError, ValueError, tarfile.TarError, lzma.LZMAError, zlib.error)
 _MODULE_BYTES = 64 * 2**20
 _IMAGE_BYTES = 512 * 2**20
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _AR_MAGIC = b"!<arch>\n"
-_VERSION = 5
+_VERSION = 6
 """Changes with what is kept of a package: what an earlier version kept is not used again."""
 
 
@@ -132,16 +136,24 @@ def listed(folder: Path) -> list[Package]:
     """The packages of the worker's folder, by name. Raises OSError where it cannot be read."""
     found: dict[str, Package] = {}
     for path in sorted(folder.iterdir()):
-        is_folder = path.is_dir() and any(path.glob("boot/*")) and any(path.glob("lib/modules/*"))
         if path.is_file() and _PACKAGE.search(path.name):
             name = _PACKAGE.sub("", path.name).lower()
-        elif is_folder:
+        elif path.is_dir() and _holds_kernel(path):
             name = path.name.lower()
         else:
             continue
         if NAME.fullmatch(name) and name not in found:
             found[name] = Package(name, path, _digest(path))
     return list(found.values())
+
+
+def _holds_kernel(folder: Path) -> bool:
+    """Whether it is a build's files, or the packages that a kernel was split into."""
+    if any(folder.glob("*.deb")):
+        return True
+    has_modules = any(folder.glob("lib/modules/*")) or any(folder.glob("usr/lib/modules/*"))
+    has_image = any(folder.glob("boot/*")) or any(folder.glob("usr/lib/modules/*/vmlinuz"))
+    return has_modules and has_image
 
 
 def _digest(path: Path) -> str:
@@ -154,7 +166,7 @@ def _digest(path: Path) -> str:
 
 
 def check(path: Path) -> None:
-    """Whether a package's files can be read here, told by its head. Raises UnusableKernel."""
+    """Whether a Debian package can be read here, told by its head. Raises UnusableKernel."""
     try:
         with path.open("rb") as file:
             _data_of(file, path)
@@ -239,15 +251,28 @@ def unpacked_image(image: bytes) -> bytes:
         return b""
     begin, length = struct.unpack_from("<II", image, 0x248)
     start = ((image[0x1F1] or 4) + 1) * 512 + begin
-    packed = lzma.LZMADecompressor()
-    try:
-        inner = packed.decompress(image[start : start + length], _IMAGE_BYTES)
-    except lzma.LZMAError:
-        return b""
-    if not packed.eof:
-        return b""
+    payload = image[start : start + length]
+    inner = _unzstd_image(payload) if payload.startswith(_ZSTD_MAGIC) else _unxz_image(payload)
     has_pvh = struct.pack("<III", 4, 8, 18) + b"Xen\0" in inner
     return inner if inner.startswith(b"\x7fELF") and has_pvh else b""
+
+
+def _unxz_image(payload: bytes) -> bytes:
+    packed = lzma.LZMADecompressor()
+    try:
+        inner = packed.decompress(payload, _IMAGE_BYTES)
+    except lzma.LZMAError:
+        return b""
+    return inner if packed.eof else b""
+
+
+def _unzstd_image(payload: bytes) -> bytes:
+    """The last four bytes are the size of what is packed (``cmd_zstd22_with_size``)."""
+    try:
+        inner = _unzstd(payload[:-4], "the kernel")
+    except UnusableKernel:  # it is unpacked by the guest then, as on a real processor
+        return b""
+    return inner if len(inner) == int.from_bytes(payload[-4:], "little") else b""
 
 
 def _is_wanted(place: str) -> bool:
@@ -297,15 +322,23 @@ def modinfo(content: bytes) -> dict[str, list[str]]:
 def _files(path: Path) -> Iterator[tuple[str, Any]]:
     """(name, how to read it) of each plain file."""
     if path.is_dir():
+        parts = sorted(path.glob("*.deb"))
+        if parts:
+            for part in parts:
+                yield from _files(part)
+            return
         for one in sorted(path.rglob("*")):
             if one.is_file() and not one.is_symlink():
                 yield str(one.relative_to(path)), one.read_bytes
         return
-    with path.open("rb") as file:
+    with contextlib.ExitStack() as opened:
+        file = opened.enter_context(path.open("rb"))
         stream: IO[bytes] = file
-        mode = "r|*"
         if path.suffix == ".deb":
-            stream, mode = _data_of(file, path)
+            name = _data_of(file, path)
+            if name.endswith(".zst"):
+                stream = opened.enter_context(_unzstd_data(path))
+        mode = "r|*"
         with tarfile.open(fileobj=stream, mode=mode) as archive:  # type: ignore[call-overload]
             for member in archive:
                 content = archive.extractfile(member) if member.isfile() else None
@@ -313,18 +346,46 @@ def _files(path: Path) -> Iterator[tuple[str, Any]]:
                     yield member.name, content.read
 
 
-def _data_of(file: IO[bytes], path: Path) -> tuple[IO[bytes], str]:
-    """The files of a Debian package and how they are packed: deb(5), ar(5)."""
+def _data_of(file: IO[bytes], path: Path) -> str:
+    """The name of what holds a Debian package's files, where ``file`` is then: deb(5), ar(5)."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
         raise UnusableKernel(f"{path} is no Debian package.")
     while len(head := file.read(60)) == 60:
         name, size = head[:16].decode().strip().rstrip("/"), int(head[48:58])
         if name.startswith("data.tar"):
-            if name.endswith(".zst"):
+            if name.endswith(".zst") and shutil.which("dpkg-deb") is None:
                 raise UnusableKernel(
-                    f"{path} is packed with zstd: unpack it with dpkg-deb -x into a folder of "
-                    "the same name."
+                    f"{path} is packed with zstd, which dpkg-deb reads: install dpkg, or unpack it "
+                    "elsewhere into a folder of the same name."
                 )
-            return file, "r|*"
+            return name
         file.seek(size + size % 2, os.SEEK_CUR)
     raise UnusableKernel(f"{path} holds no files.")
+
+
+@contextlib.contextmanager
+def _unzstd_data(path: Path) -> Iterator[IO[bytes]]:
+    """The plain tar of a package that is packed with zstd, as Ubuntu's are."""
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", str(path.absolute())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+            # What follows the last member is padding; a package that broke off ends with an error.
+            while process.stdout.read(1 << 20):
+                pass
+            if process.wait() != 0:
+                errors.seek(0)
+                said = errors.read().decode("utf-8", "replace").strip().splitlines()
+                raise ValueError(
+                    said[-1][:300] if said else f"dpkg-deb ended with {process.returncode}"
+                )
+        finally:
+            process.kill()

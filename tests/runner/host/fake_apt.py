@@ -32,11 +32,17 @@ elif what == "depends" and words[-1] == "linux-image-amd64":
 elif what == "show":
     for name in words[words.index("--") + 1:]:
         if name == "{name}":
-            print("Package: %s\\nVersion: {version}\\nSize: %s\\n" % (name, said["size"]))
+            print("Package: %s\\nVersion: {version}\\nSize: %s" % (name, said["size"]))
+            print("Depends: %s\\n" % said["depends"])
+        elif name in said["depends"]:
+            print("Package: %s\\nVersion: {version}\\nSize: 1048576\\n" % name)
 elif what == "search":
     print("{name} - Linux 6.1\\n{name}-dbg - its symbols")
 elif what == "download":
-    shutil.copy(here / "package.deb", said.get("file", "{name}_1%3a6.1.9-1_amd64.deb"))
+    for name in words[words.index("--") + 1:]:
+        file = said.get("file", name + "_1%3a6.1.9-1_amd64.deb")
+        if name not in said.get("lacks", []):
+            shutil.copy(here / "package.deb", file)
 """
 
 
@@ -59,6 +65,7 @@ class FakeApt:
     def answers(self, **changes: object) -> None:
         said = {
             "sources": [["Debian", "http://mirror/debian/"]],
+            "depends": "kmod, linux-initramfs-tool",
             "size": (self.folder / "package.deb").stat().st_size,
         } | changes
         (self.folder / "answers.json").write_text(json.dumps(said))

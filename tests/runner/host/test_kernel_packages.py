@@ -62,6 +62,35 @@ def test_the_distributions_kernel_comes_by_lists_of_its_own(apt: FakeApt, folder
     assert sum("download" in call for call in apt.calls) == 1
 
 
+SPLIT = (
+    "dracut | initramfs-tools (>= 0.120), linux-base (>= 4.3), "
+    "linux-base-6.1.0-99-amd64 (= 6.1.9-1), linux-binary-6.1.0-99-amd64 (= 6.1.9-1), "
+    "linux-modules-6.1.0-99-amd64 (= 6.1.9-1)"
+)
+
+
+def test_a_kernel_that_is_split_comes_as_a_folder_of_its_packages(
+    apt: FakeApt, folder: Path
+) -> None:
+    apt.answers(depends=SPLIT, size=1900)
+    path = fetch(folder)
+    assert path == folder / FILE.removesuffix(".deb")
+    assert [one.name.partition("_")[0] for one in sorted(path.iterdir())] == [
+        *(f"linux-{part}-6.1.0-99-amd64" for part in ("base", "binary", "image", "modules")),
+    ]
+    assert [one.name for one in kernels.listed(folder)] == [path.name]
+    assert left_in(folder) == {path.name}
+    assert fetch(folder, NAME) == path
+    assert sum("download" in call for call in apt.calls) == 1
+
+
+def test_a_part_that_did_not_come_leaves_nothing(apt: FakeApt, folder: Path) -> None:
+    apt.answers(depends=SPLIT, lacks=["linux-modules-6.1.0-99-amd64"])
+    with pytest.raises(CannotFetch, match="apt gave no file"):
+        fetch(folder)
+    assert left_in(folder) == set()
+
+
 @pytest.mark.parametrize("name", EVIL)
 def test_what_is_no_kernels_name_reaches_no_program(apt: FakeApt, folder: Path, name: str) -> None:
     with pytest.raises(CannotFetch, match="is no package of a kernel"):
@@ -223,6 +252,11 @@ def test_the_command_fetches_lists_and_refuses_in_words(
     assert f"  {FILE.removesuffix('.deb')}\n" in listed
     assert f"  {NAME} (1:6.1.9-1, 64 MiB)\n" in listed
     assert "-dbg" not in listed
+    # Small by itself, and as large as its parts: a kernel, and no package that only depends on one.
+    apt.answers(size=1900, depends=SPLIT)
+    assert f"  {NAME} (1:6.1.9-1, 3 MiB)\n" not in run("--list")
+    apt.answers(size=6 * 2**20, depends=SPLIT)
+    assert f"  {NAME} (1:6.1.9-1, 9 MiB)\n" in run("--list")
     with pytest.raises(CommandError, match="is no package of a kernel"):
         run("linux-image-1;id")
 

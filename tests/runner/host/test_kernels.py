@@ -3,7 +3,9 @@
 import gzip
 import io
 import lzma
+import random
 import struct
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -201,11 +203,77 @@ def test_two_kernels_in_one_package_are_refused(tmp_path: Path) -> None:
         unpack(path)
 
 
-def test_zstd_is_refused_with_a_way_out(tmp_path: Path) -> None:
-    path = deb(tmp_path / "ubuntu.deb", files(), "data.tar.zst")
+def real_deb(path: Path, contents: dict[str, bytes], packed: str) -> Path:
+    """A package that dpkg-deb itself makes, packed as it is told."""
+    tree = path.parent / f".{path.stem}"
+    control = "Package: a\nVersion: 1\nArchitecture: amd64\nMaintainer: a <a@b>\nDescription: a\n"
+    for name, content in {**contents, "DEBIAN/control": control.encode()}.items():
+        place = tree / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    said = ["dpkg-deb", f"-Z{packed}", "--root-owner-group", "--build", str(tree), str(path)]
+    subprocess.run(said, check=True, capture_output=True)
+    return path
 
-    with pytest.raises(UnusableKernel, match="dpkg-deb -x"):
+
+def test_a_package_that_is_packed_with_zstd_is_read(tmp_path: Path) -> None:
+    path = real_deb(tmp_path / "ubuntu.deb", files(), "zstd")
+    assert b"data.tar.zst" in path.read_bytes()
+    kernel = unpack(path)
+    assert kernel.image.read_bytes() == b"the kernel"
+    assert kernel.module("jfs").read_bytes() == MODULES["fs/jfs/jfs.ko"]
+
+
+def test_one_that_is_packed_with_zstd_and_broke_off_is_refused(tmp_path: Path) -> None:
+    path = real_deb(
+        tmp_path / "ubuntu.deb", files() | {"./big": random.Random(1).randbytes(400_000)}, "zstd"
+    )
+    path.write_bytes(path.read_bytes()[:200_000])
+    with pytest.raises(UnusableKernel, match="cannot be unpacked"):
         unpack(path)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_where_nothing_reads_zstd_it_says_what_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = deb(tmp_path / "ubuntu.deb", files(), "data.tar.zst")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UnusableKernel, match="which dpkg-deb reads"):
+        unpack(path)
+
+
+def test_a_kernel_that_is_split_is_a_folder_of_its_packages(tmp_path: Path) -> None:
+    """As Debian has it from 7.1 on: image, modules, and what is built in, each a package."""
+    folder = tmp_path / "Linux-7.3"
+    folder.mkdir()
+    root = f"./usr/lib/modules/{VERSION}"
+    modules = {f"{root}/kernel/{name}.xz": lzma.compress(one) for name, one in MODULES.items()}
+    deb(folder / "linux-binary.deb", {f"{root}/vmlinuz": b"the kernel"})
+    deb(folder / "linux-modules.deb", modules)
+    deb(folder / "linux-base.deb", {f"{root}/modules.builtin": b"kernel/fs/xfs/xfs.ko\n"})
+    deb(folder / "linux-image.deb", {"./usr/share/doc/linux-image/copyright": b"GPL"})
+    kernel = unpack(folder)
+    assert (kernel.name, kernel.version) == ("linux-7.3", VERSION)
+    assert kernel.image.read_bytes() == b"the kernel"
+    assert kernel.has("xfs")
+    assert [path.stem for path in kernel.modules_for(["ext4"])][-2:] == ["crc32c_generic", "ext4"]
+
+
+def test_half_of_a_kernel_that_is_split_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "linux-7.3"
+    folder.mkdir()
+    deb(folder / "linux-modules.deb", {f"./usr/lib/modules/{VERSION}/kernel/fs/a.ko": module()})
+    with pytest.raises(UnusableKernel, match="holds no kernel"):
+        unpack(folder)
+
+
+def test_a_merged_usr_is_a_build_too(tmp_path: Path) -> None:
+    for name, content in files().items():
+        place = tmp_path / "own" / name.replace("./lib/", "usr/lib/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    assert unpack(tmp_path / "own").version == VERSION
 
 
 def test_names_that_lead_elsewhere_write_nothing_elsewhere(tmp_path: Path) -> None:
@@ -234,8 +302,8 @@ def test_other_files_of_the_folder_are_no_packages(tmp_path: Path, package: Path
     assert [one.path for one in kernels.listed(tmp_path)] == [package]
 
 
-def bz_image(inner: bytes) -> bytes:
-    packed = lzma.compress(inner)
+def bz_image(inner: bytes, packed: bytes = b"") -> bytes:
+    packed = packed or lzma.compress(inner)
     head = bytearray(1024)
     head[0x1F1] = 1
     head[0x202:0x206] = b"HdrS"
@@ -250,3 +318,13 @@ def test_the_kernel_in_the_image_is_found_for_emulated_processors() -> None:
     assert kernels.unpacked_image(bz_image(b"\x7fELF without the note")) == b""
     assert kernels.unpacked_image(bz_image(b"\x7fELF" + note)[:-10]) == b""
     assert kernels.unpacked_image(b"MZ, and no kernel") == b""
+
+
+def test_one_that_is_packed_with_zstd_is_found_too() -> None:
+    """As Debian packs them since 6.12: the frame, and its size in four bytes."""
+    inner = b"\x7fELF" + struct.pack("<III", 4, 8, 18) + b"Xen\0" + b"." * 5000
+    said = subprocess.run(["zstd", "-qc"], input=inner, capture_output=True, check=True).stdout
+    size = len(inner).to_bytes(4, "little")
+    assert kernels.unpacked_image(bz_image(inner, said + size)) == inner
+    assert kernels.unpacked_image(bz_image(inner, said[:-9] + size)) == b""
+    assert kernels.unpacked_image(bz_image(inner, said + b"\1\0\0\0")) == b""
