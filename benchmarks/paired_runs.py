@@ -14,11 +14,7 @@ about it:
   processes by session), and both see the same file of the same mounted file system.
 - A block is four runs, A B B A or B A A B by lot, 2 to 3 s each: a drift that is straight over
   these ten seconds cancels, and what is slower than that is alike for both sides.
-- Answered by the Hodges-Lehmann estimate of the blocks' logarithms with its distribution-free
-  interval (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963; 95% by order statistics of
-  the Walsh averages): a block that something else disturbed moves it by a rank, and no farther.
-  Student's interval stands beside it, and the two runs of A of each block against each other, which
-  must hold 1.
+- How it is answered, and by which control, is in ``benchmarks.paired_blocks``.
 
 What the processors did for others in the meantime is printed with each block: this, not the disk,
 is what scatters on a machine that is shared, and no design takes it away. Beside speed stands the
@@ -34,7 +30,6 @@ import os
 import random
 import resource
 import signal
-import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fsbench_web.core.scoring import paired
+from benchmarks.paired_blocks import Blocks, of_block
 
 if TYPE_CHECKING:
     from runner.executors.base import Executor
@@ -50,8 +45,6 @@ if TYPE_CHECKING:
 FILE_MB = 256
 ZRAM = Path("/sys/class/zram-control")
 SEED = 20_261_123
-LEAST_BLOCKS = 6
-"""Fewer have no interval of ranks at 95%."""
 JOBS: Mapping[str, Sequence[str]] = {
     "sequential write, 1 MiB": ("--rw=write", "--bs=1M"),
     "random write, 4 KiB": ("--rw=randwrite", "--bs=4k"),
@@ -145,79 +138,10 @@ def through(
     return measured
 
 
-@dataclass(frozen=True)
-class Found:
-    """Ratio of speeds with its 95% interval, from logarithms of ratios, one a block.
-
-    ``ratio``, ``low`` and ``high`` are by ranks; ``student`` is Student's (ratio, low, high);
-    ``scatter_percent`` the standard deviation of a block.
-    """
-
-    ratio: float
-    low: float
-    high: float
-    student: tuple[float, float, float]
-    scatter_percent: float
-    blocks: int
-
-    @classmethod
-    def of(cls, logarithms: Sequence[float]) -> "Found":
-        """Raises ValueError for fewer than LEAST_BLOCKS."""
-        verdict = paired.of_logarithms(logarithms)
-        if verdict.rank_interval is None:
-            raise ValueError(f"an interval of ranks takes {LEAST_BLOCKS} blocks or more")
-        walsh = [
-            (one + other) / 2
-            for place, one in enumerate(logarithms)
-            for other in logarithms[place:]
-        ]
-        return cls(
-            math.exp(statistics.median(walsh)),
-            *verdict.rank_interval,
-            (verdict.ratio, verdict.low, verdict.high),
-            100 * verdict.deviation,
-            verdict.blocks,
-        )
-
-    @property
-    def known_to_percent(self) -> float:
-        """The half-width."""
-        return 50 * (self.high - self.low) / self.ratio
-
-    def __str__(self) -> str:
-        ratio, low, high = self.student
-        return (
-            f"{self.ratio:.4f} (95% {self.low:.4f} to {self.high:.4f}, "
-            f"± {self.known_to_percent:.2f}%; Student {ratio:.4f}, {low:.4f} to {high:.4f}; "
-            f"{self.blocks} blocks that scatter by {self.scatter_percent:.2f}%)"
-        )
-
-
-def of_block(order: str, rates: Sequence[float]) -> tuple[float, float]:
-    """Logarithms of (B / A, second A / first A) of the four ``rates`` in ``order``."""
-    logs: dict[str, list[float]] = {"A": [], "B": []}
-    for side, rate in zip(order, rates, strict=True):
-        logs[side].append(math.log(rate))
-    (first, second), others = logs["A"], logs["B"]
-    return sum(others) / 2 - (first + second) / 2, second - first
-
-
-@dataclass
-class Blocks:
-    """What was found of each job: logarithms of B / A and of A / A, one a block."""
-
-    speed: dict[str, list[float]]
-    control: dict[str, list[float]]
-    work: dict[str, list[float]]
-    others_percent: list[float]
-
-
 def in_blocks(one: Rate, other: Rate, most: int, minutes: float) -> Blocks:
     """At most ``most`` blocks of each job, begun as long as another one fits into ``minutes``."""
     began, longest = time.monotonic(), 0.0
-    found = Blocks(
-        {job: [] for job in JOBS}, {job: [] for job in JOBS}, {job: [] for job in JOBS}, []
-    )
+    found = Blocks.of_jobs(JOBS)
     lot = random.Random(SEED)
     for number in range(most):
         if time.monotonic() - began + longest > 60 * minutes:
@@ -231,7 +155,7 @@ def in_blocks(one: Rate, other: Rate, most: int, minutes: float) -> Blocks:
         longest = max(longest, took)
         found.others_percent.append(100 * (_others_s() - busy) / took)
         said = "   ".join(
-            f"{math.exp(found.speed[job][-1]):.4f} (A/A {math.exp(found.control[job][-1]):.4f})"
+            f"{math.exp(found.speed[job][-1]):.4f} (control {math.exp(found.control[job][-1]):.4f})"
             for job in JOBS
         )
         others = f"others took {found.others_percent[-1]:.0f}% of a processor"
@@ -263,33 +187,6 @@ def _others_s() -> float:
     )
     ticks = os.sysconf("SC_CLK_TCK")
     return (user + nice + system + irq + softirq + steal) / ticks - ours
-
-
-def told(found: Blocks, what: str, known_to_percent: float) -> bool:
-    """Print what came out of each job; whether each is known to so many percent."""
-    is_known = True
-    for job, ratios in found.speed.items():
-        if len(ratios) < LEAST_BLOCKS:
-            print(f"\n{job}: {len(ratios)} blocks are too few")
-            return False
-        ratio, control = Found.of(ratios), Found.of(found.control[job])
-        print(
-            f"\n{job}\n  {what}: {ratio}\n  the first side against itself: {control}\n"
-            f"  {what}, for each second of a processor: {Found.of(found.work[job])}"
-        )
-        if not control.low <= 1 <= control.high:
-            print("  It differs from itself: something else changed, and nothing is shown.")
-            is_known = False
-        elif ratio.known_to_percent > known_to_percent:
-            need = ratio.blocks * (ratio.known_to_percent / known_to_percent) ** 2
-            print(
-                f"  Not known to {known_to_percent:g}%: at this scatter some {math.ceil(need)} "
-                "blocks would do, or a calmer machine."
-            )
-            is_known = False
-    others = statistics.median(found.others_percent) if found.others_percent else math.nan
-    print(f"\nOthers took {others:.0f}% of a processor in the median block.")
-    return is_known
 
 
 @contextlib.contextmanager

@@ -11,11 +11,17 @@ from typing import Any
 
 from celery import Celery
 from django.conf import settings
+from kombu.transport import TRANSPORT_ALIASES
+
+from fsbench_web.platform import message_folder
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 # As all commands (fsbench_web.platform.commands): its worker would load every page before it
 # begins.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
+# What the address filesystem:// stands for in this process.
+TRANSPORT_ALIASES["filesystem"] = "fsbench_web.platform.message_folder:Transport"
 
 app = Celery("fsbench")
 app.conf.update(
@@ -41,10 +47,11 @@ POLLING_S = 0.2
 
 
 def _filesystem_transport(folder: Path) -> dict[str, Any]:
-    """kombu's filesystem transport: one folder for messages, one for the control exchange."""
+    """Options of ``message_folder``: one folder for messages, one for the control exchange."""
     queue, control = folder / "queue", folder / "control"
     for path in (queue, control):
         path.mkdir(parents=True, exist_ok=True)
+    message_folder.clear(queue)
     return {
         "data_folder_in": str(queue),
         "data_folder_out": str(queue),

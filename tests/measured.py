@@ -1,9 +1,10 @@
-"""Measurements in tests: one by one, and changed as if another version had stored them."""
+"""Runs and measurements in tests: one by one, and changed as if another version stored them."""
 
 from collections.abc import Callable
 from typing import Any
 
-from fsbench_web.studies.models import Artefact, MeasurementBlock, Run
+from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series
+from fsbench_web.studies.runs.new_runs import FinishedRun, record_all_finished
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Measurement
 
@@ -16,6 +17,11 @@ class Measured(Measurement):
     @property
     def artefact(self) -> Artefact | None:
         return Artefact.objects.filter(pk=self.artefact_id).first()
+
+
+def finished_run(series: Series, repeat: int) -> Run:
+    """A run that somebody else executed, without results yet."""
+    return record_all_finished([FinishedRun(series, repeat, "A test.")], by=None)[0]
 
 
 def measured(run: Run | None = None, **wanted: Any) -> list[Measured]:

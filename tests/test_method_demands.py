@@ -204,6 +204,6 @@ def test_workloads_of_fio_may_stop_at_steady_state_and_choose_their_data() -> No
     assert {tool for tool, known in names.items() if steady in known} == {"fio-depths", "pgmeter"}
     assert {tool for tool, known in names.items() if data in known} >= {
         *("fio-depths", "pgmeter", "random-access", "rocksdb"),
-        *("filemark", "mongo", "maildir", "sqlite"),
+        *("filemark", "mongo", "maildir", "sqlite", "container-image", "pgbench"),
     }
     assert "contents" in names["iozone"]

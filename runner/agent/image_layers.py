@@ -1,6 +1,7 @@
 """Unpack the layers of a container image, as a container engine does when it pulls one.
 
-    image_layers.py FOLDER --layers N --files N --seed N
+    image_layers.py FOLDER --layers N --files N --seed N [--compress-percent N]
+                    [--dedupe-percent N] [--new-data]
 
 The layers are made first, as tar files in a folder of their own beside the measured file system:
 each has ``files`` files of 100 bytes to 1 MiB (evenly spread over the logarithm of the size),
@@ -8,7 +9,8 @@ one in ten a symbolic link and one in twenty a hard link, in folders of thirty; 
 replaces a tenth of the files of the one before and removes a twentieth by a whiteout (``.wh.NAME``,
 OCI image specification, "Representing changes"). Then each is unpacked over the others by tar and
 its whiteouts are carried out. Prints the seconds of all of it with everything on the disk
-(syncfs), and the entries a second, one JSON object a line. Stdlib only.
+(syncfs), and the entries a second, one JSON object a line. Files are pieces of the same two
+megabytes of random bytes unless other data are asked for (``contents``). Stdlib only.
 """
 
 import argparse
@@ -27,9 +29,11 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 if TYPE_CHECKING:
+    from runner.agent.contents import Contents, add_arguments
     from runner.agent.latencies import say
     from runner.agent.timed import sync
 else:
+    from contents import Contents, add_arguments
     from latencies import say
     from timed import sync
 
@@ -45,7 +49,7 @@ def name_of(layer: int, number: int) -> str:
     return f"layer{layer:02d}/{number // FILES_IN_A_FOLDER:05d}/{number:07d}"
 
 
-def make_layer(path: Path, layer: int, files: int, lots: random.Random, content: bytes) -> int:
+def make_layer(path: Path, layer: int, files: int, lots: random.Random, content: Contents) -> int:
     """Write one layer; gives the entries it has."""
     entries = 0
     with tarfile.open(path, "w") as archive:
@@ -79,11 +83,14 @@ def make_layer(path: Path, layer: int, files: int, lots: random.Random, content:
 
 
 def _add(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, lots: random.Random, content: bytes
+    archive: tarfile.TarFile, member: tarfile.TarInfo, lots: random.Random, content: Contents
 ) -> None:
     member.size = int(SMALLEST * (LARGEST / SMALLEST) ** lots.random())
-    start = lots.randrange(len(content) - member.size)
-    archive.addfile(member, io.BytesIO(content[start : start + member.size]))
+    # Drawn in any case: sizes and names are those of a seed, whatever the data are.
+    start = lots.randrange(len(content.same) - member.size)
+    usual = content.same[start : start + member.size]
+    data = content.piece(member.size) if content.is_new else usual
+    archive.addfile(member, io.BytesIO(data))
 
 
 def unpack(layers: list[Path], folder: str) -> None:
@@ -102,6 +109,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder")
     for name, default in (("layers", 3), ("files", 300), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    add_arguments(parser)
     wanted = parser.parse_args(arguments)
     lots = random.Random(wanted.seed)  # noqa: S311 (no secret)
     try:
@@ -113,7 +121,7 @@ def main(arguments: list[str]) -> int:
                     "layers: ask for fewer or smaller ones\n"
                 )
                 return 1
-            content = lots.randbytes(2 * LARGEST)
+            content = Contents(wanted, lots.randbytes(2 * LARGEST), str(wanted.seed))
             layers = [Path(beside, f"{number}.tar") for number in range(wanted.layers)]
             entries = sum(
                 make_layer(path, number, wanted.files, lots, content)

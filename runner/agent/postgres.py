@@ -1,12 +1,16 @@
 """A PostgreSQL of a run's own on the measured file system, and pgbench in it.
 
-    postgres.py create FOLDER --scale N      initdb, and pgbench's tables
+    postgres.py create FOLDER --scale N --compress-percent N    initdb, and pgbench's tables
     postgres.py run FOLDER --script NAME --clients N --jobs N --seconds S --warm-up S --seed N
 
 ``--set NAME=VALUE`` is a setting of the server. Each command starts the server and ends it in
 order; all that it keeps is in FOLDER, its socket in a folder of its own that goes with it, and it
 listens on no network. ``run`` prints pgbench's report, then percentiles of the latencies that
 pgbench logged, one JSON object a line, and how many checkpoints fell into the measured time.
+
+pgbench leaves the filler of each account empty, which is 84 blanks. Unless 100 percent of it are
+to compress, the rest of them are letters and digits of a digest of the account's number: rows of
+the same length on as many pages, whose updates and page images in the log carry them too.
 
 PostgreSQL refuses to be root, and a benchmark container has no right to become anybody else: the
 server runs in a user namespace of its own without a map of users, in which everybody is nobody
@@ -41,6 +45,10 @@ ALWAYS = {
     "listen_addresses": "",
 }
 MOST_LOGGED = 20_000_000
+FILLER = 84
+"""Characters of ``pgbench_accounts.filler`` (pgbench(1))."""
+ACCOUNTS, TELLERS = 100_000, 10
+"""For each unit of the scale."""
 START_S = 120.0
 
 
@@ -113,19 +121,43 @@ def _last(log: Path) -> str:
     return lines[-1].strip()[:300] if lines else "it said nothing"
 
 
-def create(folder: str, scale: int, settings: dict[str, str]) -> None:
+def filled(scale: int, compress_percent: int) -> str:
+    """SQL that fills pgbench's tables as its own ``-I G`` does (pgbench(1)), but for the filler.
+
+    64 bytes of a digest are 86 characters of base 64 and a line break between them.
+    """
+    kept = FILLER - FILLER * compress_percent // 100
+    text = "translate(encode(sha512(int8send(aid)), 'base64'), E'\\n', '')"
+    # Nothing but whole numbers comes into it.
+    return f"""
+        BEGIN;
+        INSERT INTO pgbench_branches (bid, bbalance)
+            SELECT bid, 0 FROM generate_series(1, {scale}) AS bid;
+        INSERT INTO pgbench_tellers (tid, bid, tbalance)
+            SELECT tid, (tid - 1) / {TELLERS} + 1, 0 FROM generate_series(1, {TELLERS * scale}) tid;
+        INSERT INTO pgbench_accounts (aid, bid, abalance, filler)
+            SELECT aid, (aid - 1) / {ACCOUNTS} + 1, 0, substr({text}, 1, {kept})
+            FROM generate_series(1, {ACCOUNTS * scale}::bigint) AS aid;
+        COMMIT
+    """  # noqa: S608
+
+
+def create(folder: str, scale: int, settings: dict[str, str], compress_percent: int = 100) -> None:
     os.mkdir(folder)  # noqa: PTH102
     data = f"{folder}/data"
     initdb = (str(programs() / "initdb"), "-D", data, "-U", "fsbench", "--auth=trust")
     told([*AS_NOBODY, *initdb, "--encoding=UTF8", "--locale=C", "--no-instructions"], "initdb")
     with server(data, settings) as sockets:
-        told(
-            [
-                *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench"),
-                *("-i", "-q", "-s", str(scale), "postgres"),
-            ],
-            "pgbench's initialisation",
-        )
+        initialised = [
+            *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench"),
+            *("-i", "-q", "-s", str(scale), "postgres"),
+        ]
+        if compress_percent == 100:
+            told(initialised, "pgbench's initialisation")
+        else:
+            told([*initialised, "-I", "dt"], "making pgbench's tables")
+            query(sockets, filled(scale, compress_percent))
+            told([*initialised, "-I", "vp"], "pgbench's vacuum and keys")
         query(sockets, "CHECKPOINT")
 
 
@@ -193,13 +225,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--test", default="pgbench")
     for name, default in (("clients", 1), ("jobs", 1), ("seconds", 1), ("warm-up", 0), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--compress-percent", type=int, default=100)
     parser.add_argument("--sampling", type=float, default=1.0)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     wanted = parser.parse_args(arguments)
     settings = dict(one.split("=", 1) for one in wanted.set)
     try:
         if wanted.what == "create":
-            create(wanted.folder, wanted.scale, settings)
+            create(wanted.folder, wanted.scale, settings, wanted.compress_percent)
         else:
             run(wanted, settings)
     except (PostgresFailed, OSError) as error:

@@ -5,17 +5,64 @@ import random
 
 import pytest
 
-from benchmarks import paired_runs
-from benchmarks.paired_runs import Found, of_block
+from benchmarks import paired_blocks, paired_control, paired_runs
+from benchmarks.paired_blocks import Blocks, Control, Found, of_block
 
 
 @pytest.mark.parametrize("order", ["ABBA", "BAAB"])
-def test_a_straight_drift_within_a_block_changes_no_ratio(order: str) -> None:
+def test_a_straight_drift_within_a_block_changes_neither_ratio_nor_control(order: str) -> None:
     drift = [1.0, 1.1, 1.21, 1.331]
     rates = [(0.98 if side == "B" else 1.0) * by for side, by in zip(order, drift, strict=True)]
     ratio, control = of_block(order, rates)
     assert math.exp(ratio) == pytest.approx(0.98)
-    assert math.exp(control) == pytest.approx(1.331 if order == "ABBA" else 1.1)
+    assert math.exp(control) == pytest.approx(1)
+
+
+def test_the_control_is_what_one_side_changed_by_and_the_other_did_not() -> None:
+    """In the mean over both orders; what a place does to both sides alike cancels there."""
+
+    def mean(a_changes: float, b_changes: float, *places: float) -> float:
+        found = []
+        for order in ("ABBA", "BAAB"):
+            logs = list(places)
+            logs[order.rindex("A")] += a_changes
+            logs[order.rindex("B")] += b_changes
+            found.append(of_block(order, [math.exp(one) for one in logs])[1])
+        return sum(found) / 2
+
+    assert mean(0.03, 0, 0, 0, 0, 0) == pytest.approx(0.03)
+    assert mean(0.03, 0.03, 0, 0, 0, 0) == pytest.approx(0)
+    assert mean(0, 0.02, 0, 0, 0, 0) == pytest.approx(-0.02)
+    assert mean(0, 0, -0.5, 0, 0.1, 0.1) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("name", "is_refused"), [("1% a run, straight", 0), ("runs after B", 1)])
+def test_a_session_is_refused_for_what_one_side_leaves_behind_not_for_a_drift(
+    name: str, is_refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation itself is benchmarks/paired_control.py; here 20 of its sessions."""
+    monkeypatch.setattr(paired_control, "TRIALS", 20)
+    known = {**paired_control.ALIKE, **paired_control.OF_ONE_SIDE}
+    added = next(one for title, one in known.items() if title.startswith(name))
+    refused, *_ = paired_control.percent(paired_control._normal, added)
+    assert refused >= 90 if is_refused else refused <= 10
+
+
+def test_all_controls_together_have_95_percent(capsys: pytest.CaptureFixture[str]) -> None:
+    values = [-0.3, *(0.01 * number for number in range(1, 8))]
+    one, of_two = Control.of(values, 1), Control.of(values, 2)
+    assert (one.level, of_two.level) == (0.95, 0.975)
+    assert of_two.low < one.low
+    assert of_two.high >= one.high
+    assert [paired_blocks.least_blocks(jobs) for jobs in (1, 2, 3)] == [6, 7, 7]
+    with pytest.raises(ValueError, match=r"6 blocks .* 97.5%"):
+        Control.of(values[:6], 2)
+    calm = {job: [0.001 * (number % 3 - 1) for number in range(12)] for job in paired_runs.JOBS}
+    changed = {job: [one + 0.02 for one in logs] for job, logs in calm.items()}
+    assert paired_blocks.told(Blocks(calm, calm, calm, [1.0]), "B / A", 1.0)
+    assert "2 at 97.5% each" in capsys.readouterr().out
+    assert not paired_blocks.told(Blocks(calm, changed, calm, [1.0]), "B / A", 1.0)
+    assert "nothing is shown" in capsys.readouterr().out
 
 
 def test_one_block_that_was_disturbed_does_not_make_the_interval_wide() -> None:
@@ -43,13 +90,12 @@ def test_thirty_blocks_tell_one_percent_where_runs_scatter_by_two_and_a_half() -
     assert held >= 182
 
 
-def test_fewer_than_six_blocks_are_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="6 blocks"):
+def test_too_few_blocks_are_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="5 blocks"):
         Found.of([0.0, 0.01, 0.02, 0.03, 0.04])
     short = {job: [0.01, 0.02] for job in paired_runs.JOBS}
-    found = paired_runs.Blocks(short, short, short, [10.0, 12.0])
-    assert not paired_runs.told(found, "B / A", 1.0)
-    assert "2 blocks are too few" in capsys.readouterr().out
+    assert not paired_blocks.told(Blocks(short, short, short, [10.0, 12.0]), "B / A", 1.0)
+    assert "2 blocks are too few, 7 are the least" in capsys.readouterr().out
 
 
 def test_the_work_of_a_second_of_a_processor_is_apart_from_speed() -> None:

@@ -9,6 +9,7 @@ from fsbench_web.studies.models import Run, RunState, Series, Study
 from fsbench_web.studies.runs import lifecycle, new_runs
 from fsbench_web.studies.scores.ingest import move_to_kernel
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import finished_run
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +50,7 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
     ext4 = configuration_for("ext4", {})
     expected = series_for(study, ext4, kernel="6.1")
     real = series_for(study, ext4, kernel="6.8", distribution="Debian")
-    new_runs.record_finished(real, 1, by=None, reason="There before.")
+    finished_run(real, 1)
     run = new_runs.create_queued(expected, 1, by=None, job=None)
     with transaction.atomic():
         assert move_to_kernel(run, "6.8", "Debian").pk == real.pk

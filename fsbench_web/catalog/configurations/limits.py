@@ -20,7 +20,6 @@ MOST = {
     "cpus": 1024,
 }
 """More than any machine of today does: a limit that limits nothing is a mistake."""
-RATES = ("read_mib_s", "write_mib_s", "read_iops", "write_iops")
 WORDS = {
     "read_mib_s": "limit of reads, MiB/s",
     "write_mib_s": "limit of writes, MiB/s",

@@ -16,8 +16,6 @@ NFS_PROGRAM, SERVED_FOLDER = "fsbench-nfs", "/run/fsbench.served"
 ADDRESS, PORT, MOUNTD_PORT = "127.0.0.1", 2049, 20048
 # What of a kernel it needs. Who mounts loads nothing in a guest.
 NFS_MODULES = ("nfsd", "nfs", "nfsv3", "nfsv4")
-# The kernel's names of it, in /proc/self/mountinfo.
-KERNEL_NAMES = ("nfs", "nfs4")
 
 _SIZES = ("4096", "32768", "65536", "131072", "262144", "524288", "1048576")
 NFS = Option(

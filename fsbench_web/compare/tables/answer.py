@@ -295,11 +295,6 @@ class TestLine:
     verdict: Verdict | None = None
 
     @property
-    def is_tested(self) -> bool:
-        """Whether ``ratio`` is the estimate that verdict and interval are of."""
-        return self.verdict is not None and self.verdict.ratio is not None
-
-    @property
     def ratio(self) -> float | None:
         """How many times as fast the best is: as it was tested, else of the two scores."""
         if self.verdict is not None and self.verdict.ratio is not None:

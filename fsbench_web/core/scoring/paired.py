@@ -40,7 +40,6 @@ INCONCLUSIVE = "inconclusive"
 LEAST_BLOCKS = 3
 EQUIVALENCE_PERCENT = 2.0
 """What is not worth a decision, where nobody says otherwise."""
-LEAST_FOR_RANKS = 6  # the interval of fewer cannot have the level 0.95
 LEAST_FOR_NORMALITY = 5
 POWER = 0.8
 MOST_BLOCKS = 1000
@@ -113,7 +112,7 @@ def of_logarithms(
             found,
             blocks=count,
             deviation=deviation,
-            rank_interval=_rank_interval(logarithms),
+            rank_interval=rank_interval(logarithms),
             p_normal=_normality(logarithms, centre),
         )
     )
@@ -248,33 +247,34 @@ def _decides(
     return bool(found >= POWER or inside + outside - 1 >= POWER)
 
 
-def _rank_interval(logarithms: Sequence[float]) -> tuple[float, float] | None:
-    """The ratios between which the median lies at 95% or more: order statistics of the means of
-    all pairs (Walsh averages).
+def rank_interval(logarithms: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
+    """The ratios between which the median lies at ``level`` or more: order statistics of the means
+    of all pairs (Walsh averages). None for too few: fewer than six cannot have 0.95.
     """
     count = len(logarithms)
-    if count < LEAST_FOR_RANKS:
+    cut = _rank_cut(count, level)
+    if cut < 0:
         return None
     averages = sorted(
         (one + logarithms[other]) / 2
         for place, one in enumerate(logarithms)
         for other in range(place, count)
     )
-    cut = _rank_cut(count)
     return _exp(averages[cut]), _exp(averages[-1 - cut])
 
 
 @lru_cache(maxsize=256)
-def _rank_cut(count: int) -> int:
-    """How many Walsh averages lie outside on each side: the most with P(outside) <= 0.05.
+def _rank_cut(count: int, level: float = LEVEL) -> int:
+    """How many Walsh averages lie outside on each side: the most with P(outside) <= 1 - level;
+    -1 where already with none outside it is more.
 
     From the exact distribution of the sum of signed ranks up to 100 blocks, and beyond from its
     normal approximation.
     """
-    level = (1 - LEVEL) / 2
+    outside = (1 - level) / 2
     if count > 100:
         mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
-        return max(0, int(mean + float(ndtri(level)) * sqrt(variance)))
+        return max(0, int(mean + float(ndtri(outside)) * sqrt(variance)))
     ways = [1] + [0] * (count * (count + 1) // 2)
     for rank in range(1, count + 1):
         for total in range(len(ways) - 1, rank - 1, -1):
@@ -282,7 +282,7 @@ def _rank_cut(count: int) -> int:
     below = 0
     for total, number in enumerate(ways):
         below += number
-        if below > level * 2**count:
+        if below > outside * 2**count:
             return total - 1
     raise AssertionError("more than all ways")
 

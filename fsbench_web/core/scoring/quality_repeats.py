@@ -66,34 +66,43 @@ def spikes(
     """
     flagged = np.zeros(len(values), dtype=np.bool_)
     sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)
-    speed = np.where(sized, values, 1.0)
-    speed = 1.0 / speed if lower_is_better else speed
     kept = np.flatnonzero(sized)
+    if not len(kept):
+        return flagged
     kept = kept[np.argsort(runs[kept], kind="stable")]
-    for places in np.split(kept, np.flatnonzero(np.diff(runs[kept])) + 1):
-        if len(places) < LEAST_CELLS:
-            continue
-        best = places[np.argmax(speed[places])]
-        if np.count_nonzero(speed[places] == speed[best]) > 1:
-            continue
-        near = _next_to(records[places], int(records[best])) & _next_to(
-            files[places], int(files[best])
-        )
-        neighbours = speed[places[near & (places != best)]]
-        flagged[best] = bool(
-            len(neighbours) >= LEAST_NEIGHBOURS and speed[best] > SPIKE_RATIO * neighbours.max()
-        )
+    starts = np.flatnonzero(np.diff(runs[kept], prepend=runs[kept[0]] - 1))
+    counts = np.diff(starts, append=len(kept))
+    speed = 1.0 / values[kept] if lower_is_better else values[kept]
+    is_best = speed == np.repeat(np.maximum.reduceat(speed, starts), counts)
+    is_lone = (counts >= LEAST_CELLS) & (np.add.reduceat(is_best.astype(np.int64), starts) == 1)
+    # Of runs whose best is of one cell alone: each run's numbers, and where its best stands.
+    places = np.flatnonzero(np.repeat(is_lone, counts))
+    if not len(places):
+        return flagged
+    counts = counts[is_lone]
+    starts = np.cumsum(counts) - counts
+    kept, speed, is_best = kept[places], speed[places], is_best[places]
+    best = np.flatnonzero(is_best)
+    near = _next_to(records[kept], best, starts, counts) & ~is_best
+    near &= _next_to(files[kept], best, starts, counts)
+    neighbours = np.add.reduceat(near.astype(np.int64), starts)
+    fastest = np.maximum.reduceat(np.where(near, speed, 0.0), starts)
+    is_spike = (neighbours >= LEAST_NEIGHBOURS) & (speed[best] > SPIKE_RATIO * fastest)
+    flagged[kept[best[is_spike]]] = True
     return flagged
 
 
-def _next_to(sizes: Whole, size: int) -> Mask:
-    """Which of the sizes are ``size`` or the next smaller or larger that there is."""
-    smaller, larger = sizes[sizes < size], sizes[sizes > size]
-    near = sizes == size
-    if len(smaller):
-        near |= sizes == smaller.max()
-    if len(larger):
-        near |= sizes == larger.min()
+def _next_to(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
+    """Which of the sizes are that of their run's ``best``, or the next smaller or larger that the
+    run has. Runs stand behind each other, from ``starts`` on, with ``counts`` numbers each.
+    """
+    size = np.repeat(sizes[best], counts)
+    # Sizes are not negative, and one that is as large as can be has no larger one.
+    most = np.iinfo(np.int64).max
+    smaller = np.maximum.reduceat(np.where(sizes < size, sizes, -1), starts)
+    larger = np.minimum.reduceat(np.where(sizes > size, sizes, most), starts)
+    near = (sizes == size) | (sizes == np.repeat(smaller, counts))
+    near |= (sizes == np.repeat(larger, counts)) & (sizes > size)
     return np.asarray(near, dtype=np.bool_)
 
 

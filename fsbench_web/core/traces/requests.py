@@ -53,10 +53,6 @@ class RequestTrace:
     def part_s(self) -> float:
         return self.seconds / PARTS
 
-    @property
-    def part_bytes(self) -> float:
-        return self.device_bytes / PARTS
-
     def latency_rows(self) -> Iterator[tuple[str, int, int, int]]:
         """(operation, from µs, below µs, requests), without those that are 0."""
         for name, counts in self.latencies.items():

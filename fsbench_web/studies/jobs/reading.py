@@ -31,13 +31,20 @@ def read(model: type[Read], data: Mapping[str, Any], tell: Callable[[Steps, Any]
 
 
 def _there(said: Any, steps: Steps) -> Steps:
-    """As many of pydantic's steps as lead to something in the data."""
-    for index, step in enumerate(steps):
+    """As many of pydantic's steps as lead to something in the data.
+
+    What stands by itself where a list may is no step: it is the list's one.
+    """
+    there: Steps = ()
+    for step in steps:
+        if isinstance(step, int) and not isinstance(said, list):
+            continue
         try:
             said = said[step] if not isinstance(said, str) else None
         except (KeyError, IndexError, TypeError):
-            return steps[:index]
-    return steps
+            break
+        there = (*there, step)
+    return there
 
 
 def _leave_out(said: Any, steps: Steps) -> None:

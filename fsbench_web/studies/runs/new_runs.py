@@ -151,25 +151,6 @@ def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | N
     return runs
 
 
-def record_finished(
-    series: Series,
-    repeat: int,
-    *,
-    by: User | None,
-    reason: str,
-    environment: Environment | None = None,
-    artefact: Artefact | None = None,
-    beside: Iterable[models.Model] = (),
-) -> Run:
-    """Write a run that somebody else executed and whose results are stored with it.
-
-    In the same visits to the database: ``artefact``, a new one, as its own, and ``beside``, new
-    rows that need neither.
-    """
-    finished = FinishedRun(series, repeat, reason, environment, artefact)
-    return record_all_finished([finished], by=by, beside=beside)[0]
-
-
 @dataclass(frozen=True)
 class FinishedRun:
     """A run that somebody else executed; ``artefact`` is a new one, and becomes its own.
@@ -191,7 +172,11 @@ class FinishedRun:
 def record_all_finished(
     finished: Sequence[FinishedRun], *, by: User | None, beside: Iterable[models.Model] = ()
 ) -> list[Run]:
-    """``record_finished`` for all runs of one import."""
+    """Write runs that somebody else executed and whose results are stored with them.
+
+    In the same visits to the database: the artefact of each, and ``beside``, new rows that need
+    neither.
+    """
     now = clock.now()
     runs = [
         Run(

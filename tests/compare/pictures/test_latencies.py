@@ -16,9 +16,9 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import finished_run
 
 TEST = "oltp_8k_clat_mean"
 AT = f"{TEST}@iodepth=4,jobs=1"
@@ -34,7 +34,7 @@ def runs(db: None) -> list[Run]:
     for filesystem, latency_ns in (("ext4", 815_240.5), ("xfs", 1_234_567.0)):
         series = series_for(study, configuration_for(filesystem, {}))
         with transaction.atomic():
-            run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+            run = finished_run(series, next_repeat(series))
             value = ParsedValue(TEST, None, None, latency_ns, "ns", 7, load="iodepth=4,jobs=1")
             other = ParsedValue(TEST, None, None, latency_ns / 2, "ns", 7, load="iodepth=1,jobs=1")
             ingest.store_values(run, None, [value, other])

@@ -19,11 +19,10 @@ from fsbench_web.compare.pictures.table import Column, PictureTable, Row, as_csv
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Series
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.compare.conftest import make_score, make_study
-from tests.measured import change
+from tests.measured import change, finished_run
 
 pytestmark = pytest.mark.django_db
 EVERY = "study=lab"
@@ -32,7 +31,7 @@ EVERY = "study=lab"
 def finished(label: str, *values: ParsedValue, study: str = "lab") -> Run:
     series = series_for(make_study(study), unknown_configuration(label.split("_")[0], label))
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run

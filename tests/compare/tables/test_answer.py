@@ -125,7 +125,6 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
     """
     found = blocks(fast=[100.0, 200.0, 600.0], slow=[100.0, 100.0, 400.0])
     line = line_against(found, "slow")
-    assert line.is_tested
     assert line.ratio == pytest.approx(3 ** (1 / 3))
     assert line.verdict is not None
     assert line.verdict.ratio_low < line.ratio < line.verdict.ratio_high

@@ -13,7 +13,9 @@ from fsbench_web.core.scoring.scores import score_mean, score_repeats
 CELLS = st.tuples(
     st.sampled_from([1, 4, 16, 64, 1024]), st.sampled_from([4, 64, 2048, 4096, 4_194_304, 10**8])
 )
-VALUE = st.one_of(st.floats(0, 1e15, allow_nan=False), st.sampled_from([89.999, 0.0, 1.0]))
+# Those that are whole are summed another way, as long as no sum needs rounding.
+WHOLE = st.integers(0, 2**54).map(float)
+VALUE = st.one_of(st.floats(0, 1e15, allow_nan=False), WHOLE, st.sampled_from([89.999, 0.0, 1.0]))
 Repeat = dict[tuple[int, int], float]
 
 
@@ -33,6 +35,7 @@ def columns_of(repeats: list[Repeat]) -> scored.TestColumns:
 @given(
     st.one_of(
         st.lists(st.dictionaries(CELLS, VALUE, min_size=1), min_size=1, max_size=5),
+        st.lists(st.dictionaries(CELLS, WHOLE, min_size=1), min_size=1, max_size=5),
         st.dictionaries(CELLS, st.lists(VALUE, min_size=4, max_size=4), min_size=1).map(
             lambda cells: [{cell: v[n] for cell, v in cells.items()} for n in range(4)]
         ),

@@ -1,5 +1,6 @@
 """Verdicts of contenders that share blocks, against scipy's tests and by hand."""
 
+from itertools import compress, product
 from math import exp, inf, log
 
 import numpy as np
@@ -142,6 +143,18 @@ def test_what_is_no_number_is_refused(value: float) -> None:
 )
 def test_the_cut_of_the_rank_interval_is_wilcoxons(count: int, critical: int) -> None:
     assert subject._rank_cut(count) == critical
+
+
+@pytest.mark.parametrize("count", [6, 7, 8, 10, 12])
+def test_a_stricter_level_cuts_off_less(count: int) -> None:
+    """Against all signs of all ranks, one by one."""
+    ranks = range(1, count + 1)
+    sums = [sum(compress(ranks, signs)) for signs in product((0, 1), repeat=count)]
+    cut = subject._rank_cut(count, 0.975)
+    assert sum(one <= cut for one in sums) <= 0.0125 * 2**count
+    assert sum(one <= cut + 1 for one in sums) > 0.0125 * 2**count
+    found = subject.rank_interval([float(number) for number in range(count)], 0.975)
+    assert (found is None) == (count < 7)
 
 
 def test_the_rank_interval_is_of_walsh_averages() -> None:

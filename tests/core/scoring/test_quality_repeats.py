@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core.scoring import quality_repeats as repeats
@@ -142,6 +142,55 @@ def test_spikes_follow_neither_order_nor_scale(
     shuffled = np.array(values)[order] * 2.0**power
     found = repeats.spikes(runs, records[order], files[order], shuffled)
     assert found.tolist() == straight[order].tolist()
+
+
+def spikes_by_definition(
+    cells: list[tuple[int, int, int]], values: list[float], lower: bool
+) -> set[int]:
+    """The places of spikes, one run and one number after the other."""
+    found = set()
+    for run in {run for run, _, _ in cells}:
+        own = [
+            (cell[1:], 1 / value if lower else value, place)
+            for place, (cell, value) in enumerate(zip(cells, values, strict=True))
+            if cell[0] == run and min(cell[1:]) >= 0 and 0 < value < float("inf")
+        ]
+        best = max((speed for _, speed, _ in own), default=0)
+        at = [(cell, place) for cell, speed, place in own if speed == best]
+        if len(own) < repeats.LEAST_CELLS or len(at) > 1:
+            continue
+        [((record, file), place)] = at
+        known = [sorted({cell[axis] for cell, _, _ in own}) for axis in (0, 1)]
+
+        def is_near(axis: int, one: int, other: int, known: list[list[int]] = known) -> bool:
+            return abs(known[axis].index(one) - known[axis].index(other)) <= 1
+
+        near = [
+            speed
+            for cell, speed, of in own
+            if of != place and is_near(0, cell[0], record) and is_near(1, cell[1], file)
+        ]
+        if len(near) >= repeats.LEAST_NEIGHBOURS and best > repeats.SPIKE_RATIO * max(near):
+            found.add(place)
+    return found
+
+
+SIZE = st.sampled_from([-1, 0, 1, 4, 8, 16, 2**62, 2**63 - 1])
+SPEED = st.sampled_from([float("nan"), float("inf"), -1.0, 0.0, 1.0, 1.5, 2.0, 3.0, 10.0, 40.0])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.tuples(st.integers(1, 4), SIZE, SIZE), SPEED, min_size=1, max_size=90),
+    st.booleans(),
+)
+def test_spikes_of_many_runs_are_those_of_each_by_itself(
+    measured: dict[tuple[int, int, int], float], lower: bool
+) -> None:
+    columns = [whole(list(one)) for one in zip(*measured, strict=True)]
+    found = repeats.spikes(*columns, np.array(list(measured.values())), lower)
+    expected = spikes_by_definition(list(measured), list(measured.values()), lower)
+    assert set(np.flatnonzero(found).tolist()) == expected
 
 
 def test_medians_of_cells() -> None:

@@ -1,5 +1,7 @@
 """What data workloads write: what fio and IOzone really make of the options, and what is stored."""
 
+import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,7 +13,7 @@ import pytest
 
 from fsbench_web.core.workloads import Place, presets, workload_of
 from fsbench_web.core.workloads.fio.data import EXTENT_BYTES
-from runner.agent import filemark, maildir, mongo, sqlite
+from runner.agent import filemark, image_layers, maildir, mariadb, mongo, postgres, sqlite
 
 
 def left_percent(data: bytes) -> float:
@@ -71,6 +73,7 @@ PROGRAMS = {
     "fsbench-mongo": mongo,
     "fsbench-maildir": maildir,
     "fsbench-sqlite": sqlite,
+    "fsbench-image_layers": image_layers,
 }
 SMALL: dict[str, dict[str, object]] = {
     # (preset, what makes it small and its files large enough to be told apart)
@@ -83,6 +86,7 @@ SMALL: dict[str, dict[str, object]] = {
         **{"smallest_bytes": 40_000, "largest_bytes": 40_000},
     },
     "sqlite-small": {"journal": "wal", "rows": 10_000},
+    "container-image-small": {"layers": 2, "files": 20},
 }
 
 
@@ -98,7 +102,8 @@ def made_by_program(folder: Path, slug: str, **asked: object) -> list[bytes]:
             break
         subprocess.run(command.argv, check=True)
     found = [path for path in folder.rglob("*") if path.is_file() and path.name != "state.json"]
-    return [path.read_bytes() for path in sorted(found)]
+    # One of those that are links to the same file.
+    return [path.read_bytes() for path in {path.stat().st_ino: path for path in found}.values()]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +118,8 @@ def made_by_program(folder: Path, slug: str, **asked: object) -> list[bytes]:
         ("mongo-small", {"compress_percent": 50}, 48, 60),
         ("maildir-small", {}, 98, 101),
         ("maildir-small", {"compress_percent": 30}, 68, 80),
+        ("container-image-small", {}, 98, 101),
+        ("container-image-small", {"compress_percent": 60}, 38, 50),
         ("sqlite-small", {}, 0, 8),
         ("sqlite-small", {"compress_percent": 0}, 85, 101),
         ("sqlite-small", {"compress_percent": 50}, 40, 60),
@@ -159,6 +166,61 @@ def test_sysbench_and_fs_mark_write_data_that_nothing_is_left_of(tmp_path: Path)
     assert all(left_percent(path.read_bytes()) < 1 for path in files)
 
 
+def test_rows_of_pgbench_are_as_compressible_as_was_asked_on_as_many_pages(tmp_path: Path) -> None:
+    """The largest file is that of the accounts."""
+    found = {}
+    for percent in (100, 0):
+        folder = tmp_path / str(percent)
+        postgres.create(str(folder), 1, {"fsync": "off", "max_wal_size": "1GB"}, percent)
+        files = (folder / "data" / "base").rglob("*")
+        found[percent] = max((one.read_bytes() for one in files if one.is_file()), key=len)
+    assert len(found[100]) == len(found[0]) > 13_000_000
+    assert left_percent(found[100]) < 6
+    assert 54 <= left_percent(found[0]) <= 60
+
+
+@pytest.mark.root
+def test_rows_of_sysbench_are_as_compressible_as_is_said(tmp_path: Path) -> None:
+    options = argparse.Namespace(
+        folder=str(tmp_path / "mariadb"), tables=1, rows=20_000, seed=1, set=[]
+    )
+    mariadb.create(options)
+    [table] = (tmp_path / "mariadb").rglob("sbtest1.ibd")
+    data = table.read_bytes()
+    pages = [data[at : at + 16384] for at in range(0, len(data), 16384)]
+    # Pages that wait for rows are zeros: less than a tenth of a large table, half of this one.
+    assert 38 <= left_percent(b"".join(page for page in pages if any(page))) <= 48
+
+
+@pytest.mark.parametrize(("job", "least", "most"), [("hdd", 1, 2.5), ("readahead", 14, 18)])
+def test_stress_ng_writes_what_is_said_of_the_multiuser_mix(
+    tmp_path: Path, job: str, least: float, most: float
+) -> None:
+    """Its files have no names: they are read through its descriptors while it stands still."""
+    argv = ("stress-ng", "--temp-path", str(tmp_path), "-q", f"--{job}", "1", f"--{job}-bytes")
+    process = subprocess.Popen([*argv, "4m", "--timeout", "60"], start_new_session=True)
+    try:
+        while (data := opened_data(process.pid, tmp_path)) is None:
+            assert process.poll() is None
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert least <= left_percent(data) <= most
+
+
+def opened_data(group: int, folder: Path) -> bytes | None:
+    """Four megabytes that a process of the group has open in ``folder``, if there are so many."""
+    for status in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if str(status.readlink()).startswith(str(folder)):
+                os.killpg(group, signal.SIGSTOP)
+                data = status.read_bytes()
+                os.killpg(group, signal.SIGCONT)
+                if len(data) >= 4 * 2**20:
+                    return data
+    return None
+
+
 def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) -> None:
     """It deletes its files in the end: it is stopped while it has some."""
     given = "set location {}\nset number 5000\nset size 500 10000\nset transactions 9000\nrun\n"
@@ -184,6 +246,7 @@ def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) ->
     [
         *("fio-4k", "pgmeter-freenix", "random-access-galli", "rocksdb"),
         *("filemark-small", "mongo-small", "maildir-small", "sqlite-small"),
+        *("container-image-small", "pgbench-small"),
     ],
 )
 def test_parameters_that_came_later_are_stored_only_where_they_differ(slug: str) -> None:
@@ -227,6 +290,12 @@ def test_parameters_that_came_later_are_stored_only_where_they_differ(slug: str)
         ("sqlite-small", {"compress_percent": 30}, "30% of the text"),
         ("sqlite-small", {"compress_percent": 0}, ""),
         ("postmark-small", {}, "to 84%"),
+        ("container-image-small", {}, ""),
+        ("container-image-small", {"dedupe_percent": 10}, "10% duplicates"),
+        ("pgbench-small", {}, "to 5%"),
+        ("pgbench-small", {"compress_percent": 50}, "to 32%"),
+        ("mariadb-small", {}, "to 40%"),
+        ("multiuser-small", {}, "16% (readahead)"),
     ],
 )
 def test_a_workload_tells_which_data_a_file_system_would_shrink(

@@ -6,11 +6,11 @@ from django.db import transaction
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores import cells, ingest
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import finished_run
 
 
 def at(record: int, file: int, number: float, test: str = "write") -> ParsedValue:
@@ -23,7 +23,7 @@ def loaded(number: float, load: str, samples: tuple[float, ...] = ()) -> ParsedV
 
 def finished(series: Series, *values: ParsedValue) -> Run:
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run

@@ -11,11 +11,10 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.studies.models import Artefact, Run, RunState, Score, Series, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
-from tests.measured import measured
+from tests.measured import finished_run, measured
 
 SMALL = {
     "minimum_record_kb": 4,
@@ -49,7 +48,7 @@ def series(db: None) -> Series:
 
 def finished(series: Series, *results: ParsedResult, state: RunState = RunState.DONE) -> Run:
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         for result in results:
             artefact = ingest.store_artefact(run, "out.txt", b"raw")
             ingest.store_result(run, artefact, result)

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Score, Series, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import finished_run
 
 
 def sampled(value: float, samples: Sequence[float] = (), load: str = "") -> ParsedValue:
@@ -37,7 +37,7 @@ def series(db: None) -> Series:
 
 def finished(series: Series, *values: ParsedValue) -> None:
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         ingest.store_values(run, None, values)
         ingest.rescore(series)
 

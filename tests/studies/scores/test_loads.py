@@ -9,10 +9,9 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Run, Series, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
-from tests.measured import measured, one
+from tests.measured import finished_run, measured, one
 
 
 def value(number: float, load: str, *, sizes: tuple[int, int] | None = None) -> ParsedValue:
@@ -22,7 +21,7 @@ def value(number: float, load: str, *, sizes: tuple[int, int] | None = None) -> 
 
 def finished(series: Series, *values: ParsedValue) -> Run:
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run

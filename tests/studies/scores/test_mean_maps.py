@@ -9,13 +9,13 @@ from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series, Study
-from fsbench_web.studies.runs import new_runs, quality
+from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.scores.mean_maps import mean_maps
 from fsbench_web.studies.scores.measurements import rows_of
 from fsbench_web.studies.series import next_repeat, series_for
 from fsbench_web.studies.views import run_details
-from tests.measured import change, without_flags
+from tests.measured import change, finished_run, without_flags
 
 CLOCK, OUTLIER = list(FLAGS)[:2]
 
@@ -28,7 +28,7 @@ def series(db: None) -> Series:
 def finished(series: Series, *values: float, test: str = "write", load: str = "") -> Run:
     """A run with 4 KB records in files of 8, 16, ... KB, and one number without sizes."""
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         cells = [
             ParsedValue(test, 4, 8 * 2**place, value, "KB/s", place + 1, load=load)
             for place, value in enumerate(values)

@@ -13,10 +13,9 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.imports.storing.existing_runs import digest_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import digests, ingest, measurements
 from fsbench_web.studies.series import series_for
-from tests.measured import change, measured
+from tests.measured import change, finished_run, measured
 
 VALUES = [
     *(ParsedValue("write", 4, 8 << n, 10.0 + n, "KB/s", n + 1) for n in range(7)),
@@ -29,7 +28,7 @@ VALUES = [
 def run(db: None) -> Run:
     series = series_for(Study.objects.create(slug="lab", title="L"), configuration_for("ext4", {}))
     with transaction.atomic():
-        return new_runs.record_finished(series, 1, by=None, reason="A test.")
+        return finished_run(series, 1)
 
 
 @pytest.fixture

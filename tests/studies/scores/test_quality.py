@@ -12,13 +12,12 @@ from fsbench_web.catalog.models import HardwareProfile, Lun, Workload
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest, judging, quality, rejudging
 from fsbench_web.studies.scores.queries import scores_for
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import finished_run, without_flags
 from tests.measured import measured as numbers_of
-from tests.measured import without_flags
 
 RECORDS = [4, 8, 16]
 FILES = [2**n for n in range(10, 16)]
@@ -56,7 +55,7 @@ def measured(
         for line, ((record, file), value) in enumerate(cells.items(), start=1)
     ]
     with transaction.atomic():
-        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = finished_run(series, next_repeat(series))
         ingest.store_result(run, None, ParsedResult("iozone", "iozone", values=values))
         Run.objects.filter(pk=run.pk).update(**changes) if changes else None
         ingest.rescore(series)
@@ -232,7 +231,7 @@ def test_postmark_counts_whole_seconds(study: Study) -> None:
             ParsedValue("postmark_data_read", None, None, 900, "KB/s", 4),
         ]
         with transaction.atomic():
-            run = new_runs.record_finished(series, next_repeat(series), by=None, reason="T.")
+            run = finished_run(series, next_repeat(series))
             ingest.store_result(run, None, ParsedResult("postmark", "postmark", values=values))
             ingest.rescore(series)
         return run

@@ -16,9 +16,9 @@ from fsbench_web.studies.models import (
     StateChange,
     Study,
 )
-from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together
 from fsbench_web.studies.series import series_for
+from tests.measured import finished_run
 
 COLUMNS = (
     *("series_id", "repeats", "test", "category", "selection", "origin", "value", "unit"),
@@ -31,7 +31,7 @@ BLOCK = ("id", "run_id", "artefact_id", "count", "tests", "content")
 def run(db: None) -> Run:
     study = Study.objects.create(slug="lab", title="Lab")
     series = series_for(study, configuration_for("ext4", {}))
-    return new_runs.record_finished(series, 1, by=None, reason="A test.")
+    return finished_run(series, 1)
 
 
 def row(run: Run, test: str, value: float = 1.5, left_out: object = None) -> tuple[object, ...]:

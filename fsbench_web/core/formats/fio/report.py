@@ -18,7 +18,6 @@ from fsbench_web.core.formats.values import Collector, test_name
 from fsbench_web.core.latency import distribution
 
 FORMAT = "fio-json"
-LONG_LINES = True
 _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
 _START = re.compile(r'\{\s*"')
 # "mixed" is all of them together, where unified_rw_reporting asks for it.

@@ -30,7 +30,6 @@ from fsbench_web.core.formats.text import shown
 from fsbench_web.core.formats.values import Collector, number
 
 FORMAT = "phoronix-xml"
-LONG_LINES = True
 _ROOT = re.compile(r"<PhoronixTestSuite[\s>]")
 _VERSIONED = re.compile(r"-[0-9]+(?:\.[0-9]+)*$")
 _MAX_DEPTH = 32

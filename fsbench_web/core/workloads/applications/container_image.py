@@ -17,6 +17,12 @@ from fsbench_web.core.workloads.base import (
     time_limit,
 )
 from fsbench_web.core.workloads.file_features import HARD_LINKS, SYMBOLIC_LINKS
+from fsbench_web.core.workloads.fio.data import fio_data_title
+from fsbench_web.core.workloads.written_data import (
+    WRITTEN_DATA,
+    written_data,
+    written_data_warning,
+)
 
 # As runner/agent/image_layers.py has them; a test holds the two together.
 SMALLEST, LARGEST = 100, 2**20
@@ -44,6 +50,7 @@ class ContainerImage(Workload):
             maximum=1_000_000,
             help="Of 100 bytes to 1 MiB, 113 KB on average.",
         ),
+        *WRITTEN_DATA,
         seed("sizes and names", 1),
         time_limit(6 * 3600),
     )
@@ -63,11 +70,15 @@ class ContainerImage(Workload):
     )
 
     def title(self) -> str:
-        return f"Container image, {self.layers:,} layers of {self.files:,} files"
+        data = fio_data_title(self)
+        return f"Container image, {self.layers:,} layers of {self.files:,} files{data}"
 
     @property
     def demands(self) -> frozenset[str]:
         return frozenset({SYMBOLIC_LINKS, HARD_LINKS})
+
+    def data_warning(self) -> str:
+        return written_data_warning(self, "")
 
     def space_needed_bytes(self) -> int:
         return int(1.3 * self.layers * self.files * (MEAN_BYTES + 4096)) + 64 * MIB
@@ -78,7 +89,7 @@ class ContainerImage(Workload):
             BenchmarkCommand(
                 (
                     *("fsbench-image_layers", f"{place.work}/root", f"--layers={self.layers}"),
-                    *(f"--files={self.files}", f"--seed={self.seed}"),
+                    *(f"--files={self.files}", f"--seed={self.seed}", *written_data(self)),
                 ),
                 output="container-image.txt",
             ),

@@ -112,6 +112,13 @@ class MariadbOltp(Workload):
             f"rows, {threads} threads, {self.seconds} s, buffer pool {self.cache_mb} MiB"
         )
 
+    def data_warning(self) -> str:
+        """Measured with two tables of 200,000 rows: 43% as they are made, 39% after a run."""
+        return (
+            "sysbench's rows are digits: tables compress to 40%, InnoDB's log to 57%. sysbench has "
+            "no option for it."
+        )
+
     def space_needed_bytes(self) -> int:
         return BYTES_OF_A_SERVER + int(1.5 * self.tables * self.rows * BYTES_OF_A_ROW)
 

@@ -8,7 +8,7 @@ entry knows: a misspelt word never just disappears.
 import math
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,7 +27,14 @@ from fsbench_web.catalog.configurations.stacks import (
     ROLE_KEYS,
     Stack,
 )
-from fsbench_web.studies.jobs.documents.reader import names, read_map, values
+from fsbench_web.studies.jobs.documents.reader import (
+    SEVERAL,
+    Names,
+    Several,
+    map_of,
+    placed,
+    read_map,
+)
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, Problems
 
 MAXIMUM_COMBINATIONS = 5000
@@ -35,36 +42,52 @@ INTERNAL_JOURNAL = "internal"
 DEFAULT_VALUES = (None, "", "default")
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    filesystem: Any = None
-    options: Any = None
-    schedulers: Any = None
-    journals: Any = None
-    stacks: Any = None
+SINGLE = "single"
+_PARTS = {"scheduler": "schedulers", "journal": "journals", "stack": "stacks"}
+"""The parts of a configuration that multiply, as an entry and the whole job call them."""
+_Layer = Annotated[
+    dict[str, Several],
+    map_of("layer", f"A layer is one of {', '.join(LAYERS)}, or a map with layer."),
+]
 
 
 class _Stack(BaseModel):
+    """``Stack``, with as many layers in the place of one as the values of its options make."""
+
     model_config = ConfigDict(extra="forbid")
 
-    luns: Any = None
-    log: Any = None
-    cache: Any = None
-    special: Any = None
-    layers: Any = None
+    luns: Names = []
+    log: Names = []
+    cache: Names = []
+    special: Names = []
+    layers: Annotated[list[_Layer], SEVERAL] | None = None
 
 
-SINGLE = "single"
+class _Entry(BaseModel):
+    """``Configuration``, with lists of what may be in each of its places."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    filesystem: Names = []
+    options: dict[str, Several] | None = None
+    schedulers: Names = []
+    journals: Names = []
+    stacks: Several = []
 
 
 class ConfigurationReader:
-    """Reads configurations; ``left_out`` are those that cannot be: (place, in words, why)."""
+    """Reads configurations; ``left_out`` are those that cannot be: (place, in words, why).
 
-    def __init__(self, problems: Problems) -> None:
+    ``said`` has the schedulers, journals and stacks that hold where an entry names none.
+    """
+
+    def __init__(self, said: BaseModel, data: Mapping[str, Any], problems: Problems) -> None:
         self.problems = problems
         self.left_out: list[tuple[str, str, str]] = []
         self.combinations = 0
+        self.shared = {
+            part: self._own(getattr(said, key), data, key) for part, key in _PARTS.items()
+        }
 
     def configurations(self, data: Mapping[str, Any]) -> Iterator[ConfigurationSpec]:
         entries = data.get("configurations")
@@ -75,45 +98,38 @@ class ConfigurationReader:
                 "options.",
             )
             return
-        shared = self.shared(data)
         for index, entry in enumerate(entries):
-            yield from self.entry(entry, f"configurations[{index}]", shared)
+            yield from self.entry(entry, f"configurations[{index}]")
             if self.combinations > MAXIMUM_COMBINATIONS:
                 return  # it has been said
 
-    def shared(self, data: Mapping[str, Any]) -> dict[str, list[tuple[Any, str]]]:
-        """Schedulers, journals and stacks that hold where an entry names none."""
-        return {
-            "schedulers": names(data.get("schedulers"), "schedulers", self.problems),
-            "journals": names(data.get("journals"), "journals", self.problems),
-            "stacks": self.stacks(data.get("stacks"), "stacks"),
-        }
+    def _own(
+        self, said: list[Any], data: Mapping[str, Any], key: str, place: str = ""
+    ) -> list[tuple[Any, str]]:
+        """Schedulers, journals or stacks, each with its place."""
+        found = placed(said, data, key, self.problems, place)
+        if key == "stacks":
+            return [(stack, at) for one, at in found for stack in self._stacks(one, at)]
+        return [(name or "", at) for name, at in found]
 
-    def entry(
-        self, entry: object, place: str, shared: Mapping[str, list[tuple[Any, str]]]
-    ) -> list[ConfigurationSpec]:
+    def entry(self, data: object, place: str) -> list[ConfigurationSpec]:
         """All that one entry stands for."""
-        if isinstance(entry, str):
-            entry = {"filesystem": entry}
-        if not isinstance(entry, Mapping):
+        if isinstance(data, str):
+            data = {"filesystem": data}
+        if not isinstance(data, Mapping):
             self.problems.add(place, "An entry is a map with filesystem, and options if any.")
             return []
         before = self.problems.count
-        read_map(_Entry, entry, self.problems, place)
-        filesystems = self.filesystems(entry, place)
-        options = self.options(
-            entry.get("options"), f"{place}.options", [f for f, _ in filesystems]
-        )
-        schedulers, journals = (
-            names(entry[key], f"{place}.{key}", self.problems) if key in entry else shared[key]
-            for key in ("schedulers", "journals")
-        )
-        stacks = (
-            self.stacks(entry["stacks"], f"{place}.stacks")
-            if "stacks" in entry
-            else shared["stacks"]
-        )
-        count = math.prod(map(len, (filesystems, schedulers, journals, stacks, *options.values())))
+        said = read_map(_Entry, data, self.problems, place)
+        filesystems = self._filesystems(said, data, place)
+        options = self._options(said, data, place, [slug for slug, _ in filesystems])
+        parts = {
+            part: self._own(getattr(said, key), data, key, place)
+            if key in data
+            else self.shared[part]
+            for part, key in _PARTS.items()
+        }
+        count = math.prod(map(len, (filesystems, *options.values(), *parts.values())))
         self.combinations += count
         if self.combinations > MAXIMUM_COMBINATIONS:
             self.problems.add(
@@ -124,10 +140,8 @@ class ConfigurationReader:
         if self.problems.count > before:
             return []
         found = []
-        for (slug, fs_place), chosen, scheduler, journal, stack in product(
-            filesystems, _products(options), schedulers, journals, stacks
-        ):
-            wanted = _configuration(slug, chosen, scheduler, journal, stack, place, fs_place)
+        for of, chosen, others in product(filesystems, _products(options), _products(parts)):
+            wanted = _configuration(of, chosen, others, place)
             reason = _impossible(wanted)
             if not reason:
                 found.append(wanted)
@@ -140,96 +154,63 @@ class ConfigurationReader:
             self.problems.add(place, f"Nothing of this entry can be: {' '.join(reasons)}")
         return found
 
-    def stacks(self, said: object, place: str) -> list[tuple[Stack, str]]:
-        """(stack, place) of a single one or of each in a list; that of null is the LUN alone."""
-        found = []
-        for one, where in values(said, place, self.problems):
-            if one in (None, SINGLE):
-                found.append((PLAIN_STACK, where))
-            elif isinstance(one, Mapping):
-                read_map(_Stack, one, self.problems, where)
-                found += [(stack, where) for stack in self._stacks(one, where)]
-            else:
-                self.problems.add(
-                    where,
-                    f"A stack is {SINGLE}, or a map with luns, log, cache, special or layers.",
-                )
-        return found
-
-    def _stacks(self, said: Mapping[str, Any], place: str) -> list[Stack]:
-        """All that a map stands for: the values of options of its layers multiply."""
-        named = {
-            key: tuple(
-                name for name, _ in names(said[key], f"{place}.{key}", self.problems) if name
+    def _stacks(self, data: object, place: str) -> list[Stack]:
+        """All that one stands for: the values of options of its layers multiply."""
+        if data in (None, SINGLE):
+            return [PLAIN_STACK]
+        if not isinstance(data, Mapping):
+            self.problems.add(
+                place, f"A stack is {SINGLE}, or a map with luns, log, cache, special or layers."
             )
-            for key in ROLE_KEYS
-            if said.get(key) is not None
-        }
+            return []
+        said = read_map(_Stack, data, self.problems, place)
+        named = {key: tuple(filter(None, getattr(said, key))) for key in ROLE_KEYS}
         if sum(map(len, named.values())) > MOST_LUNS:
             self.problems.add(place, f"A stack has {MOST_LUNS} further LUNs at most.")
-        each = self._layers(said.get("layers"), f"{place}.layers")
+        layers = placed(said.layers or [], data, "layers", self.problems, place)
+        if len(layers) > MOST_LAYERS:
+            self.problems.add(f"{place}.layers", f"A stack has {MOST_LAYERS} layers at most.")
+            return []
+        each = [self._layer(one, where) for one, where in layers]
         if math.prod(map(len, each)) > MAXIMUM_COMBINATIONS:
             self.problems.add(place, f"Its layers stand for more than {MAXIMUM_COMBINATIONS}.")
             return []
         return [Stack(**named, layers=layers) for layers in product(*each)]
 
-    def _layers(self, said: object, place: str) -> list[list[Layer]]:
-        """What each layer stands for, the lowest first."""
-        if said is None:
-            return []
-        entries = values(said, place, self.problems)
-        if len(entries) > MOST_LAYERS:
-            self.problems.add(place, f"A stack has {MOST_LAYERS} layers at most.")
-            return []
-        return [self._layer(one, where) for one, where in entries]
-
-    def _layer(self, said: object, place: str) -> list[Layer]:
-        entry = {"layer": said} if isinstance(said, str) else said
-        if not isinstance(entry, Mapping):
-            self.problems.add(place, f"A layer is one of {', '.join(LAYERS)}, or a map with layer.")
-            return []
-        options = {
-            str(key): values(value, f"{place}.{key}", self.problems) for key, value in entry.items()
-        }
-        if math.prod(map(len, options.values())) > MAXIMUM_COMBINATIONS:
+    def _layer(self, said: Mapping[str, list[Any]], place: str) -> list[Layer]:
+        if math.prod(map(len, said.values())) > MAXIMUM_COMBINATIONS:
             self.problems.add(place, f"It stands for more than {MAXIMUM_COMBINATIONS} layers.")
             return []
         found = []
-        for chosen in _products(options):
+        for chosen in product(*said.values()):
             try:
-                found.append(Layer.of({key: value for key, (value, _) in chosen.items()}))
+                found.append(Layer.of(dict(zip(said, chosen, strict=True))))
             except OptionError as error:
                 self.problems.add(place, str(error))
         return found
 
-    def filesystems(self, entry: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
-        if entry.get("filesystem") is None:
+    def _filesystems(
+        self, said: _Entry, data: Mapping[str, Any], place: str
+    ) -> list[tuple[str, str]]:
+        if data.get("filesystem") is None:
             self.problems.add(place, f"filesystem is missing: one of {', '.join(ON_LUNS)}.")
             return []
         found = []
-        for slug, where in names(entry["filesystem"], f"{place}.filesystem", self.problems):
+        for slug, where in placed(said.filesystem, data, "filesystem", self.problems, place):
             try:
-                filesystem(slug)
+                found.append((filesystem(slug or "").slug, where))
             except OptionError as error:
                 self.problems.add(where, str(error))
-            else:
-                found.append((slug, where))
         return found
 
-    def options(
-        self, options: object, place: str, slugs: list[str]
+    def _options(
+        self, said: _Entry, data: Mapping[str, Any], place: str, slugs: list[str]
     ) -> dict[str, list[tuple[Any, str]]]:
         """{option: [(value, place)]}; each value is one that a file system of the entry knows."""
-        if options is None:
-            return {}
-        if not isinstance(options, Mapping):
-            self.problems.add(place, "options must be a map of options and their values.")
-            return {}
         found: dict[str, list[tuple[Any, str]]] = {}
-        for key, value in options.items():
-            found[key] = [
-                (as_text(one), at) for one, at in values(value, f"{place}.{key}", self.problems)
-            ]
+        for key, given in (said.options or {}).items():
+            each = placed(given, data["options"], key, self.problems, f"{place}.options")
+            found[key] = [(as_text(one), at) for one, at in each]
             for one, where in found[key]:
                 # A default of an unknown option is a misspelt option all the same.
                 reasons = {slug: _refusal(slug, key, one) for slug in slugs}
@@ -245,27 +226,17 @@ def _products(options: Mapping[str, list[tuple[Any, str]]]) -> list[dict[str, tu
 
 
 def _configuration(
-    slug: str,
+    of: tuple[str, str],
     options: Mapping[str, tuple[Any, str]],
-    scheduler: tuple[str, str],
-    journal: tuple[str, str],
-    stack: tuple[Stack, str],
+    parts: Mapping[str, tuple[Any, str]],
     place: str,
-    filesystem_place: str,
 ) -> ConfigurationSpec:
+    values = {part: value for part, (value, _) in parts.items()}
     return ConfigurationSpec(
-        slug,
+        of[0],
         {key: value for key, (value, _) in options.items() if value not in DEFAULT_VALUES},
-        scheduler[0],
-        "" if journal[0] == INTERNAL_JOURNAL else journal[0],
-        stack[0],
-        places={
-            "": place,
-            "filesystem": filesystem_place,
-            "scheduler": scheduler[1],
-            "journal": journal[1],
-            "stack": stack[1],
-        },
+        **values | ({"journal": ""} if values["journal"] == INTERNAL_JOURNAL else {}),
+        places={"": place, "filesystem": of[1], **{part: at for part, (_, at) in parts.items()}},
     )
 
 

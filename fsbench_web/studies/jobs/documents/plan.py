@@ -42,7 +42,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, StrictSt
 
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
-from fsbench_web.studies.jobs.documents.reader import needed, read_map
+from fsbench_web.studies.jobs.documents.reader import (
+    Names,
+    Several,
+    map_of,
+    needed,
+    read_map,
+)
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     GuestSpec,
@@ -67,16 +73,13 @@ class JobDocument(JobSpec):
         return self.unreadable
 
 
-def _name_alone(said: Any) -> Any:
-    return {"name": said} if isinstance(said, str) else said
-
-
 def _kernel_alone(said: Any) -> Any:
     if isinstance(said, Mapping) and isinstance(said.get("kernels"), str):
         return {**said, "kernels": [said["kernels"]]}
     return said
 
 
+_NO_WORKLOAD = "This must be a name, or a map with name and parameters."
 _Name = Annotated[StrictStr, StringConstraints(strip_whitespace=True)]
 
 
@@ -96,10 +99,10 @@ class _Document(JobOptions):
     lun: _Name = ""
     worker: _Name = ""
     configurations: Any = None
-    schedulers: Any = None
-    journals: Any = None
-    stacks: Any = None
-    workloads: list[Annotated[WorkloadSpec, BeforeValidator(_name_alone)]] = []
+    schedulers: Names = [None]
+    journals: Names = [None]
+    stacks: Several = [None]
+    workloads: list[Annotated[WorkloadSpec, map_of("name", _NO_WORKLOAD)]] = []
     executor: _Name = ""
     guest: Annotated[GuestSpec | None, BeforeValidator(_kernel_alone)] = None
     order: _Name = RANDOM
@@ -117,7 +120,7 @@ def expand(data: object) -> JobDocument:
     said = _read(data, problems)
     needed(said.study, "study", "the slug of a study, or the title of a new one", problems)
     needed(said.lun, "lun", "the name of the LUN to run on", problems)
-    reader = ConfigurationReader(problems)
+    reader = ConfigurationReader(said, data, problems)
     configurations = tuple(reader.configurations(data))
     first, *more = _workloads(said, problems)
     return JobDocument(
@@ -130,7 +133,7 @@ def expand(data: object) -> JobDocument:
         workload=first.name,
         parameters=first.parameters,
         more_workloads=tuple(more),
-        reference=_reference(said.reference, reader, data),
+        reference=_reference(said.reference, reader),
         left_out=tuple(reader.left_out),
         document=dict(data),
         unreadable=problems.by_part,
@@ -180,9 +183,7 @@ def _workloads(said: _Document, problems: Problems) -> list[WorkloadSpec]:
     return found or [WorkloadSpec("")]
 
 
-def _reference(
-    said: _Reference | None, reader: ConfigurationReader, data: Mapping[str, Any]
-) -> ReferenceSpec | None:
+def _reference(said: _Reference | None, reader: ConfigurationReader) -> ReferenceSpec | None:
     problems, place = reader.problems, "reference.configuration"
     if said is None:
         return None
@@ -190,7 +191,7 @@ def _reference(
         problems.add(place, "configuration is missing: the one that is run again and again.")
         return None
     before, kept = problems.count, len(reader.left_out)
-    found = reader.entry(said.configuration, place, reader.shared(data))
+    found = reader.entry(said.configuration, place)
     del reader.left_out[kept:]
     if len(found) == 1:
         return ReferenceSpec(found[0], said.every)

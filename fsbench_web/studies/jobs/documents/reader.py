@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, StrictStr
+from pydantic_core import PydanticCustomError
 
 from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
 from fsbench_web.studies.jobs.reading import Read, Steps, read
@@ -24,11 +25,39 @@ _MUST_BE = {
     "list_type": "must be a list with at least one name",
     "tuple_type": "must be a list of names, not {!r}",
     "mapping_type": "must be a map",
-    "dict_type": "must be a map",
+    "dict_type": "must be a map of options and their values",
     "dataclass_type": "must be a map with ",
     "model_type": "must be a map with ",
     "parameter": "must be a whole number, a list of them, a word, true or false, not {!r}",
 }
+
+
+def sentence(said: str) -> PydanticCustomError:
+    """A problem as it is told, whatever it is the problem of."""
+    return PydanticCustomError("sentence", "{said}", {"said": said})
+
+
+def _several(said: object) -> list[Any]:
+    if said == []:
+        raise sentence("The list is empty: name at least one, or leave it out.")
+    return said if isinstance(said, list) else [said]
+
+
+SEVERAL = BeforeValidator(_several)
+"""Of a list: a value by itself is a list of one."""
+Several = Annotated[list[Any], SEVERAL]
+Names = Annotated[list[StrictStr | None], SEVERAL]
+
+
+def map_of(key: str, otherwise: str) -> BeforeValidator:
+    """Of a map: a text by itself is what stands under this key; of anything else it is told."""
+
+    def said_as_map(said: object) -> object:
+        if not isinstance(said, str | Mapping):
+            raise sentence(otherwise)
+        return {key: said} if isinstance(said, str) else said
+
+    return BeforeValidator(said_as_map)
 
 
 def read_map(model: type[Read], data: Mapping[str, Any], problems: Problems, at: str = "") -> Read:
@@ -50,11 +79,10 @@ def _tell(model: type[BaseModel], problems: Problems, at: str, steps: Steps, err
         needed(None, _place((*steps, key), at), _MISSING[key], problems)
     elif is_parameter:
         problems.add(_place(steps, at), f"{last} {_MUST_BE['parameter'].format(value)}.")
-    elif isinstance(last, int):
-        is_map = kind == "dataclass_type"
-        keys = " and ".join(keys_at(model, steps)) if is_map else ""
-        said = f"a name, or a map with {keys}" if is_map else f"a name, not {value!r}"
-        problems.add(_place(steps, at), f"This must be {said}.")
+    elif kind == "sentence":
+        problems.add(_place(steps, at), error["msg"])
+    elif isinstance(error["loc"][-1], int):
+        problems.add(_place(steps, at), f"This must be a name, not {value!r}.")
     else:
         said = _MUST_BE.get(kind) or error["msg"].replace("Input should", "must", 1)
         keys = ", ".join(keys_at(model, steps)) if kind in ("dataclass_type", "model_type") else ""
@@ -77,21 +105,10 @@ def needed(value: Any, place: str, what: str, problems: Problems) -> bool:
     return bool(value)
 
 
-def values(value: object, place: str, problems: Problems) -> list[tuple[Any, str]]:
-    """(value, place) of a single value or of each in a list."""
-    if isinstance(value, list):
-        if not value:
-            problems.add(place, "The list is empty: name at least one, or leave it out.")
-        return [(one, f"{place}[{index}]") for index, one in enumerate(value)]
-    return [(value, place)]
-
-
-def names(value: object, place: str, problems: Problems) -> list[tuple[str, str]]:
-    """(name, place) of texts; "" for null."""
-    found = []
-    for one, where in values(value, place, problems):
-        if one is None or isinstance(one, str):
-            found.append((one or "", where))
-        else:
-            problems.add(where, f"This must be a name, not {one!r}.")
-    return found
+def placed(
+    said: list[Any], data: Mapping[str, Any], key: str, problems: Problems, at: str = ""
+) -> list[tuple[Any, str]]:
+    """(value, place) of what is said under this key, by itself or in a list, and is not wrong."""
+    place, is_list = _place((key,), at), isinstance(data.get(key), list)
+    found = [(one, f"{place}[{index}]" if is_list else place) for index, one in enumerate(said)]
+    return [(one, where) for one, where in found if where not in problems.by_part]
