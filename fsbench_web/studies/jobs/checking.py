@@ -36,9 +36,11 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     lun = _checked_lun(spec, problems)
     neighbours = configuration_checks.neighbours(lun)
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
-    workloads = workload_checks.checked(spec, lun, neighbours, problems)
+    workloads = workload_checks.checked_workloads(spec, lun, neighbours, problems)
     limited = limit_checks.hosts_of(spec, lun, problems)
-    configurations, reference = configuration_checks.checked(spec, lun, neighbours, problems)
+    configurations, reference = configuration_checks.checked_configurations(
+        spec, lun, neighbours, problems
+    )
     study = _checked_study(spec, problems)
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     steering.check(spec, problems)

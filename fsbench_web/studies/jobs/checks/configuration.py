@@ -25,14 +25,14 @@ def neighbours(lun: Lun | None) -> dict[str, Lun]:
     return {one.name: one for one in lun.worker.luns.select_related("worker")}
 
 
-def checked(
+def checked_configurations(
     spec: JobSpec, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> tuple[list[ConfigurationSpec], ConfigurationSpec | None]:
     """Those that can be read, with their options in canonical form, and the reference."""
     found: list[ConfigurationSpec] = []
     seen: set[tuple[str, str, str]] = set()
     for wanted in spec.configurations if _is_count_possible(spec, problems) else ():
-        clean = _checked(wanted, lun, neighbours, spec.guest is None, problems)
+        clean = _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
         if clean is None:
             continue
         label = label_of(clean)
@@ -55,7 +55,7 @@ def checked(
             f"The reference is run after every so many runs, 1 to {MOST_RUNS}, not {every}.",
         )
     wanted = replace(wanted, places={"": "reference.configuration", **wanted.places})
-    return found, _checked(wanted, lun, neighbours, spec.guest is None, problems)
+    return found, _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
 
 
 def _is_count_possible(spec: JobSpec, problems: Problems) -> bool:
@@ -73,7 +73,7 @@ def _is_count_possible(spec: JobSpec, problems: Problems) -> bool:
     return False
 
 
-def _checked(
+def _checked_configuration(
     wanted: ConfigurationSpec,
     lun: Lun | None,
     neighbours: Mapping[str, Lun],
@@ -95,12 +95,12 @@ def _checked(
     if not is_own:
         # Old kernels call one and the same scheduler by another name: it is one configuration.
         clean = replace(clean, scheduler=canonical_scheduler(clean.scheduler))
-    for part, sentence in _problems(clean, lun, neighbours, is_own):
+    for part, sentence in _problems_of(clean, lun, neighbours, is_own):
         problems.add(clean.place(part), sentence)
     return clean
 
 
-def _problems(
+def _problems_of(
     clean: ConfigurationSpec, lun: Lun | None, neighbours: Mapping[str, Lun], is_own: bool
 ) -> Iterator[tuple[str, str]]:
     """(part of the configuration, what is wrong with it)."""

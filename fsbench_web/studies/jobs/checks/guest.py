@@ -119,7 +119,7 @@ def pairs(
     for host in hosts:
         before = len(found)
         for place, wanted in enumerate(configurations):
-            why = next(_problems(wanted, host, lun), None)
+            why = next(_problems_there(wanted, host, lun), None)
             if why is None:
                 found.append((wanted, host))
                 runnable.add(place)
@@ -138,7 +138,7 @@ def pairs(
     return found, left_out
 
 
-def _problems(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterator[tuple[str, str]]:
+def _problems_there(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterator[tuple[str, str]]:
     """(part of the configuration, why it cannot be run there)."""
     return availability.configuration_problems(
         *(lun, wanted.filesystem, wanted.options, wanted.scheduler),

@@ -60,7 +60,7 @@ def problems_of(
         yield sentence
 
 
-def checked(
+def checked_workloads(
     spec: JobSpec, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> list[tuple[str, Workload]]:
     """(preset, workload) of each; two that come to the same parameters are one too many."""
@@ -70,7 +70,9 @@ def checked(
     for index, wanted in enumerate(spec.workloads):
         configurations = [*spec.configurations, *(reference if index == 0 else ())]
         place = spec.workload_place(index)
-        workload = _checked(*(wanted, place, lun, neighbours, configurations, spec.guest, problems))
+        workload = _checked_workload(
+            *(wanted, place, lun, neighbours, configurations, spec.guest, problems)
+        )
         if workload is None:
             continue
         if workload in [other for _, other in found]:
@@ -83,7 +85,7 @@ def checked(
     return found
 
 
-def _checked(
+def _checked_workload(
     wanted: WorkloadSpec,
     place: str,
     lun: Lun | None,
