@@ -34,7 +34,8 @@ from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks import tracing as tracing_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
-from fsbench_web.studies.jobs.forms.options import STEERED, by_field
+from fsbench_web.studies.jobs.forms.option_words import STEERED
+from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.problems import JobRefused
