@@ -25,7 +25,7 @@ _EXITS = """exit codes:
   1  check: something got slower   6  submit, retry: not confirmed
   2  wrong use                     7  the site cannot be reached
   3  refused                       8  no token, or one that opens nothing
-  4  check: no verdict"""
+  4  check: no verdict             9  submit, watch --job: its time left runs out"""
 
 _Commands = Any  # argparse names the type of its sub-commands for nobody
 _Add = Callable[..., argparse.ArgumentParser]

@@ -6,7 +6,7 @@ import time
 
 from fsbench import terminal
 from fsbench.client import Client
-from fsbench.exits import ENDED_BADLY, FINE
+from fsbench.exits import ENDED_BADLY, FINE, OUT_OF_TIME
 
 ENDS = ("done", "failed", "cancelled", "lost")
 POLL_S = 2.0
@@ -84,10 +84,10 @@ def follow_job(
             break
         time.sleep(poll_s)
     screen.end()
+    late = {one["run"] for one in job.get("not_begun") or ()}
     if as_json:
         terminal.print_json(job)
     else:
-        late = {one["run"] for one in job.get("not_begun") or ()}
         for run in job["planned"]:
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
@@ -98,7 +98,16 @@ def follow_job(
         terminal.say(terminal.clean(race["conclusion"]))
     # Who failed is out of a race, and it goes on to its end.
     is_over = race["phase"] == "ended" if race else counts["done"] == counts["total"]
-    return FINE if is_over else ENDED_BADLY
+    if is_over:
+        return FINE
+    if not late or counts["done"] + len(late) < counts["total"]:
+        return ENDED_BADLY
+    if not as_json:
+        terminal.say(
+            f"{counts['done']} of {counts['total']} runs are done, and none failed: the time of "
+            "the job (--stop-before) left the others out. Submit what is missing with more time."
+        )
+    return OUT_OF_TIME
 
 
 def _left(seconds: float | None) -> str:

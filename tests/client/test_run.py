@@ -197,8 +197,15 @@ def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Pa
     assert re.search(rf"^run {second} \(\w+_none\): failed$", whole.stdout, re.M)
     Run.objects.filter(pk=first).update(cause=Cause.OUT_OF_TIME)
     Job.objects.filter(pk=made["id"]).update(stop_before=clock.now())
-    late = fsbench("watch", "--job", made["id"]).stdout
-    assert re.search(rf"^run {first} \(\w+\): not begun, for lack of time$", late, re.M), late
+    # One was left out, and the other has failed.
+    late = fsbench("watch", "--job", made["id"])
+    assert late.returncode == 5
+    said = rf"^run {first} \(\w+\): not begun, for lack of time$"
+    assert re.search(said, late.stdout, re.M), late
+    Run.objects.filter(pk=second).update(state=RunState.DONE)
+    late = fsbench("watch", "--job", made["id"])
+    assert late.returncode == 9
+    assert "1 of 2 runs are done, and none failed: the time of the job" in late.stdout
     again = fsbench("cancel", "--job", made["id"])
     assert (again.returncode, "0 runs cancelled" in again.stdout) == (0, True)
 

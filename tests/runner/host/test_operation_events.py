@@ -212,6 +212,20 @@ def test_functions_where_the_kernel_has_all_of_them_else_calls(tmp_path: Path) -
     assert operation_events.way("xfs", tmp_path, symbols) == CALLS
 
 
+def test_this_kernels_own_list_has_every_function_that_is_asked_for(tmp_path: Path) -> None:
+    """Of the file systems that it knows now; with kprobes they would be traced by functions."""
+    known = set(Path("/proc/filesystems").read_text().split()) & {"ext4", "xfs", "btrfs"}
+    assert known
+    (tmp_path / "kprobe_events").touch()
+    for filesystem in known:
+        by = operation_events.way(filesystem, tmp_path)
+        assert by == FUNCTIONS
+        text = operation_scripts.script(by, filesystem, (), 60)
+        for function in operation_scripts.FUNCTIONS_OF[filesystem].values():
+            assert f"kprobe:{function} " in text
+            assert f"kretprobe:{function} " in text
+
+
 def test_a_program_that_cannot_begin_says_why(
     other_loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
