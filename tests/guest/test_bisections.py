@@ -10,13 +10,8 @@ from django.test import Client
 
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.jobs.spec import (
-    ConfigurationSpec,
-    GuestSpec,
-    JobRefused,
-    JobSpec,
-    RaceSpec,
-)
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import preview, submit
 from fsbench_web.studies.models import Race, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, races
