@@ -84,7 +84,9 @@ class RunPlan:
     are taken first where ``cpus`` are fewer than all. ``rates`` limit each of its devices
     (``Limits.rates``); ``control_groups`` are folders of the host that the agent joins first, where
     it has no container. ``own_mark`` is the id of fsbench's own folder on a mount (host/mounts.py),
-    without which nothing in it is touched; empty where it is none.
+    without which nothing in it is touched; empty where it is none. ``start_at`` is when the first
+    command of the benchmark begins, in seconds of the host's own clock, where several clients begin
+    at once; None: as soon as it can.
     """
 
     steps: list[Step]
@@ -110,6 +112,7 @@ class RunPlan:
     rates: dict[str, int] = field(default_factory=dict)
     control_groups: list[str] = field(default_factory=list)
     own_mark: str = ""
+    start_at: float | None = None
 
     @property
     def workload(self) -> Workload:

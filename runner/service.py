@@ -25,6 +25,7 @@ from fsbench_web.celery import app
 from fsbench_web.operations import chores
 from fsbench_web.platform import clock
 from fsbench_web.studies.runs import lifecycle, logs
+from fsbench_web.studies.runs.clients import parts
 from runner import leftovers
 from runner.execution import finish
 from runner.executors.base import ExecutorAway
@@ -126,6 +127,7 @@ def _take_over(host: Host, worker: Worker, removed: list[str]) -> None:
     finished = finish.finish_spooled(host.spool_folder)
     if finished:
         logger.warning("runs measured by an earlier worker and stored now: %s", finished)
+    parts.abandon(host.name)
     lost = lifecycle.recover(worker)
     if lost:
         logger.warning("runs lost with an earlier worker: %s", lost)

@@ -8,6 +8,7 @@ from fsbench_web.celery import app
 from fsbench_web.platform import log_lines
 from runner import service
 from runner.execution.execute import work_on
+from runner.execution.participant import take_part as take_part_in
 
 
 @app.task(name="runner.execute", bind=True)
@@ -15,6 +16,14 @@ def execute(self: Any, run_id: int) -> None:
     close_old_connections()
     with log_lines.about(run=run_id, request=self.request.get("fsbench_request")):
         work_on(run_id, service.host())
+    close_old_connections()
+
+
+@app.task(name="runner.take_part", bind=True)
+def take_part(self: Any, run_id: int) -> None:
+    close_old_connections()
+    with log_lines.about(run=run_id, request=self.request.get("fsbench_request")):
+        take_part_in(run_id, service.host())
     close_old_connections()
 
 

@@ -10,7 +10,8 @@ what a plan calls ``fsbench-agent --fill``.
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
 exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
 {kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
-``served`` {filesystem, options, export, threads} of NFS over loop-back,
+``served`` {filesystem, options, export, threads} of NFS over loop-back, ``began`` {late_s} of a run
+of several clients,
 those of ``sampler.py``, ``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1
 failed, 3 cancelled.
 """
@@ -28,8 +29,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
 if TYPE_CHECKING:
-    from runner.agent import commands, filling, machine, messages, mounted, own_folder, sampler
+    from runner.agent import (
+        barrier,
+        commands,
+        filling,
+        machine,
+        messages,
+        mounted,
+        own_folder,
+        sampler,
+    )
 else:
+    import barrier
     import commands
     import filling
     import machine
@@ -238,7 +249,7 @@ def run(plan: dict[str, Any]) -> int:
             # What a run that was killed has left in a folder of the host.
             own_folder.remove_left(plan)
         SAMPLER = sampler.start(messages.say, plan)
-        is_checked, used_before = False, None
+        is_checked, used_before, has_begun = False, None, False
         last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]
         for planned in plan["steps"]:
             if planned["phase"] == "benchmark" and not is_checked and plan["mount_point"]:
@@ -246,6 +257,9 @@ def run(plan: dict[str, Any]) -> int:
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 mounted.check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
             is_benchmark = planned["phase"] == "benchmark"
+            if is_benchmark and not has_begun:
+                has_begun = True
+                barrier.wait(plan)
             run_step(
                 planned,
                 watched_folder=plan["mount_point"] if is_benchmark else "",

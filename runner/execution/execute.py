@@ -14,22 +14,24 @@ from typing import Any, TypeVar
 from django.db import InterfaceError, OperationalError
 
 from fsbench_web.catalog.configurations import nfs
-from fsbench_web.catalog.configurations.filesystems import RAW, OptionError
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
-from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
+from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.catalog.configurations.stacks import DATA, Shape
 from fsbench_web.catalog.models import Worker, Workload
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads import Workload as BenchmarkWorkload
+from fsbench_web.core.workloads import workload_of
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes, queue
+from fsbench_web.studies.runs.clients.parts import NotTogether
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from runner.execution import conditions, last_checks, lock_statistics, places
+from runner.execution.clients import Clients
 from runner.execution.environment import AgentMismatch, environment_writer
 from runner.execution.finish import (
     NOT_MEASURED,
@@ -43,6 +45,7 @@ from runner.execution.finish import (
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import Place, RunRefused, Stopped
 from runner.execution.record import Recorder
+from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import Executor, Message, Outcome, Target, why_in_guests_alone
@@ -50,22 +53,11 @@ from runner.executors.guest import GuestExecutor
 from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
-from runner.host.scheduler import SchedulerError
-from runner.plan import PlanError, RunPlan, plan_run
-from runner.worker import Host, LunUnusable
+from runner.plan import RunPlan, plan_run
+from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
 _Result = TypeVar("_Result")
-_REFUSALS = (
-    RunRefused,
-    LunUnusable,
-    LockedElsewhere,
-    PlanError,
-    OptionError,
-    ParameterError,
-    PreparationError,
-    SchedulerError,
-)
 
 
 def work_on(run_id: int, host: Host) -> None:
@@ -152,8 +144,10 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
         if has_succeeded(outcome, recorder):
             spool.complete(recorder.conditions)
         return verdict(plan, outcome, recorder)
-    except _REFUSALS as error:
+    except REFUSALS as error:
         return Ending(RunState.FAILED, f"Refused: {error}", Cause.REFUSED)
+    except NotTogether as error:
+        return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", error.cause)
     except Stopped:
         ending = why_not(Outcome(None), recorder)
         return replace(ending, reason=f"{ending.reason} Nothing was erased.")
@@ -170,7 +164,7 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
 def _erase_and_measure(
     run: Run, host: Host, recorder: Recorder, spool: Spool
 ) -> tuple[RunPlan, Outcome]:
-    """Check everything, then run the plan. Raises one of _REFUSALS before anything is erased."""
+    """Check everything, then run the plan. Raises one of REFUSALS before anything is erased."""
     series, configuration = run.series, run.series.configuration
     if series.lun is None or series.workload is None or not configuration.is_known:
         raise RunRefused("Its LUN, workload or options are not known any more.")
@@ -257,7 +251,7 @@ def _erase_and_measure(
                     _watched_device(data.number, recorder),
                     MountWatch(data.entry, plan.own_mark) as watch,
                 ):
-                    outcome = _run_plan(plan, target, executor, recorder, spool, watch)
+                    outcome = _together(run, plan, target, executor, recorder, spool, watch)
             places.wait_until_free(luns, recorder)
             if plan.layers:
                 places.wipe_layers(luns, recorder, is_over=True)
@@ -354,6 +348,27 @@ def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
     }
 
 
+def _together(
+    run: Run,
+    plan: RunPlan,
+    target: Target,
+    executor: Executor,
+    recorder: Recorder,
+    spool: Spool,
+    watch: MountWatch,
+) -> Outcome:
+    """Run the plan, at the same moment as the other clients where there are any.
+
+    Raises NotTogether where they do not come together, and Stopped.
+    """
+    clients = Clients(run, recorder)
+    begun = clients.gathered(plan, recorder.should_stop)
+    if begun is None:
+        raise Stopped
+    outcome = _run_plan(begun, target, executor, recorder, spool, watch, clients)
+    return clients.ended(plan, outcome, recorder.should_stop)
+
+
 def _run_plan(
     plan: RunPlan,
     target: Target,
@@ -361,6 +376,7 @@ def _run_plan(
     recorder: Recorder,
     spool: Spool,
     watch: MountWatch,
+    clients: Clients,
 ) -> Outcome:
     stop = threading.Event()
     spool.begin(plan)
@@ -373,7 +389,7 @@ def _run_plan(
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
-        return stop.is_set() or recorder.is_overdue() or bool(watch.problem)
+        return stop.is_set() or recorder.is_overdue() or bool(watch.problem or clients.problem)
 
     outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()

@@ -19,10 +19,13 @@ from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes
+from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.runs.clients.parts import NotTogether
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
 from fsbench_web.studies.scores.quality import STEADY_STATE
-from runner.execution import activity, layouts, steadiness, tracing
+from runner.execution import activity, client_results, layouts, steadiness, tracing
+from runner.execution.client_results import Gathered
 from runner.execution.creation import creation_values
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.spool import Spooled, left_over
@@ -39,12 +42,16 @@ Results = dict[str, ParsedResult]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ends, why, and what it measured; ``cause`` counts where it failed."""
+    """How a run ends, why, and what it measured; ``cause`` counts where it failed.
+
+    ``all_clients`` is what counts of a run of several clients, of whose leader ``parsed`` is.
+    """
 
     state: RunState
     reason: str
     cause: Cause = Cause.BENCHMARK
     parsed: Results = field(default_factory=dict)
+    all_clients: Gathered | None = None
 
 
 def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
@@ -73,6 +80,14 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed(missing or "The output ends early.")
     if not values:
         return _failed("Its output holds no value.")
+    try:
+        all_clients = client_results.gathered(recorder.handle.run_id, plan, parsed)
+    except NotTogether as error:
+        return _failed(str(error), error.cause)
+    if all_clients is not None:
+        count = len(all_clients.together.values)
+        said = f"{count} values measured by {len(all_clients.separate)} clients together."
+        return Ending(RunState.DONE, said, parsed=parsed, all_clients=all_clients)
     return Ending(RunState.DONE, f"{len(values)} values measured.", parsed=parsed)
 
 
@@ -138,7 +153,8 @@ def end(recorder: Recorder, ending: Ending) -> None:
     # What it ran on may be what makes no sense: an agent of another version says other things.
     recorder.on_environment = None
     try:
-        persist(lambda: _write_all(recorder, replace(ending, parsed={})))
+        without = replace(ending, parsed={}, all_clients=None)
+        persist(lambda: _write_all(recorder, without))
     except (LeaseLost, OperationalError, InterfaceError):
         raise
     except Exception:
@@ -242,7 +258,26 @@ def _uncounted(ending: Ending) -> Ending:
     """The end of an extra run: its outputs are kept, and none of their numbers is a measurement."""
     if ending.state != RunState.DONE:
         return ending
-    return replace(ending, reason=f"Extra run, traced. {NOT_MEASURED}", parsed={})
+    said = f"Extra run, traced. {NOT_MEASURED}"
+    return replace(ending, reason=said, parsed={}, all_clients=None)
+
+
+def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
+    """What all clients measured together is the run's; what each did is kept beside it."""
+    if not run.series.runs_on.clients:
+        return
+    for_all = ending.all_clients
+    if for_all is None:
+        for name, data in client_results.left(run.pk).items():
+            ingest.store_artefact(run, name, data)
+        parts.close(recorder.handle, ending.reason)
+        return
+    for name, data in for_all.artefacts.items():
+        ingest.store_artefact(run, name, data)
+    ingest.store_values(run, None, for_all.together.values)
+    latencies.store(run, None, for_all.together.distributions)
+    parts.store_results(run.pk, for_all.separate)
+    recorder.conditions["clients"] = client_results.noted(run.pk)
 
 
 def _store(recorder: Recorder, ending: Ending) -> None:
@@ -265,13 +300,15 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     artefacts = recorder.artefacts()
     for name, data in artefacts.items():
         artefact = ingest.store_artefact(run, name, data)
-        if name in parsed:
+        if name in parsed and ending.all_clients is None:
             ingest.store_result(run, artefact, parsed[name])
             latencies.store(run, artefact, parsed[name].distributions)
             latencies.store_series(run, artefact, parsed[name].over_time)
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
-    activity.store(run, recorder, parsed, artefacts)
+    _store_clients(run, recorder, ending)
+    # Of several clients it is what the leader's host did, whose costs are not those of the whole.
+    activity.store(run, recorder, parsed if ending.all_clients is None else {}, artefacts)
     tracing.store(run, recorder.tracing)
     lifecycle.record_conditions(handle, recorder.conditions)
     lifecycle.finish(handle, ending.state, ending.reason, ending.cause)

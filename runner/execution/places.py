@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.journals import JournalLun
@@ -40,6 +40,12 @@ class RunRefused(Exception):
 
 class Stopped(Exception):
     """The run is to end before anything was erased."""
+
+
+class Watched(Protocol):
+    """A run, or a client of one, that may be over at any time."""
+
+    def should_stop(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def _lock_of(place: Place) -> contextlib.AbstractContextManager[None]:
 def verify(
     host: Host,
     places: Sequence[Place],
-    recorder: Recorder,
+    recorder: Watched,
     confirmed: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
@@ -173,7 +179,7 @@ def verify(
         _verify(host, place, recorder, confirmed.get(place.use.confirmed_as, {}))
 
 
-def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str, Any]) -> None:
+def _verify(host: Host, place: Place, recorder: Watched, confirmed: Mapping[str, Any]) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
         made = checks.verify(

@@ -49,6 +49,10 @@ def stop_after_s() -> float:
     return lease_s - min(5.0, lease_s / 4)
 
 
+def _command(message: Message) -> dict[str, Any]:
+    return {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
+
+
 def reconnect() -> None:
     """After an error of the database: the next query opens a new connection if it must."""
     if not connection.in_atomic_block:
@@ -98,6 +102,10 @@ class Recorder:
     _printed_characters: int = 0
     _phase_began: float = field(default_factory=time.monotonic)
     _benchmark_began: float | None = None
+    _benchmark_ended_s: float | None = None
+    _began_together_s: float | None = None
+    # Looked at now and then, in the run's thread.
+    beside: Callable[[], None] = lambda: None
     _commands_written: int = 0
     _environment_written: bool = False
     _is_running: bool = False
@@ -158,10 +166,26 @@ class Recorder:
         self.phase_share = min(max(float(message["share"]), 0.0), 1.0)
 
     def _on_command(self, message: Message) -> None:
-        command = {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
-        self.commands.append(command)
+        self.commands.append(_command(message))
+        self.command_lines.append(self.command_line(message))
+        if message["phase"] == "benchmark" and "at" in message:
+            self._benchmark_ended_s = float(message["at"])
+
+    @staticmethod
+    def command_line(message: Message) -> str:
+        """A command with what it printed, as the artefact of the commands has it."""
         printed = {key: str(message.get(key, "")) for key in ("stdout", "stderr")}
-        self.command_lines.append(json.dumps(command | printed))
+        return json.dumps(_command(message) | printed)
+
+    def _on_began(self, message: Message) -> None:
+        self._began_together_s = float(message["at"])
+
+    def benchmark_times(self) -> dict[str, datetime]:
+        """When the benchmark of one of several clients began and ended, by the database's clock."""
+        if self._began_together_s is None or self._benchmark_ended_s is None:
+            return {}
+        began, ended = self._began_together_s, self._benchmark_ended_s
+        return {"began_at": clock.at(began), "ended_at": clock.at(ended)}
 
     def _on_output(self, message: Message) -> None:
         name = str(message["name"])
@@ -265,6 +289,7 @@ class Recorder:
             is_cancelled = self._heartbeat(now)
             # From before it was asked: the database prolonged the lease a little later than that.
             self._heard, self._prolonged = now, asked
+            self.beside()
             if is_cancelled and not self.stop_reason:
                 self.stop_reason = "cancelled"
 

@@ -58,7 +58,8 @@ class Machine:
 
     ``kernel`` is the name of one of the worker's kernels; its version is the series' kernel.
     ``memory_bytes`` and ``cpus`` are those of the guest; ``limits`` those of a run's control group,
-    which a guest has not.
+    which a guest has not. ``clients`` are the other workers that measure at the same time, each
+    with the LUN of its own on the same mount: (worker, LUN) by name. Empty: the worker alone.
     """
 
     kernel: str = ""
@@ -66,6 +67,7 @@ class Machine:
     memory_bytes: int = 0
     cpus: int = 0
     limits: Limits = NO_LIMITS
+    clients: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> "Machine":
@@ -73,7 +75,8 @@ class Machine:
         if not stored:
             return OWN_MACHINE
         if stored.get("executor") != GUEST:
-            return cls(limits=Limits.of(stored.get("limits")))
+            clients = tuple((str(worker), str(lun)) for worker, lun in stored.get("clients") or ())
+            return cls(limits=Limits.of(stored.get("limits")), clients=clients)
         return cls(
             str(stored.get("kernel") or ""),
             str(stored.get("accelerator") or ""),
@@ -82,9 +85,11 @@ class Machine:
         )
 
     def stored(self) -> dict[str, Any]:
-        """As ``Series.machine`` has it; empty for the worker's own executor without limits."""
+        """As ``Series.machine`` has it; empty for the worker's own executor, alone, no limits."""
         if not self.is_guest:
-            return {"limits": self.limits.stored()} if self.limits.are_any else {}
+            found: dict[str, Any] = {"limits": self.limits.stored()} if self.limits.are_any else {}
+            # In one order: who was named first makes no other series.
+            return found | ({"clients": sorted(map(list, self.clients))} if self.clients else {})
         return {
             "executor": GUEST,
             "kernel": self.kernel,
@@ -103,13 +108,22 @@ class Machine:
         return self.accelerator == EMULATED
 
     @property
+    def client_words(self) -> str:
+        """For people: "3 clients (with node2, node3)"; "" for one."""
+        if not self.clients:
+            return ""
+        names = [worker for worker, _ in sorted(self.clients)]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return f"{1 + len(names)} clients (with {', '.join(names[:3])}{more})"
+
+    @property
     def words(self) -> str:
         """For people: "guest, KVM, 2 GiB, 2 CPUs", or its limits; "" for the worker's own executor.
 
         Its kernel is told apart from it: machines of several kernels are otherwise the same.
         """
         if not self.is_guest:
-            return self.limits.words
+            return ", ".join(filter(None, (self.client_words, self.limits.words)))
         how = "emulated" if self.is_emulated else "KVM"
         cpus = f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}"
         return f"guest, {how}, {memory_words(self.memory_bytes)}, {cpus}"

@@ -1,5 +1,6 @@
 """Studies, the jobs and runs in them, what the runs measured, and the scores made of it."""
 
+from fsbench_web.studies.models.clients import ClientState, RunClient
 from fsbench_web.studies.models.jobs import Job, Race, RepeatRule
 from fsbench_web.studies.models.probes import LunProbe
 from fsbench_web.studies.models.runs import (
@@ -26,7 +27,7 @@ from fsbench_web.studies.models.scores import (
     Selection,
     WholeScores,
 )
-from fsbench_web.studies.models.studies import Series, StackLun, Study, new_stamp
+from fsbench_web.studies.models.studies import Series, StackLun, Study, client_luns, new_stamp
 
 __all__ = [
     "ACTIVE_STATES",
@@ -34,6 +35,7 @@ __all__ = [
     "END_STATES",
     "UNTRACED",
     "Artefact",
+    "ClientState",
     "Job",
     "KeptBestScore",
     "KeptBestScores",
@@ -47,6 +49,7 @@ __all__ = [
     "RepeatRule",
     "Run",
     "RunActivity",
+    "RunClient",
     "RunState",
     "RunTrace",
     "Score",
@@ -56,5 +59,6 @@ __all__ = [
     "StateChange",
     "Study",
     "WholeScores",
+    "client_luns",
     "new_stamp",
 ]

@@ -1,6 +1,7 @@
 """Studies, and the series of their runs."""
 
 import random
+from collections.abc import Collection
 from functools import cached_property
 
 from django.conf import settings
@@ -69,6 +70,15 @@ class Study(models.Model):
 def new_stamp() -> int:
     """A number that no other state of any scores has, but for a chance of one in 2**40."""
     return random.getrandbits(40)
+
+
+def client_luns(named: Collection[tuple[str, str]]) -> list[Lun]:
+    """The LUNs of (worker, LUN) by name, those that are known, by worker. No query of none."""
+    wanted = Q()
+    for worker, lun in named:
+        wanted |= Q(worker__name=worker, name=lun)
+    found = Lun.objects.filter(wanted).select_related("worker") if named else []
+    return sorted(found, key=lambda lun: lun.worker.name)
 
 
 class Series(models.Model):
@@ -141,6 +151,16 @@ class Series(models.Model):
         """All that a run of it uses: its own first, then the journal's, then those of its stack."""
         found = [self.lun, self.journal_lun, *(one.lun for one in self.members)]
         return [lun for lun in found if lun is not None]
+
+    @cached_property
+    def clients(self) -> list[Lun]:
+        """The LUNs of the other workers that measure with it. No query where it measures alone."""
+        return client_luns(self.runs_on.clients)
+
+    @property
+    def leased(self) -> list[Lun]:
+        """All that a run of it has for itself: its LUNs, and those of the other clients."""
+        return [*self.luns, *self.clients]
 
 
 class StackLun(models.Model):

@@ -1,9 +1,10 @@
 """Leases: what a run alone may use while it runs, and the tokens that prove it.
 
-A run needs its data LUN, its journal LUN if it has one, the other LUNs of its stack, and every
-controller that the host's file names for these (``Lun.controller``): a controller serves one run at
-a time on a host. All are taken in one transaction or none is. Rows are locked in the order of their
-keys everywhere, and leases before runs, so that no two transactions wait for each other.
+A run needs its data LUN, its journal LUN if it has one, the other LUNs of its stack, those of the
+other workers that measure with it, and every controller that the hosts' files name for these
+(``Lun.controller``): a controller serves one run at a time on a host. All are taken in one
+transaction or none is. Rows are locked in the order of their keys everywhere, and leases before
+runs, so that no two transactions wait for each other.
 """
 
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ def lease_duration() -> timedelta:
 
 def resources(series: Series) -> list[Resource]:
     """What a run of the series alone may use, in a fixed order."""
-    luns = series.luns
+    luns = series.leased
     return sorted(_of_lun(lun) for lun in luns) + sorted(
         {_of_controller(lun) for lun in luns if lun.controller}
     )
@@ -83,7 +84,7 @@ def shared_in_use(series: Series) -> list[tuple[str, int]]:
     """(other LUN or controller in words, the run that uses it), where a run of this series would
     have to wait for another LUN's run. One query.
     """
-    others = {lun.pk: lun for lun in series.luns if lun.pk != series.lun_id}
+    others = {lun.pk: lun for lun in series.leased if lun.pk != series.lun_id}
     wanted = Q(controller__in=[lun.controller for lun in series.luns], lun=None)
     wanted &= Q(host=series.lun.worker_id if series.lun else None)
     if others:

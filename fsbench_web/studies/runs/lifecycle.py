@@ -41,6 +41,7 @@ from fsbench_web.studies.runs import (
     races,
     repeats,
 )
+from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
@@ -97,6 +98,7 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     StateChange.objects.create(
         run_id=run_id, at=now, state=RunState.LEASED, reason=f"Claimed by {worker}."
     )
+    parts.begin(run, handle)
     return handle
 
 
@@ -332,9 +334,11 @@ def _wake_others(run: Run) -> None:
     series = Series.objects.select_related("lun__worker", "journal_lun").get(pk=run.series_id)
     if series.lun is not None and leases.is_shared(series):
         transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
+        for other in {lun.worker for lun in series.clients}:
+            transaction.on_commit(partial(_nudge_startable, other))
 
 
-def _nudge_startable(worker: Worker, but_lun_id: int) -> None:
+def _nudge_startable(worker: Worker, but_lun_id: int | None = None) -> None:
     for waiting in queue.startable(worker):
         if waiting.series.lun_id != but_lun_id:
             nudges.nudge(waiting)

@@ -15,9 +15,11 @@ from django.db import models, transaction
 from fsbench_web.catalog.models import Environment, Lun
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Artefact, Job, RepeatRule, Run, RunState, Series, StateChange
-from fsbench_web.studies.scores.rows import insert_together
+from fsbench_web.studies.scores.rows import insert_together, written_if_many
 
 logger = logging.getLogger("fsbench.lifecycle")
+
+_STATE_CHANGE = ("run_id", "at", "state", "reason")
 
 
 @transaction.atomic
@@ -58,7 +60,9 @@ def create_queued(
         tracing=tracing,
         confirmed=follows.confirmed
         if follows
-        else confirmed_of(series.lun, series.journal_lun, [one.lun for one in series.members]),
+        else confirmed_of(
+            *(series.lun, series.journal_lun, [one.lun for one in series.members]), series.clients
+        ),
     )
     submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
     again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
@@ -87,20 +91,30 @@ def _place_of(run: Run) -> int:
 
 
 def confirmed_of(
-    lun: Lun | None, journal: Lun | None, members: Iterable[Lun | None] = ()
+    lun: Lun | None,
+    journal: Lun | None,
+    members: Iterable[Lun | None] = (),
+    clients: Iterable[Lun] = (),
 ) -> dict[str, Any]:
     """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``.
 
-    By role; the other LUNs of a stack by name (``confirmed_as``).
+    By role; the other LUNs of a stack by name (``confirmed_as``), those of the other clients by
+    worker too (``client_confirmed_as``).
     """
     luns = {"data": lun, "journal": journal}
     luns |= {confirmed_as(one.name): one for one in members if one is not None}
+    luns |= {client_confirmed_as(one.worker.name, one.name): one for one in clients}
     return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
 
 
 def confirmed_as(name: str) -> str:
     """Under what ``Run.confirmed`` has another LUN of a stack: no role is called so."""
     return f"lun {name}"
+
+
+def client_confirmed_as(worker: str, name: str) -> str:
+    """Under what ``Run.confirmed`` has the LUN of another client."""
+    return f"client {worker} {name}"
 
 
 @dataclass(frozen=True)
@@ -201,8 +215,6 @@ def record_all_finished(
         if one.artefact is not None:
             one.artefact.run = run
             artefacts.append(one.artefact)
-    insert_together(
-        *(StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs),
-        *artefacts,
-    )
+    changes = [(run.pk, now, RunState.DONE, run.reason) for run in runs]
+    insert_together(*written_if_many(StateChange, _STATE_CHANGE, changes), *artefacts)
     return runs

@@ -5,7 +5,8 @@ start. Of those that wait on a LUN the one of
 the highest priority is next, and among equals the one that was submitted first; one that replaces
 an interrupted run has the turn of that. The order of a LUN's
 runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
-past, and holds up no run of another LUN.
+past, and holds up no run of another LUN. One that measures with the workers of other hosts has its
+turn on the LUNs of these as well, while its own worker is there.
 """
 
 from django.db.models import F, Q, QuerySet
@@ -20,6 +21,9 @@ from fsbench_web.studies.runs import leases
 IN_TURN = (Coalesce(F("place"), F("id")), "id")
 # Every job has one; a run whose job was deleted counts as usual.
 USUAL_PRIORITY = 0
+_RELATED = ("job", "series__lun__worker", "series__journal_lun")
+# So many waiting runs of several clients are looked at: the first of each LUN is among the first.
+_MOST_OTHERS = 200
 
 
 def waiting() -> QuerySet[Run]:
@@ -42,7 +46,9 @@ def next_run(lun: Lun | int) -> Run | None:
     another LUN's turn.
     """
     run = _first(lun)
-    if run is None or run.series.lun is None or not leases.is_shared(run.series):
+    if run is None or run.series.lun is None:
+        return run
+    if not leases.is_shared(run.series) and not _of_several_clients().exists():
         return run
     return next((one for one in startable(run.series.lun.worker) if one.pk == run.pk), None)
 
@@ -57,19 +63,43 @@ def startable(worker: Worker) -> list[Run]:
         return []
     # A LUN that is no longer listed is asked too: its runs end with the reason.
     firsts = [run for lun in worker.luns.all() if (run := _first(lun)) is not None]
+    firsts += _first_of_others(worker)
     taken = leases.in_use()
     chosen = []
     for run in sorted(firsts, key=_turn):
         needed = set(leases.resources(run.series))
         if not needed & taken:
             taken |= needed
-            chosen.append(run)
+            # One of another worker is that one's to claim, and has the LUN that it needs here.
+            if run.series.lun is not None and run.series.lun.worker_id == worker.pk:
+                chosen.append(run)
     return chosen
 
 
+def _of_several_clients() -> QuerySet[Run]:
+    return waiting().filter(series__machine__has_key="clients")
+
+
+def _first_of_others(worker: Worker) -> list[Run]:
+    """The next runs of other workers' LUNs that measure with this worker too.
+
+    Those of a worker that is away keep nothing from anybody.
+    """
+    found: dict[int, Run] = {}
+    rows = _of_several_clients().filter(
+        series__lun__worker__drained_at=None,
+        series__lun__worker__seen_at__gte=clock.now() - leases.lease_duration(),
+    )
+    for run in rows.exclude(series__lun__worker=worker).select_related(*_RELATED)[:_MOST_OTHERS]:
+        lun, clients = run.series.lun_id, [name for name, _ in run.series.runs_on.clients]
+        if lun is not None and lun not in found and worker.name in clients:
+            found[lun] = run
+    # What comes before it on its own LUN comes before it here.
+    return [run for lun, run in found.items() if _first(lun) == run]
+
+
 def _first(lun: Lun | int) -> Run | None:
-    related = ("job", "series__lun__worker", "series__journal_lun")
-    return waiting().filter(series__lun=lun).select_related(*related).first()
+    return waiting().filter(series__lun=lun).select_related(*_RELATED).first()
 
 
 def _turn(run: Run) -> tuple[int, int, int]:

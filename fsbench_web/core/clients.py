@@ -1,0 +1,129 @@
+"""What several clients measured at the same time, as one result. Pure.
+
+A client is one host of several that use one network file system at once. What each did for itself
+is kept beside; here is what they did together, and only where that can be told without guessing:
+
+- rates (work per time) are summed;
+- latencies of which every client kept its whole distribution are merged exactly, and their
+  percentiles, mean and maximum are those of all requests of all clients (``core.latency``);
+- the largest latency is the largest of any client;
+- a time that a whole piece of work took is that of the client that took longest: together they are
+  done when the last is done.
+
+Averages and percentiles without their distributions cannot be put together (G. Tene, "How NOT to
+measure latency"), nor can shares of a processor: they have no value here, and stay with the client.
+A sum speaks of all clients at work. Where one was done earlier than another it is of a time in
+which not all worked, so that ``overlap`` says how much of it they did.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.core import latency, units
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.latency import Distribution
+
+_Key = tuple[str, str, int | None, int | None]
+"""(test, load, record KB, file KB)"""
+_Latencies = Mapping[tuple[str, str], Sequence[Distribution]]
+_WHOLE_TIMES = frozenset({"s", "sec", "second", "seconds", "min", "minutes", "h"})
+_OF_A_LATENCY = re.compile(r"(.+_(?:clat|lat|slat))_(mean|max|p[0-9]{1,3}(?:\.[0-9]+)?)")
+
+
+@dataclass(frozen=True)
+class Together:
+    """``values`` are of all clients; ``alone`` the names of tests that only clients have."""
+
+    values: tuple[ParsedValue, ...]
+    distributions: tuple[Distribution, ...]
+    alone: tuple[str, ...]
+
+
+def together(clients: Sequence[Sequence[ParsedResult]]) -> Together:
+    """What at least two clients measured, each its results in the same order.
+
+    What one of them lacks is no sum of all: it is left out, and among ``alone``.
+    """
+    by_client = [_by_key(results) for results in clients]
+    whole = _whole_latencies(clients)
+    values: list[ParsedValue] = []
+    alone: dict[str, None] = {}
+    for key in dict.fromkeys(key for found in by_client for key in found):
+        of_each = [found[key] for found in by_client if key in found]
+        value = _value(of_each, whole) if len(of_each) == len(clients) else None
+        if value is None:
+            alone[key[0]] = None
+        else:
+            first = of_each[0]
+            values.append(
+                ParsedValue(
+                    *(first.test, first.record_size_kb, first.file_size_kb, value, first.unit, 0),
+                    load=first.load,
+                )
+            )
+    distributions = tuple(latency.merged(some) for some in whole.values())
+    return Together(tuple(values), distributions, tuple(alone))
+
+
+def overlap(times: Sequence[tuple[float, float]]) -> float | None:
+    """Of the time from the first begin to the last end, the share in which all were at work.
+
+    ``times`` are (begin, end) in seconds of one clock. None of no time at all.
+    """
+    whole = max((end for _, end in times), default=0.0) - min((b for b, _ in times), default=0.0)
+    if whole <= 0:
+        return None
+    common = min(end for _, end in times) - max(begin for begin, _ in times)
+    return max(0.0, common) / whole
+
+
+def _by_key(results: Sequence[ParsedResult]) -> dict[_Key, ParsedValue]:
+    """The values by what they are of; of one that is there more than once nobody knows which."""
+    found: dict[_Key, ParsedValue] = {}
+    counts: Counter[_Key] = Counter()
+    for value in (value for result in results for value in result.values):
+        key = (value.test, value.load, value.record_size_kb, value.file_size_kb)
+        counts[key] += 1
+        found[key] = value
+    return {key: value for key, value in found.items() if counts[key] == 1}
+
+
+def _whole_latencies(clients: Sequence[Sequence[ParsedResult]]) -> _Latencies:
+    """The latencies that all clients kept whole, of each, by test and load."""
+    by_client = [
+        latency.by_test(one for result in results for one in result.distributions)
+        for results in clients
+    ]
+    shared = [key for key in by_client[0] if all(key in found for found in by_client)]
+    of_each = {key: [found[key] for found in by_client] for key in shared}
+    return {key: some for key, some in of_each.items() if len({one.unit for one in some}) == 1}
+
+
+def _value(of_each: Sequence[ParsedValue], whole: _Latencies) -> float | None:
+    """All clients' value of one test; None where none can be told."""
+    first = of_each[0]
+    if any(one.unit != first.unit for one in of_each):
+        return None
+    if units.is_rate(first.unit):
+        return sum(one.value for one in of_each)
+    if named := _OF_A_LATENCY.fullmatch(first.test):
+        return _latency(of_each, named[2], whole.get((named[1], first.load), ()))
+    if first.unit in _WHOLE_TIMES:
+        return max(one.value for one in of_each)
+    return None
+
+
+def _latency(
+    of_each: Sequence[ParsedValue], what: str, whole: Sequence[Distribution]
+) -> float | None:
+    if what == "max":
+        return max(one.value for one in of_each)
+    if not whole or whole[0].unit != of_each[0].unit:
+        return None
+    if what == "mean":
+        counts = [one.total for one in whole]
+        weighed = (one.value * count for one, count in zip(of_each, counts, strict=True))
+        return sum(weighed) / sum(counts)
+    return float(latency.merged(whole).percentile(what.removeprefix("p")))

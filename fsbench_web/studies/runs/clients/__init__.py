@@ -1,0 +1,1 @@
+"""Runs of several clients: who takes part, when all begin, and what each has measured."""

@@ -1,0 +1,251 @@
+"""The only writer of ``RunClient``: what the leader of a run and the other clients tell each other.
+
+The run has one owner as ever, its leader, who alone writes the run's state and holds its leases,
+those of the other clients' LUNs with them (``leases``: all or nothing). A client writes its own row
+and nothing else, and only while the run holds the lease of its LUN under the token that it was
+asked with, and that lease lives: a leader that died takes everybody with it.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.platform.clock import AT_DATABASE
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import ACTIVE_STATES, ClientState, Lease, Run, RunClient
+from fsbench_web.studies.runs import leases
+from fsbench_web.studies.runs.leases import LeaseHandle, LeaseLost
+
+MOST_OUTPUT_BYTES = 64 * 1024 * 1024
+"""Of one client, unpacked."""
+MOST_RESULTS = 2000
+"""Of one client, beside the sums: a matrix of IOzone has fewer."""
+_OPEN = (ClientState.PREPARING, ClientState.READY, ClientState.MEASURING)
+
+
+class NotTogether(Exception):
+    """The clients cannot go on together; the text says which and why. ``cause`` is of the run."""
+
+    def __init__(self, reason: str, cause: Cause = Cause.BENCHMARK) -> None:
+        super().__init__(reason)
+        self.cause = cause
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a client shows with everything that it writes."""
+
+    client_id: int
+    run_id: int
+    lun_id: int
+    token: int
+
+
+def begin(run: Run, handle: LeaseHandle) -> None:
+    """Write who takes part, in the transaction that leased their LUNs. Of a run of one nothing."""
+    others = run.series.clients
+    if not others or run.series.lun is None:
+        return
+    tokens = dict(Lease.objects.filter(run=run).exclude(lun=None).values_list("lun", "token"))
+    RunClient.objects.bulk_create(
+        RunClient(
+            run=run,
+            place=place,
+            worker=lun.worker.name,
+            lun=lun,
+            lun_name=lun.name,
+            token=tokens[lun.pk],
+            state=ClientState.ASKED if place else ClientState.PREPARING,
+        )
+        for place, lun in enumerate([run.series.lun, *others])
+    )
+
+
+# --- The other clients ---
+
+
+@transaction.atomic
+def accept(run_id: int, worker: str) -> Part | None:
+    """Take part, once, however often it was asked. None where there is nothing to take part in."""
+    client = (
+        RunClient.objects.filter(run=run_id, worker=worker, state=ClientState.ASKED)
+        .exclude(lun=None)
+        .first()
+    )
+    if client is None or client.lun_id is None:
+        return None
+    part = Part(client.pk, run_id, client.lun_id, client.token)
+    try:
+        _hold(part)
+    except LeaseLost:
+        return None
+    accepted = RunClient.objects.filter(pk=client.pk, state=ClientState.ASKED).update(
+        state=ClientState.PREPARING, seen_at=AT_DATABASE
+    )
+    return part if accepted == 1 else None
+
+
+@transaction.atomic
+def sign_of_life(part: Part) -> datetime | None:
+    """Tell that the client lives. Returns when all begin; None: not known yet. Raises LeaseLost."""
+    _hold(part)
+    _own(part).update(seen_at=AT_DATABASE)
+    return RunClient.objects.values_list("start_at", flat=True).get(pk=part.client_id)
+
+
+@transaction.atomic
+def move(part: Part, state: ClientState, **changes: Any) -> None:
+    """Write where the client is. Raises LeaseLost."""
+    _hold(part)
+    _own(part).update(state=state, seen_at=AT_DATABASE, **changes)
+
+
+@transaction.atomic
+def give_up(part: Part, reason: str, cause: Cause, content: bytes | None = None) -> None:
+    """The client cannot take part, or not to the end. Raises LeaseLost."""
+    _hold(part)
+    _own(part).update(state=ClientState.FAILED, reason=reason[:2000], cause=cause, content=content)
+
+
+@transaction.atomic
+def abandon(worker: str) -> int:
+    """A worker that was started anew takes part in nothing any more. Returns in how much it did."""
+    rows = RunClient.objects.filter(
+        worker=worker, place__gt=0, state__in=_OPEN, run__state__in=ACTIVE_STATES
+    )
+    return rows.update(
+        state=ClientState.FAILED, reason="Its worker was started anew.", cause=Cause.WORKER_GONE
+    )
+
+
+def packed(outputs: Mapping[str, str]) -> bytes:
+    """What a client has to hand over, as ``content``. Raises NotTogether where it is too much."""
+    data = json.dumps(dict(outputs)).encode()
+    if len(data) > MOST_OUTPUT_BYTES:
+        most = MOST_OUTPUT_BYTES // 2**20
+        raise NotTogether(f"Its outputs are larger than {most} MiB together.")
+    return zlib.compress(data, 6)
+
+
+def _own(part: Part) -> QuerySet[RunClient]:
+    return RunClient.objects.filter(pk=part.client_id, state__in=_OPEN)
+
+
+def _hold(part: Part) -> None:
+    """Lock the lease of the client's LUN, if it lives for this run. Raises LeaseLost."""
+    rows = Lease.objects.select_for_update(of=("self",)).filter(
+        Q(run__state__in=ACTIVE_STATES, run__cancel_requested_at=None),
+        lun=part.lun_id,
+        token=part.token,
+        run=part.run_id,
+        expires_at__gte=AT_DATABASE,
+    )
+    if not rows.values_list("pk"):
+        raise LeaseLost(f"run {part.run_id} is over for this client")
+
+
+# --- The leader ---
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far the other clients are. ``missing`` are those that are not ready, by worker."""
+
+    missing: tuple[str, ...]
+    are_done: bool
+
+
+def standing(run_id: int) -> Standing:
+    """Raises NotTogether where one has failed or is silent."""
+    rows = list(
+        RunClient.objects.filter(run=run_id, place__gt=0).defer("content", "results", "facts")
+    )
+    silent = set(
+        RunClient.objects.filter(
+            run=run_id,
+            place__gt=0,
+            state__in=_OPEN,
+            seen_at__lt=AT_DATABASE - leases.lease_duration(),
+        ).values_list("pk", flat=True)
+    )
+    for one in rows:
+        if one.state == ClientState.FAILED:
+            raise NotTogether(
+                f"The client {one.worker} could not go on: {one.reason}",
+                Cause(one.cause or Cause.BENCHMARK),
+            )
+        if one.pk in silent:
+            raise NotTogether(
+                f"The client {one.worker} gave no sign of life for "
+                f"{settings.WORKER_SILENT_AFTER_S} s.",
+                Cause.SILENT,
+            )
+    waiting = (ClientState.ASKED, ClientState.PREPARING)
+    return Standing(
+        tuple(one.worker for one in rows if one.state in waiting),
+        all(one.state == ClientState.DONE for one in rows),
+    )
+
+
+@transaction.atomic
+def start(handle: LeaseHandle, at: datetime) -> None:
+    """Tell all when they begin. Raises LeaseLost."""
+    leases.lock(handle)
+    RunClient.objects.filter(run=handle.run_id).update(start_at=at)
+
+
+@transaction.atomic
+def lead(handle: LeaseHandle, state: ClientState, **changes: Any) -> None:
+    """Write where the leader itself is. Raises LeaseLost."""
+    leases.lock(handle)
+    RunClient.objects.filter(run=handle.run_id, place=0).update(
+        state=state, seen_at=AT_DATABASE, **changes
+    )
+
+
+@transaction.atomic
+def close(handle: LeaseHandle, reason: str) -> None:
+    """The run did not end well: what is still open of its clients did not either."""
+    leases.lock(handle)
+    RunClient.objects.filter(run=handle.run_id).exclude(
+        state__in=[ClientState.DONE, ClientState.FAILED]
+    ).update(state=ClientState.FAILED, reason=reason[:2000])
+    RunClient.objects.filter(run=handle.run_id).exclude(content=None).update(content=None)
+
+
+def handed_over(run_id: int) -> dict[str, dict[str, str]]:
+    """{worker: {output: text}} of the other clients, in their order."""
+    rows = RunClient.objects.filter(run=run_id, place__gt=0).exclude(content=None)
+    return {
+        worker: _unpacked(bytes(content or b""))
+        for worker, content in rows.order_by("place").values_list("worker", "content")
+    }
+
+
+def _unpacked(content: bytes) -> dict[str, str]:
+    # Of a bound that the client kept: a row of the own database, and no upload.
+    opened = zlib.decompressobj()
+    data = opened.decompress(content, MOST_OUTPUT_BYTES + 1)
+    if len(data) > MOST_OUTPUT_BYTES:
+        raise NotTogether("The outputs of a client are too large.")
+    return {str(name): str(text) for name, text in json.loads(data).items()}
+
+
+def store_results(run_id: int, of_workers: Mapping[str, Sequence[ParsedValue]]) -> None:
+    """What each measured by itself, in the transaction that ends the run."""
+    for worker, values in of_workers.items():
+        rows = [
+            [one.test, one.load, one.record_size_kb, one.file_size_kb, one.value, one.unit]
+            for one in values[:MOST_RESULTS]
+        ]
+        RunClient.objects.filter(run=run_id, worker=worker).update(
+            state=ClientState.DONE, results=rows, content=None
+        )

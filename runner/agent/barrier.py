@@ -1,0 +1,39 @@
+"""The moment at which all clients of a run begin."""
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+
+if TYPE_CHECKING:
+    from runner.agent import commands, messages
+else:
+    import commands
+    import messages
+
+# Who comes later than this has not measured together with the others.
+LATE_S = 0.5
+_LOOK_S = 0.05
+
+
+def wait(plan: dict[str, Any]) -> None:
+    """Until this host's clock shows the plan's ``start_at``; of a plan without one nothing.
+
+    Says by how much it was missed. Raises Cancelled, and StepFailed where it was over already.
+    """
+    start_at = plan.get("start_at")
+    if start_at is None:
+        return
+    while (left_s := start_at - time.time()) > 0:
+        if messages.must_stop():
+            raise messages.Cancelled
+        time.sleep(min(left_s, _LOOK_S))
+    late_s = time.time() - start_at
+    if late_s > LATE_S:
+        raise commands.StepFailed(
+            f"This client was ready {late_s:.1f} s after all were to begin: its host is too busy. "
+            "Nothing was measured together."
+        )
+    messages.say("began", late_s=round(late_s, 6))

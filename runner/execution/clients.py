@@ -1,0 +1,130 @@
+"""The other clients of a run, as its leader sees them: asked, waited for, begun with, ended with.
+
+All begin at one moment. Every client, the leader too, does what comes before its benchmark (the
+checks of its mount, its locks) and says that it is ready; only then the leader names the moment, by
+the database's clock, far enough ahead for every agent to have been started. No port is opened and
+no host speaks to another: they meet in the database, as workers do anyway.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from fsbench_web.platform import clock
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import ClientState, Run
+from fsbench_web.studies.runs import nudges
+from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.runs.clients.parts import NotTogether
+from runner.execution.record import Recorder
+from runner.executors.base import Outcome
+from runner.plan import RunPlan
+
+logger = logging.getLogger("fsbench.worker")
+
+READY_WITHIN_S = 120.0
+"""How long the others have to be ready. A worker listens to its queue all the time."""
+ASK_AGAIN_S = 5.0
+START_AHEAD_S = 8.0
+"""From the word to the begin: a container is started within it."""
+END_WITHIN_S = 120.0
+"""How much later than the time limit of the benchmark the last client may hand over."""
+_LOOK_EVERY_S = 0.5
+
+
+@dataclass
+class Clients:
+    """Of a run of one client it does nothing. ``problem`` is why the run is to end; "" while it
+    may go on: ``look`` sets it, in the run's thread, which alone talks to the database.
+    """
+
+    run: Run
+    recorder: Recorder
+    problem: str = ""
+    cause: Cause = Cause.BENCHMARK
+    are_done: bool = False
+    _looked: float = field(default=0.0)
+
+    @property
+    def are_any(self) -> bool:
+        return bool(self.run.series.runs_on.clients)
+
+    def gathered(self, plan: RunPlan, has_to_end: Callable[[], bool]) -> RunPlan | None:
+        """The plan with the moment at which all begin; None where the run ``has_to_end`` before.
+
+        Raises NotTogether, LeaseLost.
+        """
+        if not self.are_any:
+            return plan
+        wanted, others = self.run.series.runs_on.clients, self.run.series.clients
+        if len(others) < len(wanted):
+            known = {lun.worker.name for lun in others}
+            gone = ", ".join(name for name, _ in wanted if name not in known)
+            raise NotTogether(f"The LUN of {gone} is not known any more: submit it again.")
+        names = ", ".join(lun.worker.name for lun in others)
+        self.recorder.log(f"Measured by {1 + len(others)} clients at once: waiting for {names}.")
+        parts.lead(self.recorder.handle, ClientState.READY)
+        began = time.monotonic()
+        asked = -ASK_AGAIN_S
+        while missing := parts.standing(self.run.pk).missing:
+            now = time.monotonic()
+            if has_to_end():
+                return None
+            if now - began > READY_WITHIN_S:
+                raise NotTogether(
+                    f"Not ready within {READY_WITHIN_S:.0f} s: {', '.join(missing)}. Nothing was "
+                    "measured. See whether that worker runs, and whether it is of this version."
+                )
+            if now - asked >= ASK_AGAIN_S:
+                asked = now
+                for lun in others:
+                    if lun.worker.name in missing:
+                        nudges.ask_client(self.run.pk, lun.worker)
+            time.sleep(0.1)
+        start_at = clock.now() + timedelta(seconds=START_AHEAD_S)
+        parts.start(self.recorder.handle, start_at)
+        parts.lead(self.recorder.handle, ClientState.MEASURING)
+        self.recorder.log("All clients are ready.")
+        self.recorder.beside = self.look
+        return replace(plan, start_at=here(start_at.timestamp()))
+
+    def look(self) -> None:
+        """Now and then while the run goes on: whether all others still do."""
+        now = time.monotonic()
+        if self.problem or not self.are_any or now - self._looked < _LOOK_EVERY_S:
+            return
+        self._looked = now
+        try:
+            self.are_done = parts.standing(self.run.pk).are_done
+        except NotTogether as error:
+            self.problem, self.cause = str(error), error.cause
+
+    def ended(self, plan: RunPlan, outcome: Outcome, has_to_end: Callable[[], bool]) -> Outcome:
+        """What became of all together: the leader's own end, once the others have theirs.
+
+        Raises LeaseLost.
+        """
+        if not self.are_any:
+            return outcome
+        if outcome.exit_code == 0 and not self.problem:
+            times = self.recorder.benchmark_times()
+            parts.lead(self.recorder.handle, ClientState.DONE, **times)
+        deadline = time.monotonic() + plan.workload.time_limit_s + END_WITHIN_S
+        while outcome.exit_code == 0 and not (self.problem or self.are_done):
+            if has_to_end():
+                return replace(outcome, exit_code=None, was_stopped=True)
+            if time.monotonic() > deadline:
+                self.problem = "The other clients did not end within the time limit."
+            self.look()
+            time.sleep(0.1)
+        if self.problem:
+            code = outcome.exit_code or 1
+            return replace(outcome, exit_code=code, reason=self.problem, cause=self.cause)
+        return outcome
+
+
+def here(at_database_s: float) -> float:
+    """What this host's clock shows when the database's shows so many seconds since 1970."""
+    return at_database_s - (clock.now().timestamp() - time.time())

@@ -1,0 +1,279 @@
+"""A worker's part in a run that another worker leads: the same benchmark, in its own folder on the
+same mount, at the same moment.
+
+What holds for a run holds here: the host's own list must name the mount, it must be the one that
+was confirmed, mounted as the configuration says, and the folder fsbench's own. It writes nothing
+of the run but its own row (``studies.runs.clients.parts``), and stops as soon as the run is over
+for it: cancelled, failed, or without a leader, whose leases then run out.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import Error as DatabaseError
+
+from fsbench_web.catalog.models import Worker
+from fsbench_web.core.workloads import workload_of
+from fsbench_web.platform import clock, log_lines
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import ClientState, Run, RunClient
+from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.runs.clients.parts import NotTogether, Part
+from fsbench_web.studies.runs.leases import LeaseLost
+from fsbench_web.studies.runs.new_runs import client_confirmed_as
+from runner.execution import places
+from runner.execution.clients import here
+from runner.execution.finish import persist
+from runner.execution.mount_watch import MountWatch
+from runner.execution.places import RUN_ON, Place, RunRefused, Stopped, Use
+from runner.execution.record import COMMANDS_NAME, Recorder, reconnect, stop_after_s
+from runner.execution.refusals import REFUSALS
+from runner.executors.base import Message, Outcome, Target
+from runner.host import locks
+from runner.host.hardware import drop_caches
+from runner.plan import RunPlan, plan_run
+from runner.worker import Host
+
+logger = logging.getLogger("fsbench.worker")
+
+TELL_EVERY_S = 1.0
+_LAST_LINES = 200
+LOG_NAME = "log.txt"
+
+
+def take_part(run_id: int, host: Host) -> None:
+    """Take part in a run, if it still wants this worker: a message may be late, or come twice."""
+    problem = host.executor.problem()
+    if not Worker.objects.filter(name=host.name).exists() or not host.has_taken_over or problem:
+        return
+    try:
+        with locks.while_measuring():
+            part = parts.accept(run_id, host.name)
+            if part is None:
+                return
+            log_lines.also(run=run_id, lease=part.token)
+            logger.info("takes part in run %s", run_id)
+            with host.carrying_out(run_id):
+                _take_part(part, host)
+    except locks.LockedElsewhere as error:
+        logger.info("takes no part in run %s: %s", run_id, error)
+
+
+def _take_part(part: Part, host: Host) -> None:
+    said = _Said(part, host)
+    try:
+        _measure(said)
+    except LeaseLost:
+        logger.warning("run %s is over for this client", part.run_id)
+        return
+    except Stopped:
+        reason, cause = "Its worker was stopped.", Cause.WORKER_STOPPED
+    except REFUSALS as error:
+        reason, cause = f"Refused: {error}", Cause.REFUSED
+    except NotTogether as error:
+        reason, cause = str(error), error.cause
+    except Exception as error:
+        logger.exception("run %s: this client broke off", part.run_id)
+        reason, cause = f"It broke off: {type(error).__name__}: {error}", Cause.WORKER_ERROR
+    else:
+        logger.info("has done its part of run %s", part.run_id)
+        return
+    logger.warning("run %s: this client gives up: %s", part.run_id, reason)
+    with contextlib.suppress(LeaseLost):
+        persist(lambda: parts.give_up(part, reason, cause, _packed_or_nothing(said)))
+
+
+def _packed_or_nothing(said: "_Said") -> bytes | None:
+    with contextlib.suppress(NotTogether):
+        return parts.packed(said.outputs())
+    return None
+
+
+@dataclass
+class _Said:
+    """What the agent of a client says, and the client's own signs of life."""
+
+    part: Part
+    host: Host
+    start_at: datetime | None = None
+    outputs_by_name: dict[str, list[str]] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    lines: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    facts: list[list[str]] = field(default_factory=list)
+    late_s: float | None = None
+    ended_s: float | None = None
+    is_ok: bool = False
+    reason: str = ""
+    _told: float = field(default_factory=lambda: time.monotonic())
+
+    def take(self, message: Message) -> None:
+        """A message of the agent, in the executor's thread."""
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            getattr(self, f"_on_{message.get('type')}", lambda _: None)(message)
+
+    def _on_log(self, message: Message) -> None:
+        self.lines = [*self.lines, str(message["text"])][-_LAST_LINES:]
+
+    def _on_command(self, message: Message) -> None:
+        self.commands.append(Recorder.command_line(message))
+        if message["phase"] == "benchmark":
+            self.ended_s = time.time()
+
+    def _on_output(self, message: Message) -> None:
+        name = str(message["name"])
+        self.outputs_by_name.setdefault(name, []).append(str(message["text"]))
+        if message["is_last"]:
+            self.whole.add(name)
+
+    def _on_environment(self, message: Message) -> None:
+        known = (("Kernel", "kernel"), ("Distribution", "distribution"))
+        self.facts += [[label, str(message[key])[:300]] for label, key in known]
+
+    def _on_mounted(self, message: Message) -> None:
+        self.facts.append(["Mount options", str(message["options"])[:1000]])
+
+    def _on_began(self, message: Message) -> None:
+        self.late_s = float(message["late_s"])
+
+    def _on_error(self, message: Message) -> None:
+        self.reason = str(message["reason"])
+
+    def _on_done(self, message: Message) -> None:
+        self.is_ok = message["ok"] is True
+
+    def outputs(self) -> dict[str, str]:
+        """By name, with what the commands printed and the last lines of the log."""
+        found = {
+            name if name in self.whole else f"incomplete {name}": "".join(some)
+            for name, some in self.outputs_by_name.items()
+        }
+        found[LOG_NAME] = "\n".join(self.lines)
+        found[COMMANDS_NAME] = "\n".join(self.commands)
+        return found
+
+    def tell(self) -> None:
+        """A sign of life where one is due, and what the leader says. Raises LeaseLost, Stopped."""
+        if self.host.stopping.is_set():
+            raise Stopped
+        now = time.monotonic()
+        if now - self._told < TELL_EVERY_S:
+            return
+        try:
+            self.start_at = parts.sign_of_life(self.part)
+            self._told = now
+        except DatabaseError as error:
+            logger.warning("run %s: the database does not answer: %s", self.part.run_id, error)
+            reconnect()
+            if now - self._told > stop_after_s():
+                raise LeaseLost("the database is away") from None
+
+    def should_stop(self) -> bool:
+        """What ``places.verify`` asks while it waits. Raises LeaseLost, Stopped."""
+        self.tell()
+        return False
+
+    def times(self) -> dict[str, Any]:
+        """When its benchmark began and ended, by the database's clock."""
+        if self.start_at is None or self.late_s is None or self.ended_s is None:
+            return {}
+        began = clock.at(here(self.start_at.timestamp()) + self.late_s)
+        return {"began_at": began, "ended_at": clock.at(self.ended_s)}
+
+
+def _measure(said: _Said) -> None:
+    """Check everything, say that it is ready, and run the plan when all do."""
+    part, host = said.part, said.host
+    run = Run.objects.select_related(
+        "series__lun", "series__configuration", "series__workload"
+    ).get(pk=part.run_id)
+    client = RunClient.objects.get(pk=part.client_id)
+    configuration, workload = run.series.configuration, run.series.workload
+    if workload is None or not configuration.is_known:
+        raise RunRefused("Its workload or options are not known any more.")
+    entry = places.entry_of(host, host.executor, client.lun_name, RUN_ON)
+    if not entry.is_mount:
+        raise RunRefused(f"{entry.name} is no mount.")
+    needs = workload_of(workload.tool, workload.parameters).needs
+    if problem := host.capabilities.refusal(configuration.filesystem, False, needs):
+        raise RunRefused(problem)
+    use = Use(RUN_ON.role, client_confirmed_as(host.name, client.lun_name))
+    with places.in_use(host, host.executor, [(use, entry)]) as luns:
+        place = luns[0]
+        plan = places.in_own_folder(
+            plan_run(
+                *(configuration.filesystem, configuration.options),
+                *(workload.tool, workload.parameters),
+                device=place.named_device,
+                is_directory=True,
+                limits=run.series.runs_on.limits,
+            ),
+            *(host, place),
+        )
+        with places.locked(luns):
+            _check(said, run, place)
+            drop_caches()
+            parts.move(part, ClientState.READY)
+            plan = replace(plan, start_at=_begin_at(said))
+            parts.move(part, ClientState.MEASURING)
+            target = Target(run.pk, host.name, place.name, place.device)
+            with MountWatch(entry, plan.own_mark) as watch:
+                outcome = _run(said, plan, target, watch)
+    if outcome.exit_code != 0 or not said.is_ok:
+        reasons = " ".join(one for one in (said.reason, watch.problem or outcome.reason) if one)
+        raise NotTogether(reasons or "Its agent ended without a reason.", outcome.cause)
+    content = parts.packed(said.outputs())
+    done = {"content": content, "facts": said.facts, **said.times()}
+    persist(lambda: parts.move(part, ClientState.DONE, **done))
+
+
+def _check(said: _Said, run: Run, place: Place) -> None:
+    """The mount is the one that was confirmed, and as the configuration says."""
+    places.verify(said.host, [place], said, run.confirmed)
+    configuration = run.series.configuration
+    places.check_directory(
+        *(place.entry, configuration.filesystem, configuration.options), configuration.scheduler
+    )
+
+
+def _begin_at(said: _Said) -> float:
+    """When all begin, by this host's clock."""
+    while said.start_at is None:
+        said.tell()
+        time.sleep(0.1)
+    return here(said.start_at.timestamp())
+
+
+def _run(said: _Said, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:
+    stop = threading.Event()
+
+    def should_stop() -> bool:
+        return stop.is_set() or bool(watch.problem)
+
+    def work() -> Outcome:
+        return said.host.executor.run(plan, target, said.take, should_stop)
+
+    return _beside(said.tell, work, stop)
+
+
+def _beside(
+    tell: Callable[[], None], work: Callable[[], Outcome], stop: threading.Event
+) -> Outcome:
+    """Do ``work`` in a thread while this one tells that it lives; its end is waited for always."""
+    with ThreadPoolExecutor(1, thread_name_prefix="client") as pool:
+        future = pool.submit(log_lines.carried(work))
+        while not future.done():
+            wait([future], timeout=0.2)
+            try:
+                tell()
+            except BaseException:
+                stop.set()
+                raise
+        return future.result()

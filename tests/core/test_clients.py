@@ -1,0 +1,114 @@
+"""What several clients measured at once, as one result: only what can be told without guessing."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.core import formats
+from fsbench_web.core.clients import overlap, together
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.latency import Distribution
+
+SAMPLES = Path(__file__).parent / "formats" / "samples"
+
+
+def result(*values: tuple[str, float, str], of: tuple[int, ...] = ()) -> ParsedResult:
+    found = ParsedResult("x", "fio")
+    found.values = [ParsedValue(test, None, None, value, unit, 3) for test, value, unit in values]
+    if of:
+        found.distributions = [Distribution("a_read_clat", "", "ns", (100, 200, 900), of)]
+    return found
+
+
+def told(*clients: ParsedResult) -> dict[str, float]:
+    return {one.test: one.value for one in together([[one] for one in clients]).values}
+
+
+def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
+    first = result(("read_bw", 100.5, "KB/s"), ("iops", 10, "ops/s"), ("took", 3, "s"))
+    second = result(("read_bw", 50.25, "KB/s"), ("iops", 5, "ops/s"), ("took", 4.5, "s"))
+    assert told(first, second) == {"read_bw": 150.75, "iops": 15, "took": 4.5}
+
+
+def test_what_cannot_be_put_together_has_no_value() -> None:
+    first = result(("usr_cpu", 30, "% CPU"), ("x_clat_p99", 5, "µs"), ("odd", 1, "apples"))
+    found = together([[first], [first]])
+    assert found.values == ()
+    assert found.alone == ("usr_cpu", "x_clat_p99", "odd")
+
+
+def test_what_one_client_lacks_is_no_sum_of_all() -> None:
+    first = result(("read_bw", 100, "KB/s"), ("write_bw", 10, "KB/s"))
+    found = together([[first], [result(("read_bw", 7, "KB/s"))]])
+    assert [(one.test, one.value) for one in found.values] == [("read_bw", 107)]
+    assert found.alone == ("write_bw",)
+
+
+def test_other_units_and_what_is_there_twice_are_no_sum() -> None:
+    assert told(result(("bw", 1, "KB/s")), result(("bw", 1, "MB/s"))) == {}
+    twice = result(("bw", 1, "KB/s"), ("bw", 2, "KB/s"))
+    assert told(twice, result(("bw", 1, "KB/s"))) == {}
+
+
+def test_latencies_are_of_all_requests_and_never_an_average_of_percentiles() -> None:
+    fast = result(
+        *(("a_read_clat_p99", 100, "ns"), ("a_read_clat_mean", 101.0, "ns")),
+        ("a_read_clat_max", 200, "ns"),
+        of=(990, 10, 0),
+    )
+    slow = result(
+        *(("a_read_clat_p99", 900, "ns"), ("a_read_clat_mean", 890.0, "ns")),
+        ("a_read_clat_max", 905, "ns"),
+        of=(1, 0, 9),
+    )
+    found = together([[fast], [slow]])
+    assert {one.test: one.value for one in found.values} == {
+        # Of 1,010 requests 1,000 took at most 200 ns.
+        "a_read_clat_p99": 200,
+        "a_read_clat_mean": pytest.approx((1000 * 101.0 + 10 * 890.0) / 1010),
+        "a_read_clat_max": 905,
+    }
+    (whole,) = found.distributions
+    assert (whole.total, whole.counts) == (1010, (991, 10, 9))
+
+
+def test_latencies_without_all_distributions_stay_with_the_client() -> None:
+    fast = result(("a_read_clat_p99", 100, "ns"), of=(9, 1, 0))
+    found = together([[fast], [result(("a_read_clat_p99", 900, "ns"))]])
+    assert (found.values, found.distributions) == ((), ())
+
+
+def test_the_share_in_which_all_worked() -> None:
+    assert overlap([(0, 10), (0, 10)]) == 1
+    assert overlap([(0, 10), (1, 11)]) == pytest.approx(9 / 11)
+    assert overlap([(0, 1), (2, 3)]) == 0
+    assert overlap([]) is None
+    assert overlap([(5, 5)]) is None
+
+
+def test_it_agrees_with_what_fio_says_of_all_its_clients() -> None:
+    """Real output of fio 3.33, a client of two servers: what it makes of both is made of each."""
+    text = (SAMPLES / "fio-3.33-two-clients.txt").read_text()
+    root = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    *each, of_all = root["client_stats"]
+    assert of_all["jobname"] == "All clients"
+
+    def parsed(entry: dict[str, object]) -> ParsedResult:
+        entry = {**entry, "jobname": "work"}
+        return formats.parse("x", json.dumps({"fio version": "3.33", "jobs": [entry]}).encode())
+
+    found = told(*map(parsed, each))
+    expected = {one.test: one.value for one in parsed(of_all).values}
+    for test in ("work_read_clat_mean", "work_write_clat_mean", "work_sync_lat_mean"):
+        # fio prints six digits behind the point of means that it weighed itself.
+        assert found[test] == pytest.approx(expected[test], rel=1e-9), test
+    for test in ("work_read_clat_max", "work_write_clat_max"):
+        assert found[test] == expected[test]
+    # fio divides the bytes of both by the longer time; here each is divided by its own.
+    rates = ("work_read_bw", "work_write_bw", "work_read_iops", "work_write_iops")
+    assert all(found[test] == pytest.approx(expected[test], rel=0.05) for test in rates)
+    bins = [entry["read"]["clat_ns"]["bins"].items() for entry in each]
+    sorted_ns = sorted(int(ns) for some in bins for ns, count in some for _ in range(count))
+    assert found["work_read_clat_p99"] == sorted_ns[math.ceil(0.99 * len(sorted_ns)) - 1]

@@ -1,0 +1,241 @@
+"""One run of several clients: the same mount of two workers, all at once or nothing."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.platform import clock
+from fsbench_web.studies.models import ClientState, Lease, Run, RunState
+from fsbench_web.studies.runs import lifecycle, nudges
+from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.scores import measurements
+from runner.config import WorkerConfig
+from runner.execution import clients, execute, participant
+from runner.executors import fake
+from runner.executors.base import Executor
+from runner.executors.fake import FakeExecutor
+from runner.executors.local import LocalExecutor
+from runner.host import mount_folder, mounts
+from runner.worker import Host
+from tests.runner.conftest import write_luns, write_run
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
+
+SERVER = "nas:/export"
+JOB = """
+[work]
+rw=randread
+bs=4k
+size=1m
+runtime=1
+time_based
+"""
+
+
+class Lab:
+    """Two workers that have mounted the same export, each with a list and a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.hosts: dict[str, Host] = {}
+        self.points: list[Path] = []
+        self.pool = ThreadPoolExecutor(4)
+        self.parts: list[Future[None]] = []
+
+    def mount(self, name: str) -> Path:
+        """A tmpfs that says it is of a server: what is on it is seen at all its places."""
+        point = self.folder / name / "nas"
+        point.mkdir(parents=True)
+        if self.points:
+            subprocess.run(["mount", "--bind", self.points[0], point], check=True)
+        else:
+            argv = ["mount", "-t", "tmpfs", "-o", "size=64m", SERVER, point]
+            subprocess.run(argv, check=True)
+        self.points.append(point)
+        return point
+
+    def host(self, name: str, executor: Executor) -> Host:
+        point = self.mount(name)
+        lun_file = self.folder / name / "luns.toml"
+        folder = {"folder": f"fsbench-{name}"}
+        write_luns(lun_file, {"name": "nas", "kind": "mount", "path": str(point)} | folder)
+        config = WorkerConfig(
+            name=name,
+            lun_file=lun_file,
+            lun_file_must_exist=True,
+            data_folder=self.folder / name,
+            executor="auto",
+            image="",
+            is_privileged=False,
+            site="test",
+        )
+        host = self.hosts[name] = Host(config, executor)
+        host.start()
+        announce(host.announcement(has_started=True))
+        return host
+
+    def submitted(self, **changes: Any) -> Run:
+        first, *others = self.hosts
+        machine = Machine(clients=tuple((name, "nas") for name in others))
+        worker = Worker.objects.get(name=first)
+        work = {"name": "work", "version": 1, "space_mb": 8, "text": JOB, "time_limit_s": 60}
+        given = {"tool": "own-fio", "parameters": work} | changes
+        return write_run(worker, "tmpfs", lun="nas", machine=machine, **given)
+
+    def ask(self, run_id: int, worker: Worker) -> bool:
+        """As the broker brings the message to the other worker."""
+
+        def take_part() -> None:
+            try:
+                participant.take_part(run_id, self.hosts[worker.name])
+            finally:
+                connection.close()
+
+        self.parts.append(self.pool.submit(take_part))
+        return True
+
+    def carry_out(self, run: Run) -> Run:
+        execute.work_on(run.pk, next(iter(self.hosts.values())))
+        for part in self.parts:
+            part.result(60)
+        return Run.objects.get(pk=run.pk)
+
+    def left(self) -> dict[str, list[str]]:
+        """What is in the folders of fsbench beside their markers."""
+        return {
+            name: [
+                one.name
+                for one in Path(mounts.path_of(host.entry("nas"))).iterdir()
+                if one.name != mount_folder.MARKER
+            ]
+            for name, host in self.hosts.items()
+        }
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    monkeypatch.setattr(nudges, "ask_client", lab.ask)
+    monkeypatch.setattr(clients, "START_AHEAD_S", 1.5)
+    yield lab
+    lab.pool.shutdown()
+    for host in lab.hosts.values():
+        host.stop()
+    for point in reversed(lab.points):
+        subprocess.run(["umount", "--lazy", point], check=True)
+
+
+def states(run: Run) -> dict[str, str]:
+    return dict(run.clients.values_list("worker", "state"))
+
+
+def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -> None:
+    lab.host("node1", LocalExecutor())
+    lab.host("node2", LocalExecutor())
+    run = lab.carry_out(lab.submitted())
+    assert run.state == RunState.DONE, (run.reason, list(run.clients.values()))
+    assert states(run) == {"node1": "done", "node2": "done"}
+    rows = {(one.test, one.load): one for one in measurements.rows_of(run.pk, 1000) or []}
+    first, second = ({(row[0], row[1]): row[4] for row in one.results} for one in run.clients.all())
+    rate = next(key for key in rows if key[0].endswith("read_iops"))
+    assert rows[rate].value == pytest.approx(first[rate] + second[rate])
+    assert first[rate] > 0 < second[rate]
+    # Shares of a processor are of each by itself.
+    assert not any("cpu" in test for test, _ in rows)
+    names = set(run.artefacts.values_list("name", flat=True))
+    assert {"fio.json", "node2/fio.json", "node2/commands.jsonl"} <= names
+    said = run.conditions["clients"]
+    assert said["count"] == 2
+    assert 0.5 < said["overlap"] <= 1
+    assert said["skew_s"] < 0.5
+    assert Lease.objects.exclude(run=None).count() == 0
+    assert lab.left() == {"node1": [], "node2": []}
+    assert dict(run.clients.get(place=1).facts)["Kernel"]
+    assert not run.clients.exclude(content=None).exists()
+    assert run.series.scores.filter(test=rate[0]).exists()
+
+
+def test_a_client_whose_mount_is_another_takes_the_whole_run_with_it(lab: Lab) -> None:
+    lab.host("node1", FakeExecutor())
+    lab.host("node2", FakeExecutor())
+    run = lab.submitted()
+    subprocess.run(["umount", lab.points[1]], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "other:/export", lab.points[1]], check=True)
+    run = lab.carry_out(run)
+    assert run.state == RunState.FAILED
+    assert "The client node2 could not go on: Refused: nas was not used" in run.reason
+    assert states(run) == {"node1": "failed", "node2": "failed"}
+    assert [host.executor.plans for host in lab.hosts.values()] == [[], []]  # type: ignore[attr-defined]
+
+
+def test_a_client_that_does_not_answer_is_named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nudges, "ask_client", lambda *_: False)
+    monkeypatch.setattr(clients, "READY_WITHIN_S", 0.2)
+    lab.host("node1", FakeExecutor())
+    lab.host("node2", FakeExecutor())
+    run = lab.carry_out(lab.submitted())
+    assert run.state == RunState.FAILED
+    assert "Not ready within 0 s: node2. Nothing was measured." in run.reason
+    assert lab.hosts["node1"].executor.plans == []  # type: ignore[attr-defined]
+    assert Lease.objects.exclude(run=None).count() == 0
+
+
+def test_a_client_that_breaks_off_ends_the_others(lab: Lab) -> None:
+    def break_off(plan: Any, say: Callable[..., None], should_stop: Any) -> Any:
+        say({"type": "error", "at": time.time(), "reason": "The disk is full."})
+        return fake.Outcome(1)
+
+    lab.host("node1", FakeExecutor(fake.wait_to_be_stopped))
+    lab.host("node2", FakeExecutor(break_off))
+    run = lab.carry_out(lab.submitted())
+    assert run.state == RunState.FAILED
+    assert "The client node2 could not go on: The disk is full." in run.reason
+    assert states(run)["node1"] == "failed"
+
+
+def test_without_its_leader_a_client_ends(lab: Lab) -> None:
+    """As after kill -9 of the leader: nobody prolongs the leases, and that is enough."""
+    lab.host("node1", FakeExecutor(fake.wait_to_be_stopped))
+    second = lab.host("node2", FakeExecutor(fake.wait_to_be_stopped))
+    run = lab.submitted()
+    handle = lifecycle.claim(run.pk, Worker.objects.get(name="node1"))
+    assert handle is not None
+    lab.ask(run.pk, Worker.objects.get(name="node2"))
+    wait_for(lambda: states(run)["node2"] == ClientState.READY)
+    parts.start(handle, clock.now())
+    wait_for(lambda: bool(second.executor.plans))  # type: ignore[attr-defined]
+    Lease.objects.exclude(run=None).update(expires_at="2020-01-01T00:00:00Z")
+    for part in lab.parts:
+        part.result(30)
+    assert lifecycle.reap_lost() == [run.pk]
+    assert Lease.objects.exclude(run=None).count() == 0
+
+
+def test_a_client_that_falls_silent_is_told_from_one_that_failed(lab: Lab) -> None:
+    lab.host("node1", FakeExecutor())
+    lab.host("node2", FakeExecutor())
+    run = lab.submitted()
+    assert lifecycle.claim(run.pk, Worker.objects.get(name="node1"))
+    assert parts.accept(run.pk, "node2")
+    assert parts.accept(run.pk, "node2") is None
+    assert parts.accept(run.pk, "node1") is None
+    run.clients.filter(place=1).update(seen_at="2020-01-01T00:00:00Z")
+    with pytest.raises(parts.NotTogether, match="node2 gave no sign of life"):
+        parts.standing(run.pk)
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.05)

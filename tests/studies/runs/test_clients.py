@@ -1,0 +1,187 @@
+"""Runs of several clients: leased all or none, fenced, in turn, and by those who may."""
+
+from collections.abc import Iterable
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from fsbench_web.accounts.models import LunGrant, Role
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.studies.models import ClientState, Lease, Run, RunState, Study
+from fsbench_web.studies.runs import authority, lifecycle, new_runs, queue
+from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.runs.lifecycle import LeaseLost
+from fsbench_web.studies.series import next_repeat, series_for
+from tests.accounts.people import person
+from tests.studies.conftest import worker_announcement
+from tests.studies.runs.test_lifecycle import after_silence, at_once, fresh
+
+NAMES = ("node1", "node2", "node3")
+
+
+@pytest.fixture
+def nodes(db: None) -> dict[str, Worker]:
+    """Three workers with the mount ``nas`` each."""
+    mounted = LunAnnouncement("nas", "data", "mount", "/mnt/nas/fsbench", 10**10, [], [])
+    return {name: announce(worker_announcement(name=name, luns=[mounted])) for name in NAMES}
+
+
+def submitted(nodes: dict[str, Worker], leader: str, others: Iterable[str] = ()) -> Run:
+    study, _ = Study.objects.get_or_create(slug="lab", defaults={"title": "Lab"})
+    machine = Machine(clients=tuple((name, "nas") for name in others))
+    with transaction.atomic():
+        series = series_for(
+            study,
+            configuration_for("tmpfs", {}),
+            lun=nodes[leader].luns.get(name="nas"),
+            machine=machine.stored(),
+        )
+        return new_runs.create_queued(series, next_repeat(series), by=None, job=None)
+
+
+def held() -> set[tuple[str, int]]:
+    rows = Lease.objects.exclude(run=None).values_list("lun__worker__name", "run")
+    return {(name, run) for name, run in rows}
+
+
+def test_who_measures_with_whom_is_another_series(nodes: dict[str, Worker]) -> None:
+    alone, two = submitted(nodes, "node1"), submitted(nodes, "node1", ["node2"])
+    three = submitted(nodes, "node1", ["node2", "node3"])
+    again = submitted(nodes, "node1", ["node3", "node2"])
+    assert len({run.series_id for run in (alone, two, three)}) == 3
+    assert again.series_id == three.series_id
+    assert alone.series.machine == {}
+    assert Machine.of(three.series.machine).words == "3 clients (with node2, node3)"
+
+
+def test_all_are_leased_or_none(nodes: dict[str, Worker]) -> None:
+    busy = submitted(nodes, "node3")
+    handle = lifecycle.claim(busy.pk, nodes["node3"])
+    assert handle is not None
+    run = submitted(nodes, "node1", ["node2", "node3"])
+    assert lifecycle.claim(run.pk, nodes["node1"]) is None
+    assert held() == {("node3", busy.pk)}
+    assert not run.clients.exists()
+    lifecycle.finish(handle, RunState.FAILED, "x")
+    assert lifecycle.claim(run.pk, nodes["node1"])
+    assert held() == {(name, run.pk) for name in NAMES}
+    assert list(run.clients.values_list("worker", "state")) == [
+        ("node1", "preparing"),
+        ("node2", "asked"),
+        ("node3", "asked"),
+    ]
+    assert lifecycle.claim(submitted(nodes, "node2").pk, nodes["node2"]) is None
+
+
+def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    handle = lifecycle.claim(run.pk, nodes["node1"])
+    part = parts.accept(run.pk, "node2")
+    assert handle is not None
+    assert part is not None
+    parts.move(part, ClientState.READY)
+    assert parts.standing(run.pk).missing == ()
+    parts.start(handle, timezone.now())
+    assert parts.sign_of_life(part) is not None
+    assert lifecycle.reap_lost(after_silence()) == [run.pk]
+    for write in (
+        lambda: parts.sign_of_life(part),
+        lambda: parts.move(part, ClientState.DONE),
+        lambda: parts.give_up(part, "x", lifecycle.Cause.BENCHMARK),
+        lambda: parts.start(handle, timezone.now()),
+    ):
+        with pytest.raises(LeaseLost):
+            write()
+    assert run.clients.get(place=1).state == ClientState.READY
+    assert parts.accept(run.pk, "node2") is None
+
+
+def test_the_lost_lun_of_a_client_is_the_loss_of_the_run(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    handle = lifecycle.claim(run.pk, nodes["node1"])
+    assert handle is not None
+    row = Lease.objects.get(lun__worker__name="node2")
+    row.token += 1
+    row.save()
+    with pytest.raises(LeaseLost):
+        lifecycle.heartbeat(handle)
+    assert parts.accept(run.pk, "node2") is None
+
+
+def test_somebody_who_cancels_is_heard_by_all(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    assert lifecycle.claim(run.pk, nodes["node1"])
+    part = parts.accept(run.pk, "node2")
+    assert part is not None
+    lifecycle.cancel(run.pk, "ann")
+    with pytest.raises(LeaseLost):
+        parts.sign_of_life(part)
+
+
+def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    assert lifecycle.claim(run.pk, nodes["node1"])
+    assert parts.accept(run.pk, "node2")
+    assert parts.abandon("node1") == 0
+    assert parts.abandon("node2") == 1
+    with pytest.raises(parts.NotTogether, match="node2 could not go on: Its worker was started"):
+        parts.standing(run.pk)
+
+
+def test_it_has_its_turn_on_the_luns_of_the_others(nodes: dict[str, Worker]) -> None:
+    together = submitted(nodes, "node1", ["node2"])
+    later = submitted(nodes, "node2")
+    other = submitted(nodes, "node3")
+    assert queue.startable(nodes["node2"]) == []
+    assert queue.next_run(later.series.lun_id or 0) is None
+    assert queue.next_run(other.series.lun_id or 0) == other
+    assert queue.next_run(together.series.lun_id or 0) == together
+    # A worker that is away keeps nothing from others.
+    Worker.objects.filter(name="node1").update(seen_at="2020-01-01T00:00:00Z")
+    assert queue.next_run(later.series.lun_id or 0) == later
+
+
+def test_whoever_may_not_use_the_lun_of_a_client_starts_nothing(nodes: dict[str, Worker]) -> None:
+    author = person(Role.OPERATOR, "ann")
+    LunGrant.objects.create(user=author, lun=nodes["node1"].luns.get(name="nas"))
+    run = submitted(nodes, "node1", ["node2"])
+    Run.objects.filter(pk=run.pk).update(created_by=author)
+    assert "nas is not granted any more to ann" in authority.refusal(run.pk)
+    LunGrant.objects.create(user=author, lun=nodes["node2"].luns.get(name="nas"))
+    assert authority.refusal(run.pk) == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_runs_that_want_the_same_workers_one_gets_all(nodes: dict[str, Worker]) -> None:
+    """In every order of leaders and clients: nobody waits in a circle, and nobody has a part."""
+    for _ in range(3):
+        runs = [
+            submitted(nodes, "node1", ["node2", "node3"]),
+            submitted(nodes, "node3", ["node1", "node2"]),
+            submitted(nodes, "node2", ["node3", "node1"]),
+        ]
+        leaders = [run.series.lun.worker for run in runs if run.series.lun is not None]
+        handles = at_once(
+            *(
+                lambda run=run, leader=leader: lifecycle.claim(run.pk, leader)  # type: ignore[misc]
+                for run, leader in zip(runs, leaders, strict=True)
+            )
+        )
+        (won,) = [handle for handle in handles if handle is not None]
+        assert held() == {(name, won.run_id) for name in NAMES}
+        lifecycle.finish(won, RunState.FAILED, "x")
+        for run in runs:
+            if not fresh(run).has_ended:
+                lifecycle.cancel(run.pk, "ann")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_that_comes_twice_is_taken_once(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    assert lifecycle.claim(run.pk, nodes["node1"])
+    taken = at_once(*[lambda: parts.accept(run.pk, "node2")] * 4)
+    assert len([part for part in taken if part is not None]) == 1
