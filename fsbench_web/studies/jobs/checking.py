@@ -23,6 +23,9 @@ from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import new_study, time_window
 from fsbench_web.studies.jobs.checks import (
+    clients as client_checks,
+)
+from fsbench_web.studies.jobs.checks import (
     guest as guest_checks,
 )
 from fsbench_web.studies.jobs.checks import (
@@ -75,6 +78,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
     workloads = _checked_workloads(spec, lun, neighbours, problems)
     limited = limit_checks.hosts_of(spec, lun, problems)
+    limited = client_checks.with_clients(limited, spec, lun, workloads, problems)
     configurations = _checked_configurations(spec, lun, neighbours, problems)
     reference = _checked_reference(spec, lun, neighbours, problems)
     study = _checked_study(spec, problems)

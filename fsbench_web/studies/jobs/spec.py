@@ -35,6 +35,7 @@ DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 FORM_REPEATS = 5  # blocks enough for an answer (scoring.paired)
 DEFAULT_REFERENCE_EVERY = 10
 LEAST_PROBE_S, MOST_PROBE_S = 5, 600
+MOST_CLIENTS = 32
 ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictInt]]
 
 
@@ -279,6 +280,13 @@ class JobOptions(BaseModel):
         description="what one more run of each configuration, after all others, is traced with: "
         f"{', '.join(TRACERS)}; that run counts in no score. Empty: there is none",
     )
+    clients: tuple[StrictStr, ...] = Field(
+        default=(),
+        max_length=MOST_CLIENTS - 1,
+        description="other workers that run the same benchmark at the same moment, each on its own "
+        "mount of the same export; what counts is what all did together. Empty: the worker alone",
+        examples=[["node2", "node3"]],
+    )
     start_at: Moment | None = Field(
         default=None,
         description="ISO 8601 with its zone: no run begins before; null: at once",
@@ -376,9 +384,10 @@ class JobSpec(JobOptions):
 class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
-    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
-    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
-    study, order, seed, reference, priority, time_limit_s, run_again, start_at, stop_before,
+    lun, executor, clients, guest.kernels[0], guest.memory_mib, guest.cpus, limits,
+    limits.read_mib_s, configurations, schedulers, journals, workload, repeats, race, preparation,
+    probe_s, tracing, study, order, seed, reference, priority, time_limit_s, run_again, start_at,
+    stop_before,
     confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """

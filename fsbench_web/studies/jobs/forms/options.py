@@ -94,6 +94,7 @@ _ASKED = {
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
     "tracing": "name each tracer once",
+    "clients": "name each worker once",
     "start_at": _TIME_ASKED,
     "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
@@ -117,7 +118,7 @@ _INTERVAL = ("half_width", "least", "most")
 _RACE = ("race_find", "race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
-_TEXTS = ("order", "kernels", "tracing", "race_find", "race_test", "race_category")
+_TEXTS = ("order", "kernels", "tracing", "clients", "race_find", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
 _PREPARED = {
     "discard": "discard",
@@ -201,6 +202,7 @@ class OptionsForm:
     age_extents: str = ""
     probe_s: str = ""
     tracing: list[str] = field(default_factory=list)
+    clients: list[str] = field(default_factory=list)
     limit_read_mib_s: str = ""
     limit_write_mib_s: str = ""
     limit_read_iops: str = ""
@@ -370,6 +372,7 @@ def read_options(query: QueryDict) -> dict[str, Any]:
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
+        "clients": list(dict.fromkeys(filter(None, query.getlist("clients")))),
         **{
             name: text if text or name in _REFUSED_EMPTY else _USUAL[name]
             for name, text in said.items()
