@@ -173,11 +173,19 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     assert "2 clients (with lab2)" in page
     assert "asked" in page
     RunClient.objects.filter(run=run, place=1).update(
-        state="failed", reason="<b>", results=[["a_read_iops", "", None, None, 12.5, "ops/s"]]
+        state="failed",
+        reason="<b>",
+        results=[
+            ["a_read_iops", "", None, None, 12.5, "ops/s"],
+            ["a_read_clat_p99", "", None, None, 604, "ns"],
+        ],
     )
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "&lt;b&gt;" in page
     assert "12.5" in page
+    # Nanoseconds are written as microseconds, under their name.
+    assert "0.604" in page
+    assert ">604<" not in page
     said = client.get(f"/api/v1/runs/{run.pk}").json()
     assert [(one["worker"], one["leads"], one["state"]) for one in said["clients"]] == [
         ("lab1", True, "preparing"),

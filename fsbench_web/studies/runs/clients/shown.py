@@ -50,7 +50,11 @@ def shown(run: Run) -> ShownClients | None:
         for *key, value, unit in client.results:
             found = by_test.setdefault((*key, unit), [None] * len(clients))
             found[place] = value
-    rows = [Row(*key, tuple(values)) for key, values in list(by_test.items())[:MOST_ROWS]]
+    first = list(by_test.items())[:MOST_ROWS]
+    rows = [
+        Row(test, load, record_kb, file_kb, unit, tuple(values))
+        for (test, load, record_kb, file_kb, unit), values in first
+    ]
     said = run.conditions.get("clients") or {}
     share = said.get("overlap")
     return ShownClients(
