@@ -2,6 +2,7 @@
 # make tools      what benchmarks need of this machine where there is no Docker (sudo make tools)
 # make test       installs what the tests need, then lint and the whole suite (root on Debian)
 # make test-quick lint and the tests that need neither Docker, Chromium, PostgreSQL nor root
+# make test-contenders  guests with kernels and tools of other releases of Debian (slow, downloads)
 # make docs       the pages of docs/ as a site in .cache/docs, and the links to other hosts
 # make audit      pins, licences, yanked versions, known vulnerabilities (asks the package index)
 # make lint  make format  make lock  make image  make clean
@@ -21,7 +22,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-beside test-packages test-prepared lint format lock image tools docs audit clean
+.PHONY: help run test test-quick test-beside test-contenders test-packages test-prepared lint format lock image tools docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -69,6 +70,10 @@ test-beside: $(INSTALLED_DEV)
 
 test-quick: $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
+
+# Real guests of what Debian 12 has not: an hour and more, and what it downloads is kept.
+test-contenders: test-prepared
+	@$(PY) -m pytest -q --contenders --durations=20 tests/contenders
 
 test-packages:
 	@tests/services/install.sh

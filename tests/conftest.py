@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run every test; of a parametrized one that --database runs, every fourth variant",
     )
+    parser.addoption(
+        "--contenders",
+        action="store_true",
+        help="also run tests/contenders: guests with kernels and tools of other releases of "
+        "Debian, which are downloaded",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,6 +70,9 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        # Every request and page of a test makes thousands of objects that refer to each other: a
+        # collector that looks after 700 of them, as Python has it, is a twentieth of the work.
+        gc.set_threshold(50_000, 20, 100)
 
 
 # Folders without tests of the database, or whose tests show the same on any: the command line asks
@@ -73,7 +82,9 @@ SAME_ON_ANY_DATABASE = ("client", "runner")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What --database has nothing of is not even read."""
+    """What --database has nothing of is not even read, nor what --contenders alone runs."""
+    if Path(__file__).parent / "contenders" in (collection_path, *collection_path.parents):
+        return not config.getoption("--contenders") or None
     if not config.getoption("--database") or collection_path.parent != Path(__file__).parent:
         return None
     return collection_path.name in NOT_OF_A_DATABASE + SAME_ON_ANY_DATABASE or None

@@ -76,6 +76,7 @@ FILESYSTEMS: Mapping[str, FilesystemNeeds] = {
     "nilfs2": FilesystemNeeds("mkfs.nilfs2", "nilfs-tools", "nilfs2", is_everywhere=False),
     "exfat": FilesystemNeeds("mkfs.exfat", "exfatprogs", "exfat", is_everywhere=False),
     "ntfs3": FilesystemNeeds("mkntfs", "ntfs-3g", "ntfs3", is_everywhere=False),
+    "bcachefs": FilesystemNeeds("mkfs.bcachefs", "bcachefs-tools", "bcachefs", is_everywhere=False),
 }
 # What the layers below a file system are made with, in guests: each program with its package.
 LAYERS: Mapping[str, str] = {

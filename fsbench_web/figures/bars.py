@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from fsbench_web.core import numbers
 from fsbench_web.figures import palette
 from fsbench_web.figures.ceilings import Ceilings, put
-from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, frame, plain_text
+from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, plain_text
 
 NOT_STATED = "not stated"
 INTERVALS = "lines: 95% intervals of the means"
@@ -83,11 +83,11 @@ def best_case_plain(
     direction = "less is better" if lower_is_better else "more is better"
     layout = bar_layout(
         title=title,
-        x_title=f"{_unit_in_words(unit)}, {direction}"
+        x_title=f"{unit_in_words(unit)}, {direction}"
         + drawn_in_words(any(bar.is_mean for bar in bars), has_dots, bool(sure)),
         rows=len(bars),
         summary=f"{title}: bar chart, {direction}. {'; '.join(bar.in_words for bar in bars)}.",
-        gaps=_gaps(labels, values),
+        gaps=gaps_of(labels, values),
         row_px=row_height_px(labels, row_px),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
@@ -335,59 +335,6 @@ def in_lines(label: str, most: int = 24) -> str:
     return "\n".join(line if len(line) <= most * 2 else line[: most * 2] + "…" for line in lines)
 
 
-def stated(
-    labels: Sequence[str],
-    values: Sequence[float | None],
-    is_lower_bound: Sequence[bool],
-    unit: str,
-    title: str,
-) -> go.Figure:
-    """Bars of what a text states of a figure whose values were never printed; less is better.
-
-    A value that is only a lower bound ("more than 240 s") is drawn hatched and says so; None is
-    "not stated" and has no bar.
-    """
-    texts = [
-        NOT_STATED
-        if value is None
-        else ("more than " if bound else "") + plain_text(numbers.with_unit(value, unit))
-        for value, bound in zip(values, is_lower_bound, strict=True)
-    ]
-    series = palette.series_of(labels)
-    bar = go.Bar(
-        x=list(values),
-        y=[plain_text(label) for label in labels],
-        orientation="h",
-        text=texts,
-        textposition="outside",
-        cliponaxis=False,
-        marker={
-            "color": [palette.colour(number) for number in series],
-            "pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]},
-        },
-        meta={"series": series},
-        hovertemplate=[
-            f"{plain_text(label)}<br>{text}<extra></extra>"
-            for label, text in zip(labels, texts, strict=True)
-        ],
-    )
-    parts = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
-    made = frame(
-        [bar],
-        title=title,
-        x_title=f"{_unit_in_words(unit)}, less is better"
-        + ("; hatched: at least" if any(is_lower_bound) else ""),
-        rows=len(labels),
-        summary=f"{title}: bar chart, less is better. {'; '.join(parts)}.",
-        gaps=_gaps(labels, values),
-    )
-    longest = max((value for value in values if value is not None), default=None)
-    if longest is not None:
-        # Room for the words beside the longest bar.
-        made.layout.xaxis.range = [0, longest * 1.5]
-    return made
-
-
 def drawn_in_words(are_means: bool, has_dots: bool, has_intervals: bool) -> str:
     """What is drawn, for behind the words of an axis; "" of bars alone."""
     drawn = ((MEANS, are_means), (DOTS, has_dots), (INTERVALS, has_intervals))
@@ -395,12 +342,13 @@ def drawn_in_words(are_means: bool, has_dots: bool, has_intervals: bool) -> str:
     return words and f"; {words}"
 
 
-def _gaps(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:
+def gaps_of(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:
     """The rows without a bar: a missing value is never a bar of zero."""
     return [(label, NOT_STATED) for label, v in zip(labels, values, strict=True) if v is None]
 
 
-def _unit_in_words(unit: str) -> str:
+def unit_in_words(unit: str) -> str:
+    """For the words of an axis."""
     return {"s": "seconds", "%": "percent", "score": "sum of the six categories", "": "value"}.get(
         unit, unit
     )

@@ -26,7 +26,8 @@ DOWNLOAD_LIMIT_S = 3600.0
 _LOOK_EVERY_S = 0.2
 # The packages that depend on the kernel of today, by what calls itself so in /etc/os-release.
 _CURRENT = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
-_ORIGINS = ("Debian", "Ubuntu")
+# Backports are Debian's own; apt takes a package of theirs where it is asked for by name.
+_ORIGINS = ("Debian", "Debian Backports", "Ubuntu")
 _ARCHITECTURE = "amd64"
 _KERNEL = re.compile(r"linux-image-[0-9]")
 _NOT_BOOTED = ("-dbg", "-dbgsym", "-unsigned")

@@ -13,6 +13,9 @@ from fsbench_web.catalog.configurations.marks import (
 )
 from runner.host.blockdev import run_tool
 
+BCACHEFS = "bcachefs"
+_BCACHEFS_MAGIC = bytes.fromhex("c68573f666ce90a9d96a60cf803df7ef")
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -36,7 +39,9 @@ def of(path: str) -> list[Signature]:
         )
         for entry in found
     ]
-    return known + _beyond_libblkid(path)
+    found_already = BCACHEFS in {one.type for one in known}
+    beyond = _beyond_libblkid(path)
+    return known + [one for one in beyond if not found_already or one.type != BCACHEFS]
 
 
 def _is_end_of_boot_sector(path: str, entry: dict[str, Any], found: list[dict[str, Any]]) -> bool:
@@ -76,13 +81,16 @@ def _label_of_layer(path: str, entry: dict[str, Any]) -> str:
 
 
 def _beyond_libblkid(path: str) -> list[Signature]:
-    """Journals of JFS, and ReiserFS with its journal elsewhere: libblkid sees neither.
+    """Journals of JFS, ReiserFS with its journal elsewhere, and bcachefs: libblkid sees neither
+    (the last since util-linux 2.39).
 
     Sources: jfs_logmgr.h (struct logsuper, in the second block of 4 KB), reiserfs.h (magic of a
-    relocated journal, in the super block at 64 KB).
+    relocated journal, in the super block at 64 KB), bcachefs_format.h (struct bch_sb at 4 KB).
     """
     found = []
-    log = _read(path, 4096, 68)
+    log = _read(path, 4096, 104)
+    if log[24:40] == _BCACHEFS_MAGIC:
+        found.append(Signature(BCACHEFS, _text(log[72:104]), _uuid(log[56:72])))
     if log[:4] == (0x87654321).to_bytes(4, "little"):
         found.append(Signature("jfs_external_log", _text(log[52:68]), _uuid(log[36:52])))
     reiser = _read(path, 65536, 116)

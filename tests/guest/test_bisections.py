@@ -10,13 +10,8 @@ from django.test import Client
 
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.jobs.spec import (
-    ConfigurationSpec,
-    GuestSpec,
-    JobRefused,
-    JobSpec,
-    RaceSpec,
-)
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import preview, submit
 from fsbench_web.studies.models import Race, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, races
@@ -171,6 +166,45 @@ def test_page_and_api_say_where_it_stands(
     assert states[0] == "before"
     assert states[-1] == "after"
     assert "left" in states
+
+
+def test_the_page_names_the_kernel_of_each_run_and_says_what_is_measured_and_not_decided(
+    search: Callable[..., list[Run]], ann: User, client: Client
+) -> None:
+    search()
+    measure(waiting()[0], "6.10.0")
+    measure(waiting()[0], "6.10.0")
+    client.force_login(ann)
+    page = client.get(f"/jobs/{Race.objects.get().job_id}/").content.decode()
+    assert page.count('kernel <span class="mono">k6.1.0</span>') == 2
+    assert page.count('kernel <span class="mono">k6.12.1</span>') == 2
+    assert "Emulated" not in page
+    words = {row.label.partition(", k")[2]: row.word for row in report().rows}
+    assert (words["6.1.0"], words["6.12.1"], words["6.9.0"]) == (
+        *("not decided yet", "not decided yet"),
+        "not looked at",
+    )
+
+
+def test_what_emulated_guests_found_never_stands_alone(
+    guest_spec: MakeSpec, ann: User, client: Client
+) -> None:
+    """The sentence that may be quoted says what it is worth, and so does the page meanwhile."""
+    kernels = [{**NEW, "name": f"k{version}", "version": version} for version in VERSIONS]
+    announced(kernels=kernels, accelerator="emulated")
+    submit(guest_spec(**wanted()), "disk1", ann)
+    client.force_login(ann)
+    address = f"/jobs/{Race.objects.get().job_id}/"
+    assert (
+        "no difference here says anything of a real machine" in client.get(address).content.decode()
+    )
+    run_to_its_end("6.10.0")
+    said = Race.objects.get().conclusion
+    assert said.startswith("k6.10.0 is where ")
+    assert said.endswith(
+        " Emulated: for function, not for speed, so that nothing is said of how fast a real "
+        "machine is."
+    )
 
 
 def test_what_is_refused(guest_spec: MakeSpec, worker: object) -> None:

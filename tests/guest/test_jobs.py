@@ -14,13 +14,8 @@ from fsbench_web.studies.jobs.documents import plan as job_plan
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents import writer
 from fsbench_web.studies.jobs.forms import job_form
-from fsbench_web.studies.jobs.spec import (
-    ConfigurationSpec,
-    GuestSpec,
-    JobRefused,
-    JobSpec,
-    ReferenceSpec,
-)
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import planned, preview, submit
 from fsbench_web.studies.models import Job, Series
 from tests.guest.conftest import GIB, announced

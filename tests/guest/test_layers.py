@@ -16,7 +16,8 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.writer import written
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
 from tests.guest.conftest import GIB, NEW, OLD, guests

@@ -185,3 +185,17 @@ def other_loop(tmp_path: Path) -> Iterator[str]:
     device = tool("losetup", "--find", "--show", str(path))
     yield device
     tool("losetup", "--detach", device)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The runs whose plan was begun: from there on the disk is written to."""
+    runs: list[int] = []
+    run = FakeExecutor.run
+
+    def noted(self: FakeExecutor, plan: Any, target: Any, *rest: Any) -> Any:
+        runs.append(target.run_id)
+        return run(self, plan, target, *rest)
+
+    monkeypatch.setattr(FakeExecutor, "run", noted)
+    return runs

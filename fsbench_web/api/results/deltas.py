@@ -12,6 +12,7 @@ from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.wording import set_aside
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import Bounded, answered
 from fsbench_web.compare.tables.delta_tables import (
@@ -33,7 +34,7 @@ class WorkFilters(Schema):
     profile: str = Field(
         "",
         description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
-        "alone, and `work` says what of it was measured",
+        "alone, `work` says what of it was measured, and test and category choose nothing",
     )
     operation: list[str] = Field(
         [],
@@ -249,12 +250,14 @@ class WorkOut(Schema):
 
 class Deltas(Schema):
     """``work`` is there when a profile or a range is asked for. ``emulated_left_out`` is how many
-    series are not shown because they were emulated; the key is there only where any are.
+    series are not shown because they were emulated; the key is there only where any are. So is
+    ``notes``: what of the address chooses nothing, and why.
     """
 
     tables: list[DeltaTableOut]
     work: list[WorkOut] = []
     emulated_left_out: int = 0
+    notes: list[str] = []
 
 
 _ERRORS = {404: Error, 422: Error}
@@ -287,6 +290,8 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         answer["work"] = [one.as_dict() for one in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
+    if said := set_aside(ComparisonSpec.from_query(request.GET)):
+        answer["notes"] = [said]
     return answer
 
 

@@ -32,7 +32,8 @@ from fsbench_web.studies.jobs import cautions, estimates, listing, lookup
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.planned_runs import time_limit_s
-from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import Job, RunState
 from fsbench_web.studies.runs import authority, control

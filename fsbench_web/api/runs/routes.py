@@ -28,7 +28,8 @@ from fsbench_web.catalog.configurations.stacks import members_in
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.lookup import existing_study, lun_named
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score, Series, StackLun
 from fsbench_web.studies.runs import authority, control, logs

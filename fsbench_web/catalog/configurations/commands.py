@@ -21,7 +21,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layer_commands import Made, made
-from fsbench_web.catalog.configurations.layers import Layer
+from fsbench_web.catalog.configurations.layers import Layer, has_cache
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.preparation import (
     LEAST_SPRANDOM_REGIONS,
@@ -121,13 +121,16 @@ def run_commands(
     luns = data_devices(device, members)
     layered = _layered(layers, luns, size_bytes, members)
     top, *further = layered.devices
+    caches = _own_caches(filesystem, layers, members)
     mkfs = mkfs_command(
         *(filesystem, options, top, journal),
         keeps_blocks=preparation.passes > 0,
         further=further,
+        caches=caches,
     )
     mount = PlannedCommand(
-        "mount", tuple(mount_command(filesystem, options, top, mount_point, journal, further))
+        "mount",
+        tuple(mount_command(filesystem, options, top, mount_point, journal, further, caches)),
     )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     above, uncover = _above_commands(options, mount_point, unmount)
@@ -144,7 +147,9 @@ def run_commands(
         # them, of which no more is read than the probe writes (a thin volume has nothing else).
         *_probe_commands(preparation, device, 0 if members else probe_s),
         *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
-        *_probe_commands(PLAIN, top, probe_s if members and _is_one(members, further) else 0),
+        *_probe_commands(
+            PLAIN, top, probe_s if members and _is_one(members, [*further, *caches]) else 0
+        ),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
         mount,
@@ -187,6 +192,13 @@ def _overlay_commands(options: Mapping[str, object], mount_point: str) -> list[P
         PlannedCommand("overlay", ("mkdir", "-p", *folders.values())),
         PlannedCommand("overlay", ("mount", "-t", "overlay", "-o", words, "overlay", mount_point)),
     ]
+
+
+def _own_caches(filesystem: str, layers: Sequence[Layer], members: Sequence[Member]) -> list[str]:
+    """The LUNs for a cache that the file system itself uses: those that no layer does."""
+    if not find_filesystem(filesystem).takes_cache or has_cache(layers):
+        return []
+    return [one.device for one in members if one.role == CACHE]
 
 
 def _is_one(members: Sequence[Member], further: Sequence[str]) -> bool:

@@ -3,13 +3,13 @@
 Options are keys and values from closed lists. A command line is always built from them here, as a
 list of arguments; no text of a user ever becomes part of one. Sources: mke2fs(8), ext4(5),
 mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f2fs(8),
-mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), mount(8).
+mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), bcachefs(8), mount(8).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations import as_mounted
+from fsbench_web.catalog.configurations import as_mounted, bcachefs
 from fsbench_web.catalog.configurations.foreign_options import (
     EXFAT_ALIGNMENT,
     EXFAT_CLUSTER,
@@ -80,7 +80,8 @@ class Filesystem:
     ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.core.needs``.
     ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
     cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
-    which most do where they can. ``takes_several``: it is made over several devices by itself.
+    which most do where they can. ``takes_several``: it is made over several devices by itself, and
+    ``takes_cache`` with LUNs for a cache among them.
     ``lacks`` is what files and folders cannot have there (``core.workloads.file_features``).
     """
 
@@ -93,6 +94,7 @@ class Filesystem:
     journal: ExternalJournal | None = None
     without_discard: tuple[str, ...] = ()
     takes_several: bool = False
+    takes_cache: bool = False
     lacks: frozenset[str] = frozenset()
 
     @property
@@ -256,6 +258,16 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (NTFS_CLUSTER, NTFS_COMPRESSION, NTFS_PREALLOC, ATIME, ONLINE_DISCARD),
             notes="NTFS by the kernel's own driver, Linux 5.15 and newer",
         ),
+        Filesystem(
+            bcachefs.SLUG,
+            "bcachefs",
+            ("mkfs.bcachefs", "-q", "-f", "-L", OWN_LABEL),
+            64 * MIB,
+            (*bcachefs.OPTIONS, ATIME),
+            notes="In Linux 6.7 to 6.17; its tools are in no release of Debian",
+            takes_several=True,
+            takes_cache=True,
+        ),
     )
 }
 AS_MOUNTED: dict[str, Filesystem] = {
@@ -357,14 +369,18 @@ def mkfs_command(
     journal: JournalLun | None = None,
     keeps_blocks: bool = False,
     further: Sequence[str] = (),
+    caches: Sequence[str] = (),
 ) -> list[str]:
     """The arguments that make the file system on ``device`` and erase what was there.
 
     With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
-    ``further`` are the other devices that it is made over, which are erased too.
+    ``further`` are the other devices that it is made over, and ``caches`` those for its cache,
+    which are erased too.
     """
     spec = _made(slug)
     devices = _all_devices(spec, device, further)
+    if spec.takes_cache:
+        devices = bcachefs.mkfs_arguments(options, devices, caches)
     arguments = [
         argument
         for option in spec.options
@@ -422,8 +438,9 @@ def mount_command(
     mount_point: str,
     journal: JournalLun | None = None,
     further: Sequence[str] = (),
+    caches: Sequence[str] = (),
 ) -> list[str]:
-    """The arguments that mount ``device``, and with it ``further`` (see ``mkfs_command``)."""
+    """The arguments that mount ``device``, and with it the others (see ``mkfs_command``)."""
     spec = _made(slug)
     words = [
         argument
@@ -433,6 +450,11 @@ def mount_command(
     ]
     if journal is not None:
         words += external_journal(slug).mount_words(journal)
+    if slug == bcachefs.SLUG:
+        # By the kernel alone (-i): the tool's own mount would look at every disk of the host.
+        source = bcachefs.mount_source([device, *further, *caches])
+        flags = ["-o", ",".join(words)] if words else []
+        return ["mount", "-i", "-t", spec.kernel_name, *flags, source, mount_point]
     if further:
         # Named one by one (btrfs(5), device=): a scan would look at every disk of the host.
         words += [f"device={one}" for one in _all_devices(spec, device, further)]

@@ -245,8 +245,18 @@ def layer_of_label(word: str) -> Layer | None:
     return layer if layer.label == word else None
 
 
-def conflicts(layers: Sequence[Layer], data: int, caches: int) -> Iterator[str]:
-    """Why these layers cannot stand on so many LUNs for data and for a cache."""
+def has_cache(layers: Sequence[Layer]) -> bool:
+    """Whether one of them uses the LUNs for a cache."""
+    return any("cache_mode" in layer.options for layer in layers)
+
+
+def conflicts(
+    layers: Sequence[Layer], data: int, caches: int, takes_cache: bool = False
+) -> Iterator[str]:
+    """Why these layers cannot stand on so many LUNs for data and for a cache.
+
+    ``takes_cache``: the file system above uses a cache that none of them does.
+    """
     count = data
     for layer in layers:
         if layer.kind == "md":
@@ -266,7 +276,7 @@ def conflicts(layers: Sequence[Layer], data: int, caches: int) -> Iterator[str]:
     cached = sum("cache_mode" in layer.options for layer in layers)
     if cached > 1:
         yield "Two layers of one stack cannot have the same cache."
-    if caches and not cached:
+    if caches and not cached and not takes_cache:
         yield "Nothing in this stack uses a LUN for the cache: leave it out."
 
 

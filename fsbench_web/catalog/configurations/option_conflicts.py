@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from fsbench_web.catalog.configurations import bcachefs
 from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
-from fsbench_web.catalog.configurations.layers import conflicts, devices_left
+from fsbench_web.catalog.configurations.layers import conflicts, devices_left, has_cache
 from fsbench_web.catalog.configurations.nfs import nfs_conflicts
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
@@ -30,7 +31,7 @@ def option_conflicts(
         return
     yield from _stack_conflicts(slug, options, shape)
     yield from nfs_conflicts(options)
-    if "compression" in options and options.get("copy_on_write") == "off":
+    if slug == "btrfs" and "compression" in options and options.get("copy_on_write") == "off":
         # btrfs(5): nodatacow implies nodatasum, and disables compression.
         yield "Btrfs does not compress without copy on write: set only one of the two."
     if journal is not None and "journal_size_mb" in options:
@@ -92,13 +93,17 @@ def _folder_conflicts(
 def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Iterator[str]:
     """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
-    yield from conflicts(shape.layers, shape.data, shape.cache)
+    takes_cache = FILESYSTEMS[slug].takes_cache
+    yield from conflicts(shape.layers, shape.data, shape.cache, takes_cache)
     devices = devices_left(shape.layers, shape.data)
+    if slug == bcachefs.SLUG:
+        caches = 0 if has_cache(shape.layers) else shape.cache
+        yield from bcachefs.conflicts(options, devices, caches)
     if devices > 1 and not FILESYSTEMS[slug].takes_several:
-        several = ", ".join(one.name for one in FILESYSTEMS.values() if one.takes_several)
+        several = " and ".join(one.name for one in FILESYSTEMS.values() if one.takes_several)
         yield (
-            f"{name} is made on one device, not over {devices}; {several} is. Others need a layer "
-            "that joins the LUNs: md or lvm."
+            f"{name} is made on one device, not over {devices}; {several} take "
+            "several. Others need a layer that joins the LUNs: md or lvm."
         )
     for role in ("log", "special"):
         if getattr(shape, role):

@@ -19,7 +19,7 @@ and f2fs-tools, as the part of the LUN that is not free to use (f_bavail of stat
 | F2FS | 75.0% | | 15.2% | 5.3% | |
 
 exFAT and NTFS leave 96% or more of 64 MiB and 99% of 1 GiB (dump.exfat of exfatprogs 1.2.0,
-ntfsinfo of ntfs-3g 2022.10.3).
+ntfsinfo of ntfs-3g 2022.10.3). bcachefs of Linux 6.12 leaves 89% of 512 MiB.
 """
 
 from collections.abc import Mapping
@@ -53,6 +53,8 @@ _TAKEN = {
     "exfat": Taken(journal_bytes=24 * 1024),
     # $LogFile of a small volume (mkntfs.c, create_logfile).
     "ntfs3": Taken(journal_bytes=2 * MIB),
+    # bcachefs(8), gc_reserve_percent: 8 by default, of what the journal and super blocks leave.
+    "bcachefs": Taken(0.07),
 }
 _EXT = frozenset({"ext2", "ext3", "ext4"})
 _EXT_RESERVED = 0.05  # mke2fs(8), -m

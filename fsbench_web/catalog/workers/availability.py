@@ -13,14 +13,11 @@ from django.utils.timesince import timesince
 from fsbench_web.catalog.configurations import as_mounted, nfs
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
-    FILESYSTEMS,
     Filesystem,
     OptionError,
-    external_journal,
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
-from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
@@ -29,7 +26,7 @@ from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.platform import clock
 
 # Pages of this site, with docs/operating.md and docs/guest.md; the API says these sentences too.
-_LISTING = "/guide/operating/#what-a-worker-may-touch of this site"
+LISTING = "/guide/operating/#what-a-worker-may-touch of this site"
 _STARTING = "/guide/operating/#starting-and-stopping of this site"
 _GUESTS = "/guide/guest/#setting-it-up of this site"
 # What Debian's kernel mounts in a guest, and many a host's kernel has not.
@@ -81,7 +78,7 @@ def worker_problems(worker: Worker) -> Iterator[str]:
 def lun_problems(lun: Lun) -> Iterator[str]:
     """Why this LUN cannot take a run now, its worker's reasons included."""
     yield from worker_problems(lun.worker)
-    yield from _listing_problems(lun)
+    yield from listing_problems(lun)
     if lun.role != Lun.Role.DATA:
         yield (
             f"{lun.name} is set aside for external journals: choose a LUN with the role data, or "
@@ -89,74 +86,15 @@ def lun_problems(lun: Lun) -> Iterator[str]:
         )
 
 
-def _listing_problems(lun: Lun) -> Iterator[str]:
+def listing_problems(lun: Lun) -> Iterator[str]:
+    """Why it cannot be used now, as its worker's LUN file has it."""
     if not lun.is_listed:
         yield (
             f"{lun.name} is no longer in the LUN file of the worker {lun.worker.name}: choose "
-            f"another LUN, or list it there again ({_LISTING})."
+            f"another LUN, or list it there again ({LISTING})."
         )
     elif lun.problem:
         yield f"{lun.name} cannot be used now: {lun.problem}"
-
-
-def journal_luns(worker: Worker) -> list[Lun]:
-    """The LUNs of this worker that may keep a journal, by name."""
-    return list(worker.luns.filter(role=Lun.Role.JOURNAL, is_listed=True).order_by("name"))
-
-
-def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
-    """Why a file system (of ``FILESYSTEMS``) on ``lun`` cannot keep its journal on ``journal``."""
-    try:
-        external = external_journal(slug)
-    except OptionError as error:
-        yield str(error)
-        return
-    if lun.is_folder:
-        yield (
-            f"{lun.name} is a {lun.kind} on a file system that has its journal already: choose a "
-            "LUN that is a device or a sparse file, or leave the journal out."
-        )
-    if journal.role != Lun.Role.JOURNAL:
-        yield (
-            f"{journal.name} is a LUN for data: choose one that the LUN file of the worker "
-            f'{lun.worker.name} lists with role = "journal" ({_LISTING}).'
-        )
-    yield from _listing_problems(journal)
-    if journal.size_bytes is not None and journal.size_bytes < external.minimum_bytes:
-        yield (
-            f"A journal of {FILESYSTEMS[slug].name} needs {size(external.minimum_bytes)} or more, "
-            f"and {journal.name} has {size(journal.size_bytes)}: choose a larger LUN for it."
-        )
-
-
-def member_luns(lun: Lun) -> list[Lun]:
-    """The LUNs of this LUN's worker that a stack on it may have besides, by name."""
-    if lun.is_folder:
-        return []
-    others = lun.worker.luns.filter(is_listed=True).order_by("name")
-    return [one for one in others if one.pk != lun.pk and not one.is_folder]
-
-
-def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
-    """Why ``member`` cannot have this role in a stack on ``lun``."""
-    if member.pk == lun.pk:
-        yield f"{lun.name} is measured itself: name other LUNs in its stack."
-        return
-    if lun.is_folder or member.is_folder:
-        yield (
-            "A stack is made of disks, and one of its LUNs is a directory or mount: choose LUNs "
-            "that are devices or sparse files."
-        )
-        return
-    yield from _listing_problems(member)
-    is_set_aside = member.role == Lun.Role.JOURNAL
-    if is_set_aside == (role == DATA):
-        wanted = "data" if role == DATA else "journal"
-        yield (
-            f"{member.name} is listed with the role {member.role}, and a LUN for the {role} of a "
-            f'stack must have role = "{wanted}" in the LUN file of the worker {lun.worker.name} '
-            f"({_LISTING})."
-        )
 
 
 def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel) -> Iterator[str]:
@@ -234,6 +172,28 @@ def kernel_problem(worker: Worker, name: str) -> str:
         return found.problem
     known = ", ".join(one.name for one in ability.kernels) if ability else ""
     return f'The worker {worker.name} has no kernel "{name}" for guests; it has {known or "none"}.'
+
+
+def configuration_problems(
+    lun: Lun,
+    filesystem: str,
+    options: Mapping[str, object],
+    scheduler: str,
+    layers: Iterable[Layer] = (),
+    kernel: GuestKernel | None = None,
+) -> Iterator[tuple[str, str]]:
+    """(part, sentence): what of a configuration cannot be on this LUN; "" is the whole of it.
+
+    ``kernel`` is the guest's; None: the worker's own executor, under which there are no layers.
+    """
+    for sentence in filesystem_problems(lun, filesystem, kernel):
+        yield "filesystem", sentence
+    for sentence in layer_problems(lun.worker, layers, kernel) if kernel is not None else ():
+        yield "stack", sentence
+    for sentence in served_problems(lun.worker, options, kernel):
+        yield "", sentence
+    if sentence := scheduler_problem(lun, scheduler, kernel):
+        yield "scheduler", sentence
 
 
 def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) -> Iterator[str]:

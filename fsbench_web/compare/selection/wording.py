@@ -155,7 +155,24 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         ),
         *_settings(spec),
     ]
-    return "; ".join(parts) + "."
+    return " ".join(filter(None, ("; ".join(parts) + ".", set_aside(spec))))
+
+
+def set_aside(spec: ComparisonSpec) -> str:
+    """Which filters of the address choose nothing, because what is ranked by has operations of its
+    own; "" for none.
+    """
+    given = (("test", spec.tests), ("category", spec.categories))
+    named = [name for name, chosen in given if chosen]
+    if not (named and spec.is_of_work):
+        return ""
+    choose, them = ("choose", "them") if len(named) > 1 else ("chooses", "it")
+    work = "a work profile" if spec.profile else "a range of sizes"
+    leave = "profile" if spec.profile else "block, file and operation"
+    return (
+        f"{joined(named).capitalize()} of this address {choose} nothing: ranked is by {work}, "
+        f"which says its operations itself. Leave out {leave} to rank by {them}."
+    )
 
 
 def work_words(spec: ComparisonSpec) -> str:

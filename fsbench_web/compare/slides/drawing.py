@@ -14,6 +14,9 @@ WIDTH, HEIGHT = 960.0, 540.0
 MOST_BARS = 12
 _LEFT, _RIGHT = 48.0, 912.0
 _CHART_TOP, _CHART_BOTTOM = 152.0, 442.0
+_FOOT = 10.5
+_ADDRESS_CHARACTERS = 130
+"""Of a line of the foot, beside the name at its end."""
 _LARGEST = 2.1
 """How many times as large as on a page a chart of few bars is."""
 
@@ -40,12 +43,34 @@ def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
         *_sentence(slide.sentence),
         *(placed(shape, _LEFT, _CHART_TOP, times) for shape in figure.shapes),
         Line(_LEFT, 456, _RIGHT, 456, "grid", 1),
-        *(Text(_LEFT, 474 + 15 * place, line, 10.5, "muted") for place, line in enumerate(foot)),
-        Text(_LEFT, 524, shortened_inside(slide.address, 130), 10.5, "muted"),
+        *_foot(foot, address_lines(slide.address)),
         Text(_RIGHT, 524, "fsbench", 13, "accent", "end", True),
     ]
     summary = f"{slide.sentence} {figure.summary} {' '.join(foot_of(slide))} {slide.address}"
     return Drawing(WIDTH, HEIGHT, summary, tuple(shapes))
+
+
+def address_lines(address: str) -> list[str]:
+    """One line or two, broken behind an "&" where that fits: together they are the address. What is
+    longer than two lines is cut in its middle.
+    """
+    if len(address) <= _ADDRESS_CHARACTERS:
+        return [address]
+    whole = shortened_inside(address, 2 * _ADDRESS_CHARACTERS)
+    end = whole.rfind("&", 0, _ADDRESS_CHARACTERS) + 1
+    if len(whole) - end > _ADDRESS_CHARACTERS:
+        end = _ADDRESS_CHARACTERS
+    return [whole[:end], whole[end:]]
+
+
+def _foot(said: Sequence[str], address: Sequence[str]) -> list[Shape]:
+    """Closer together where the address takes two lines."""
+    top, step, ends = (474, 15, [524]) if len(address) == 1 else (470, 14, [514, 527])
+    places = [*(top + step * place for place in range(len(said))), *ends]
+    return [
+        Text(_LEFT, at, line, _FOOT, "muted")
+        for at, line in zip(places, [*said, *address], strict=True)
+    ]
 
 
 def foot_of(slide: Slide) -> list[str]:

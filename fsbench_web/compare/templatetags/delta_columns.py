@@ -14,11 +14,12 @@ from fsbench_web.compare.selection.table_view import (
     TableView,
 )
 from fsbench_web.compare.selection.wording import change_words
-from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables import intervals, uncertainty
 from fsbench_web.compare.tables.medians import median_sentence
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers, readable
+from fsbench_web.core.scoring.confidence import SAMPLES
 from fsbench_web.core.scoring.significance import Verdict
 
 NOT_PRINTED = '<span class="sub">not printed</span>'
@@ -105,9 +106,9 @@ def _interval_details(table: DeltaTable, row: DeltaRow, view: TableView) -> str:
     """Under a score its interval: around what and of what on demand, exact where that is asked."""
     if row.interval is None:
         return ""
-    short = uncertainty.half_width(row.interval, table.unit)
-    of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
-    sentence = uncertainty.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
+    short = intervals.half_width(row.interval, table.unit)
+    of = " of samples" if row.interval.of == SAMPLES else ""
+    sentence = intervals.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
     if view.is_exact:
         found, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
         short = f"{found.low!r} to {found.high!r}"

@@ -5,13 +5,14 @@ cannot make a difference.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum
 
 import numpy as np
 
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
-from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
+from fsbench_web.core.scoring.quality_repeats import Whole, cells_of, narrowed
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
 
 
@@ -57,12 +58,26 @@ class TestColumns:
         """Whether all are of one run, which may have millions of numbers."""
         return bool(self.runs.min() == self.runs.max())
 
-    @property
+    @cached_property
     def cells(self) -> Whole:
         """A number for the cell of each number, the same where cells are, all from 0."""
         if self.is_one_run:
             return np.arange(len(self))
         return cells_of(self.records, self.files)[0]
+
+    @cached_property
+    def by_run(self) -> tuple[Whole, Whole]:
+        """The runs there are, in order, and the place in them of each number's."""
+        if not len(self) or self.is_one_run:
+            return self.runs[:1], np.broadcast_to(np.int64(0), len(self))
+        if (self.runs[1:] >= self.runs[:-1]).all():
+            is_next = np.diff(self.runs, prepend=self.runs[0]) != 0
+            places = np.cumsum(is_next)
+            is_next[0] = True
+            return self.runs[is_next], places
+        known = np.sort(self.runs)
+        known = known[np.flatnonzero(np.diff(known, prepend=known[0] - 1))]
+        return known, np.searchsorted(known, self.runs)
 
     def is_matrix(self, test: str) -> bool:
         """Whether the numbers have sizes. Raises MixedMeasurements where some have."""
@@ -83,9 +98,10 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
     _refuse_infinite(columns.values)
     if not is_matrix:
         return {MEAN: ScoreValue(_mean(columns.values), cells=1, repeats=len(columns))}
-    of_runs = _places(columns.runs)
-    repeats = int(of_runs.max()) + 1
+    run_ids, of_runs = columns.by_run
+    repeats = len(run_ids)
     cells = columns.cells
+    order = np.argsort(narrowed(cells), kind="stable")
     found = {}
     for slug in SUMMED:
         inside = columns.region(slug)
@@ -100,7 +116,8 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
         if inside is None:
             value = _of_each(slug, values, np.array([len(values)]))[0]
         else:
-            value = _mean(_means(values[np.argsort(of_cell, kind="stable")], numbers))
+            of_cells = columns.values[order[inside[order]]]
+            value = _mean(_means(of_cells, numbers))
         found[slug] = ScoreValue(
             value,
             cells=count,
@@ -121,10 +138,10 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float
         return {}
     is_matrix = columns.is_matrix(test)
     _refuse_infinite(columns.values)
-    columns = columns.taken(np.argsort(columns.runs, kind="stable"))
-    of_runs = _places(columns.runs)
-    repeats = int(of_runs.max()) + 1
-    run_ids = columns.runs[np.searchsorted(of_runs, np.arange(repeats))].tolist()
+    if (columns.runs[1:] < columns.runs[:-1]).any():
+        columns = columns.taken(np.argsort(columns.runs, kind="stable"))
+    known, of_runs = columns.by_run
+    repeats, run_ids = len(known), known.tolist()
     found: dict[str, dict[int, float]] = {}
     for slug in SUMMED if is_matrix else (MEAN,):
         inside = columns.region(slug)
@@ -147,15 +164,6 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float
 def _refuse_infinite(values: Numbers) -> None:
     if not np.isfinite(values).all():
         raise ValueError("a value is not a finite number")
-
-
-def _places(runs: Whole) -> Whole:
-    """The place of each number's run among all, in order."""
-    if runs.min() == runs.max():
-        return np.zeros(len(runs), dtype=np.int64)
-    known = np.sort(runs)
-    known = known[np.flatnonzero(np.diff(known, prepend=known[0] - 1))]
-    return np.searchsorted(known, runs)
 
 
 def _of_each(slug: str, values: Numbers, counts: Whole) -> list[float]:

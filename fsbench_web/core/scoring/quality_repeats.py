@@ -5,6 +5,8 @@ one: no size), and values. Answers are masks over them. What is not a positive f
 never flagged and counts for nothing.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,7 +26,7 @@ _MAD_OF_SIGMA = 0.6745
 _SIGMA_OF_MEAN_DEVIATION = 1.2533
 
 
-def outliers(records: Whole, files: Whole, values: Numbers) -> Mask:
+def outliers(records: Whole, files: Whole, values: Numbers, cells: Whole | None = None) -> Mask:
     """Values far from the other repeats of their cell.
 
     A value counts as far off when its modified z-score, 0.6745 · \\|x − median\\| / MAD, is above
@@ -33,13 +35,14 @@ def outliers(records: Whole, files: Whole, values: Numbers) -> Mask:
     It takes four repeats of a cell. Source: Iglewicz and Hoaglin, How to Detect and Handle
     Outliers, ASQC 1993; the 10% is the FREENIX rule's, because a millisecond's difference among
     steady repeats concerns nobody. Limit: with four to six repeats the MAD is itself uncertain.
+    ``cells``: the number of each value's cell, where somebody has them (``cells_of``).
     """
     kept = np.flatnonzero(np.isfinite(values) & (values > 0))
     flagged = np.zeros(len(values), dtype=np.bool_)
     if len(kept) < LEAST_REPEATS:
         return flagged
     x = values[kept]
-    cell, counts = cells_of(records[kept], files[kept])
+    cell, counts = _cells_of_some(kept, records, files, cells)
     enough = counts[cell] >= LEAST_REPEATS
     kept, x, cell = kept[enough], x[enough], cell[enough]
     if not len(kept):
@@ -122,12 +125,25 @@ def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
     return cell, np.bincount(cell).astype(np.int64)
 
 
+def _cells_of_some(
+    kept: Whole, records: Whole, files: Whole, cells: Whole | None
+) -> tuple[Whole, Whole]:
+    """``cells_of`` for the places ``kept``; those of all are not found again."""
+    if cells is None or len(kept) < len(cells):
+        return cells_of(records[kept], files[kept])
+    return cells, np.bincount(cells).astype(np.int64)
+
+
+def narrowed(cell: Whole, cells: int | None = None) -> npt.NDArray[Any]:
+    """Numbers of ``cells`` cells, from 0, such that those of few are sorted in one go over them."""
+    most = int(cell.max(initial=0)) + 1 if cells is None else cells
+    return cell.astype(np.uint16 if most <= 1 << 16 else np.int64)
+
+
 def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
     """The median of the values of each cell; NaN for a cell without any."""
     order = np.argsort(values)
-    # Places of few cells are sorted in one go over them.
-    narrow = cell[order].astype(np.uint16 if cells <= 1 << 16 else np.int64)
-    order = order[np.argsort(narrow, kind="stable")]
+    order = order[np.argsort(narrowed(cell[order], cells), kind="stable")]
     counts = np.bincount(cell, minlength=cells)
     ends = np.cumsum(counts)
     starts = ends - counts
@@ -140,12 +156,17 @@ def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
     return found
 
 
-def cell_medians(records: Whole, files: Whole, values: Numbers) -> dict[tuple[int, int], float]:
-    """The median of the repeats of each cell: {(record KB, file KB): value}; sized cells alone."""
+def cell_medians(
+    records: Whole, files: Whole, values: Numbers, cells: Whole | None = None
+) -> dict[tuple[int, int], float]:
+    """The median of the repeats of each cell: {(record KB, file KB): value}; sized cells alone.
+
+    ``cells`` as of ``outliers``.
+    """
     kept = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
     if not len(kept):
         return {}
-    cell, counts = cells_of(records[kept], files[kept])
+    cell, counts = _cells_of_some(kept, records, files, cells)
     medians = _medians(cell, values[kept], len(counts))
     first = np.zeros(len(counts), dtype=np.int64)
     first[cell] = kept

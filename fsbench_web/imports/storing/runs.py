@@ -27,7 +27,7 @@ from fsbench_web.studies.runs.new_runs import FinishedRun
 from fsbench_web.studies.scores import digests, ingest, judging, measurements, quality
 from fsbench_web.studies.scores.judging import Part
 from fsbench_web.studies.scores.measurements import Flags, NewBlock
-from fsbench_web.studies.scores.rows import insert_together
+from fsbench_web.studies.scores.rows import insert_together, written_if_many
 from fsbench_web.studies.series import lock_all, series_for
 
 MOST_FILES_NAMED = 5
@@ -287,10 +287,8 @@ def _notes(
             yield latencies.new_block(run.pk, artefacts[id(one.placed.source)], measured)
         if one.joins is None:
             parts[run.pk].append(one)
-    for run_id, some_parts in parts.items():
-        columns = [part.placed.columns for part in some_parts]
-        digest = some_parts[0].digest if len(columns) == 1 else digests.digest_of(*columns)
-        yield RunContent(run_id=run_id, digest=digest)
+    contents = [(run_id, _digest_of(some)) for run_id, some in parts.items()]
+    yield from written_if_many(RunContent, ("run_id", "digest"), contents)
     for key, some in of_source.items():
         source = some[0][0].source
         yield ImportedFile(
@@ -301,7 +299,14 @@ def _notes(
             runs=[[own, run.pk] for placed, run in some for own in placed.own],
         )
     of_import = list(dict.fromkeys(run.pk for _, run in runs))
-    for run_id in of_import:
-        yield Import.runs.through(import_id=row.pk, run_id=run_id)
+    through = [(row.pk, run_id) for run_id in of_import]
+    yield from written_if_many(Import.runs.through, ("import_id", "run_id"), through)
     study = runs[0][0].series.study
     yield audit.entry(user, "imported", f"import {row.pk}", study=study.slug, runs=len(of_import))
+
+
+def _digest_of(parts: Sequence[Numbered]) -> str:
+    """That of all parts of a run together."""
+    if len(parts) == 1:
+        return parts[0].digest
+    return digests.digest_of(*(part.placed.columns for part in parts))

@@ -7,8 +7,8 @@ from typing import Any
 from fsbench_web.core.activity import costs
 from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.figures import activity as figure
-from fsbench_web.figures.activity import Panel, Phase
+from fsbench_web.figures.activity import timeline as figure
+from fsbench_web.figures.activity.timeline import Panel, Phase
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import RunActivity
 

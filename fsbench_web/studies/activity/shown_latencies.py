@@ -8,8 +8,8 @@ from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.latency_over_time import PERCENTS, LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.figures import distribution as figure
-from fsbench_web.figures import latency_over_time as figure_over_time
+from fsbench_web.figures.activity import distribution as figure
+from fsbench_web.figures.activity import latency_over_time as figure_over_time
 from fsbench_web.studies.activity import latencies
 
 MOST_SHOWN = 40

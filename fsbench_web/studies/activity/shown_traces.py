@@ -9,8 +9,8 @@ from fsbench_web.core import numbers
 from fsbench_web.core.traces.operations import OperationTrace
 from fsbench_web.core.traces.requests import PARTS, RequestTrace
 from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS, Tracer
-from fsbench_web.figures import distribution
-from fsbench_web.figures import requests as figure
+from fsbench_web.figures.activity import distribution
+from fsbench_web.figures.activity import requests as figure
 from fsbench_web.studies.activity import traces
 from fsbench_web.studies.activity.traces import UnreadableBlock
 from fsbench_web.studies.models import Run

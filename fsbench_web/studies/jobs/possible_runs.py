@@ -168,7 +168,7 @@ def _plain(form: JobForm, slugs: Iterable[str]) -> JobSpec:
 
 def _problems(form: JobForm, shown: PresetFields, lun: Lun, spec: JobSpec) -> list[str]:
     wanted = _workload(form, shown)
-    return list(workload.problems(wanted, lun, spec.configurations, spec.guest))
+    return list(workload.problems_of(wanted, lun, spec.configurations, spec.guest))
 
 
 def _workload(form: JobForm, shown: PresetFields) -> Workload:

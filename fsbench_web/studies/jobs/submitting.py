@@ -21,11 +21,8 @@ from fsbench_web.studies.jobs.checking import checked
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.documents.writer import written
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
-from fsbench_web.studies.jobs.spec import (
-    JobRefused,
-    JobSpec,
-    Problems,
-)
+from fsbench_web.studies.jobs.problems import JobRefused, Problems
+from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Job, Race, RepeatRule, Run, Series, Study
 from fsbench_web.studies.runs import new_runs, nudges
 from fsbench_web.studies.runs.new_runs import NewRun

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from fsbench_web.core.numbers import duration
 from fsbench_web.studies.jobs import estimates
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
-from fsbench_web.studies.jobs.spec import JobSpec, Problems
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.runs.windows import fitting, words
 from fsbench_web.studies.runs.windows.outlook import Window
 

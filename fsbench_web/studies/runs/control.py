@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.catalog.workers import availability, lun_identity, other_luns
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series, client_luns
@@ -316,10 +316,10 @@ def _problems(run: Run) -> Iterator[str]:
         yield f"A LUN of run {run.pk}'s stack is not known any more: submit its configuration anew."
     for one in members:
         if one.lun is not None:
-            yield from availability.member_problems(lun, one.lun, one.role)
+            yield from other_luns.member_problems(lun, one.lun, one.role)
     if journal is not None:
         slug = run.series.configuration.filesystem
-        yield from availability.journal_problems(lun, journal, slug)
+        yield from other_luns.journal_problems(lun, journal, slug)
 
 
 def _nudge_luns_of(job: Job) -> None:

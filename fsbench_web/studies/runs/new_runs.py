@@ -15,9 +15,11 @@ from django.db import models, transaction
 from fsbench_web.catalog.models import Environment, Lun
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Artefact, Job, RepeatRule, Run, RunState, Series, StateChange
-from fsbench_web.studies.scores.rows import insert_together
+from fsbench_web.studies.scores.rows import insert_together, written_if_many
 
 logger = logging.getLogger("fsbench.lifecycle")
+
+_STATE_CHANGE = ("run_id", "at", "state", "reason")
 
 
 @transaction.atomic
@@ -213,8 +215,6 @@ def record_all_finished(
         if one.artefact is not None:
             one.artefact.run = run
             artefacts.append(one.artefact)
-    insert_together(
-        *(StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs),
-        *artefacts,
-    )
+    changes = [(run.pk, now, RunState.DONE, run.reason) for run in runs]
+    insert_together(*written_if_many(StateChange, _STATE_CHANGE, changes), *artefacts)
     return runs

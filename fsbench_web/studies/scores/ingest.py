@@ -162,7 +162,7 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     Score.selections.filter(series=series, origin=COMPUTED).delete()
     is_published = series.study.is_published
     printed = set(series.scores.values_list("test", "category")) if is_published else set()
-    insert_rows(Score, _WRITTEN_SCORES, _rows(series, basis, found, printed))
+    insert_rows(Score, _WRITTEN_SCORES, list(_rows(series, basis, found, printed)))
     boundaries = {
         test: one.boundary for test, one in found.tests.items() if one.boundary is not None
     }

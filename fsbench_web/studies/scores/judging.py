@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fsbench_web.core.measurement_columns import NONE, Column, MeasurementColumns
+from fsbench_web.core.measurement_columns import NONE, Column, MeasuredTest, MeasurementColumns
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.columns import (
     MixedMeasurements,
@@ -104,73 +104,73 @@ class _Test:
 
     unit: str
     columns: TestColumns
-    places: list[tuple[Bits, Column]]
+    places: list[tuple[Bits, slice | Column, int]]
+    """Flags of a part, where those of the test stand in them, and how many these are."""
 
     def write(self, bits: Bits) -> None:
         start = 0
-        for of_part, places in self.places:
-            of_part[places] = bits[start : start + len(places)]
-            start += len(places)
+        for of_part, places, count in self.places:
+            of_part[places] = bits[start : start + count]
+            start += count
 
 
 def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, _Test]:
     units: dict[str, str] = {}
-    pieces: dict[str, list[tuple[int, Bits, Column, MeasurementColumns]]] = {}
+    pieces: dict[str, list[tuple[Part, slice | Column, MeasurementColumns]]] = {}
     for part in parts:
-        columns = part.columns
-        order = np.argsort(columns.codes, kind="stable")
-        counts = np.bincount(columns.codes)
-        present = np.flatnonzero(counts).tolist()
-        ends = np.cumsum(counts[present]).tolist()
-        for code, start, end in zip(present, [0, *ends], ends, strict=False):
-            test = columns.tests[code]
+        for test, places in _places_of_tests(part.columns):
             name = at_load(test.test, test.load)
             if wanted is not None and name not in wanted:
                 continue
             if units.setdefault(name, test.unit) != test.unit:
                 raise MixedMeasurements(f"{name} was measured in {units[name]} and in {test.unit}.")
-            places = order[start:end]
-            # One test alone is not copied: it may have millions of numbers.
-            whole = len(present) == 1
-            found = columns if whole else columns.taken(places)
-            piece = (part.run_id, part.bits, places, found)
-            pieces.setdefault(name, []).append(piece)
+            pieces.setdefault(name, []).append((part, places, part.columns.taken(places)))
     return {
         name: _Test(
             units[name],
-            _side_by_side([(run_id, columns) for run_id, _, _, columns in some]),
-            [(bits, places) for _, bits, places, _ in some],
+            _side_by_side([(part.run_id, columns) for part, _, columns in some]),
+            [(part.bits, places, len(columns)) for part, places, columns in some],
         )
         for name, some in pieces.items()
     }
 
 
+def _places_of_tests(
+    columns: MeasurementColumns,
+) -> Iterator[tuple[MeasuredTest, slice | Column]]:
+    """Each test that has numbers, and where these are: a slice where they stand together, since
+    one test may have millions of them.
+    """
+    codes = columns.codes
+    counts = np.bincount(codes)
+    present = np.flatnonzero(counts)
+    is_together = bool((codes[1:] >= codes[:-1]).all())
+    order = None if is_together else np.argsort(codes, kind="stable")
+    start = 0
+    for code, count in zip(present.tolist(), counts[present].tolist(), strict=True):
+        places = slice(start, start + count)
+        yield columns.tests[code], places if order is None else order[places]
+        start += count
+
+
 def _side_by_side(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColumns:
     """Numbers of one test, (run, columns); one size alone is none."""
-    records, files = [], []
-    for _, columns in pieces:
-        is_cell = columns.is_cell
-        if is_cell.all():
-            records.append(columns.records)
-            files.append(columns.files)
-        else:
-            records.append(np.where(is_cell, columns.records, NONE))
-            files.append(np.where(is_cell, columns.files, NONE))
     if len(pieces) == 1:
         [(run_id, columns)] = pieces
-        return TestColumns(
-            np.broadcast_to(np.int64(run_id), len(columns)),
-            records[0].astype(np.int64, copy=False),
-            files[0].astype(np.int64, copy=False),
-            columns.values,
-        )
-    lengths = [len(columns) for _, columns in pieces]
-    return TestColumns(
-        np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths),
-        np.concatenate(records, dtype=np.int64),
-        np.concatenate(files, dtype=np.int64),
-        np.concatenate([columns.values for _, columns in pieces]),
-    )
+        runs = np.broadcast_to(np.int64(run_id), len(columns))
+        records = columns.records.astype(np.int64, copy=False)
+        files = columns.files.astype(np.int64, copy=False)
+        values = columns.values
+    else:
+        lengths = [len(columns) for _, columns in pieces]
+        runs = np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths)
+        records = np.concatenate([columns.records for _, columns in pieces], dtype=np.int64)
+        files = np.concatenate([columns.files for _, columns in pieces], dtype=np.int64)
+        values = np.concatenate([columns.values for _, columns in pieces])
+    is_cell = (records >= 0) & (files >= 0)
+    if not is_cell.all():
+        records, files = np.where(is_cell, records, NONE), np.where(is_cell, files, NONE)
+    return TestColumns(runs, records, files, values)
 
 
 def _some_at_a_time(

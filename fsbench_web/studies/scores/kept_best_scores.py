@@ -141,7 +141,7 @@ def _keep(one: Configuration) -> None:
             study_id=one.study, configuration_id=one.configuration, defaults={"stamps": stamps}
         )
         kept.scores.all().delete()
-        insert_rows(KeptBestScore, ("of_id", *_COLUMNS), ((kept.pk, *row) for row in _ends(one)))
+        insert_rows(KeptBestScore, ("of_id", *_COLUMNS), [(kept.pk, *row) for row in _ends(one)])
 
 
 def _stamps(study: int, configuration: int | None = None) -> list[tuple[int, int]]:

@@ -307,16 +307,14 @@ def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored
     """
     stored = 0
     encoded = (row for block in blocks for row in block.encoded())
-    while some := list(islice(encoded, _AT_ONCE)):
-        insert_rows(
-            MeasurementBlock,
-            _COLUMNS,
-            [
-                [as_json(row[key]) if key == "tests" else row[key] for key in _COLUMNS]
-                for row in some
-            ],
-        )
-        stored += sum(row["count"] for row in some)
+
+    def piece() -> Iterator[list[Any]]:
+        nonlocal stored
+        for row in islice(encoded, _AT_ONCE):
+            stored += row["count"]
+            yield [as_json(row[key]) if key == "tests" else row[key] for key in _COLUMNS]
+
+    while insert_rows(MeasurementBlock, _COLUMNS, piece()):
         say(stored)
     return stored
 

@@ -268,8 +268,8 @@ def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
         CLOCK: _clock(test, unit, columns, basis),
         SPIKE: repeats.spikes(columns.runs, columns.records, columns.files, values, is_less_better),
     }
-    if len(np.unique(columns.runs)) >= repeats.LEAST_REPEATS:
-        masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values)
+    if len(columns.by_run[0]) >= repeats.LEAST_REPEATS:
+        masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values, columns.cells)
     if basis.ceilings is not None:
         masks[ABOVE_DEVICE] = basis.ceilings.above(test, unit, columns)
     elif basis.limit_kb_s is not None:
@@ -312,7 +312,9 @@ def _clock(test: str, unit: str, columns: TestColumns, basis: Basis) -> Mask:
 def _boundary(columns: TestColumns, is_less_better: bool, basis: Basis) -> Boundary | None:
     if len(columns.values) > _MOST_VALUES_OF_BOUNDARY:
         return None
-    medians = repeats.cell_medians(columns.records, columns.files, columns.values)
+    # Of one run each number is a cell of its own there, in another order.
+    cells_of_all = None if not len(columns) or columns.is_one_run else columns.cells
+    medians = repeats.cell_medians(columns.records, columns.files, columns.values, cells_of_all)
     speeds = {
         cell: 1 / value if is_less_better else value for cell, value in medians.items() if value > 0
     }
@@ -327,8 +329,10 @@ def slugs(bits: int) -> list[str]:
 
 def flags_of(bits: Bits) -> tuple[list[list[str] | None], Bits]:
     """The flags of numbers as they are stored: kinds, and the place in them of each number."""
-    present, codes = np.unique(bits, return_inverse=True)
-    return [slugs(one) or None for one in present.tolist()], codes.reshape(-1).astype(np.uint8)
+    present = np.flatnonzero(np.bincount(bits))
+    codes = np.zeros(256, dtype=np.uint8)
+    codes[present] = np.arange(len(present))
+    return [slugs(one) or None for one in present.tolist()], codes[bits]
 
 
 def bits_of(flags: Sequence[str] | None) -> int:

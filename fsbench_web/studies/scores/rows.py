@@ -30,23 +30,49 @@ def insert_rows(
     """Write rows of ``columns``, which are the database's names; returns how many.
 
     Values are None, text, numbers, and for JSON what ``as_json`` gives; columns without one get
-    null, not a field's default. The caller holds the transaction. Raises what Django's own queries
-    raise.
+    null, not a field's default. The caller holds the transaction. Whatever makes the rows must not
+    ask the database. Raises what Django's own queries raise.
     """
-    some = list(rows)
-    if not some:
+    some = iter(rows)
+    if (first := next(some, None)) is None:
         return 0
-    quote = connection.ops.quote_name
+    quote, count = connection.ops.quote_name, 1
     place = f"{quote(model._meta.db_table)} ({', '.join(map(quote, columns))})"
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             with connection.wrap_database_errors, cursor.copy(f"COPY {place} FROM STDIN") as copy:
+                # The server takes them in while the next ones are being made.
+                copy.write_row(first)
                 for row in some:
                     copy.write_row(row)
+                    count += 1
         else:
             marks = ", ".join(["%s"] * len(columns))
-            cursor.executemany(f"INSERT INTO {place} VALUES ({marks})", some)  # noqa: S608
-    return len(some)
+            whole = [first, *some]
+            count = len(whole)
+            cursor.executemany(f"INSERT INTO {place} VALUES ({marks})", whole)  # noqa: S608
+    return count
+
+
+def written_if_many(
+    model: type[models.Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> list[models.Model]:
+    """Write rows of ``columns`` now where they are many; few are given back as objects, which go
+    with others by ``insert_together``.
+
+    For those whose key nobody asks for: an object for each of hundreds, and its key from the
+    database, are most of their work. Values are those of the fields; the others get null.
+    """
+    if len(rows) <= _MANY:
+        return [model(**dict(zip(columns, row, strict=True))) for row in rows]
+    fields = {one.column: one for one in model._meta.local_concrete_fields}
+    written = [fields[name].get_db_prep_save for name in columns]
+    insert_rows(
+        model,
+        columns,
+        ([of(one, connection) for of, one in zip(written, row, strict=True)] for row in rows),
+    )
+    return []
 
 
 def as_json(value: object) -> str | None:

@@ -133,15 +133,15 @@ def _runs(
     columns: TestColumns, categories: Iterable[str], kept: Mask | None = None
 ) -> dict[str, list[int]]:
     """The runs that gave a number to each category's score, oldest first."""
-    if columns.is_one_run:
-        return {category: [int(columns.runs[0])] for category in categories}
-    known, places = np.unique(columns.runs, return_inverse=True)
+    known, places = columns.by_run
+    if len(known) == 1:
+        return {category: [int(known[0])] for category in categories}
     found = {}
     for category in categories:
         inside = _region(category, columns)
         if kept is not None:
             inside &= kept
-        numbers = np.bincount(places.reshape(-1)[inside], minlength=len(known))
+        numbers = np.bincount(places[inside], minlength=len(known))
         found[category] = [int(run) for run in known[numbers > 0]]
     return found
 

@@ -17,7 +17,7 @@ from fsbench_web.studies.jobs import lookup, submitting
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.documents.writer import without_times
-from fsbench_web.studies.jobs.spec import JobRefused
+from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.models import Job
 from fsbench_web.studies.views.job import job_or_404
 from fsbench_web.studies.views.job_review import review_context

@@ -13,7 +13,8 @@ from fsbench_web.studies.jobs import cautions, estimates, planned_runs, submitti
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
-from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.runs.listing import runs_before

@@ -17,7 +17,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import availability, other_luns
 from fsbench_web.catalog.workers.machines import (
     EXECUTORS,
     LEAST_MEMORY_BYTES,
@@ -35,10 +35,12 @@ from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks import tracing as tracing_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
-from fsbench_web.studies.jobs.forms.options import STEERED, by_field
+from fsbench_web.studies.jobs.forms.option_words import STEERED
+from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
-from fsbench_web.studies.jobs.spec import MOST_CLIENTS, MOST_PROBE_S, JobRefused
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import MOST_CLIENTS, MOST_PROBE_S
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views import prefilled_forms
@@ -257,7 +259,7 @@ def _choices(
     problems = possible_runs.filesystem_problems(lun, kernels, form.is_guest) if lun else {}
     if is_new:
         possible_runs.suggest(form, lun, problems)
-    journals = availability.journal_luns(lun.worker) if lun else []
+    journals = other_luns.journal_luns(lun.worker) if lun else []
     groups = form.filesystem_groups(problems)
     offered_layers = stack_fields.offered() if form.is_guest else []
     return {
@@ -269,9 +271,7 @@ def _choices(
         "offered_layers": offered_layers,
         "offered_labels": [label for label, _ in offered_layers],
         "stack_luns": [
-            one
-            for one in (availability.member_luns(lun) if lun else [])
-            if one.role == Lun.Role.DATA
+            one for one in (other_luns.member_luns(lun) if lun else []) if one.role == Lun.Role.DATA
         ],
         "journal_names": [journal.name for journal in journals],
         "tracers": [

@@ -14,14 +14,14 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import availability, other_luns
 from fsbench_web.catalog.workers.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
 from fsbench_web.core.workloads import presets
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.jobs import lookup, reproductions, submitting
 from fsbench_web.studies.jobs.documents import text as job_document
+from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
-from fsbench_web.studies.jobs.spec import JobRefused
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.views.job_review import review_context
 
@@ -153,7 +153,7 @@ def _usual_size(place: Place) -> str:
 
 def _journal(lun: Lun) -> str:
     """The first LUN for journals that can be used now."""
-    usable = [one.name for one in availability.journal_luns(lun.worker) if not one.problem]
+    usable = [one.name for one in other_luns.journal_luns(lun.worker) if not one.problem]
     return usable[0] if usable else ""
 
 

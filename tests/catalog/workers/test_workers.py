@@ -13,7 +13,7 @@ from fsbench_web.catalog.workers import maintenance
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.states import worker_state
 from fsbench_web.platform.version import VERSION
-from fsbench_web.studies.jobs.spec import JobRefused
+from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.submitting import preview
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle

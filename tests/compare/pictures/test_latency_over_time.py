@@ -8,7 +8,7 @@ from django.test import Client
 
 from fsbench_web.core.latency_over_time import MOST_KEPT, LatencySeries
 from fsbench_web.core.traces.tracers import REQUESTS
-from fsbench_web.figures import latency_over_time as figures
+from fsbench_web.figures.activity import latency_over_time as figures
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import LatencySeriesBlock, Run, RunState, Series
 from tests.compare.conftest import make_score

@@ -4,6 +4,7 @@ import io
 import re
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +15,14 @@ from pypdf import PdfReader
 from fsbench_web.compare.models import LinkVisibility
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.slides.drawing import HEIGHT, WIDTH, Slide, drawing, foot_of
+from fsbench_web.compare.slides.drawing import (
+    HEIGHT,
+    WIDTH,
+    Slide,
+    address_lines,
+    drawing,
+    foot_of,
+)
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
 from fsbench_web.compare.tables.rows import Published
@@ -52,6 +60,33 @@ def test_the_svg_has_the_sentence_the_bars_and_the_foot() -> None:
         if "y" in one.attrib:
             assert 0 <= float(one.attrib["y"]) <= HEIGHT
             assert 0 <= float(one.attrib["x"]) <= WIDTH - 48
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7])
+def test_a_long_address_takes_two_lines_and_is_whole(count: int) -> None:
+    """Broken behind an "&", in the place of the foot, beside the name of the program."""
+    query = "&".join(f"configuration=ext4_noatime_{number}" for number in range(count))
+    slide = replace(SLIDE, address=f"https://bench.example.org/compare/?{query}")
+    lines = address_lines(slide.address)
+    assert "".join(lines) == slide.address
+    assert len(lines) == 1 + (len(slide.address) > 130)
+    assert all(line.endswith("&") for line in lines[:-1])
+    root = ElementTree.fromstring(FORMATS["svg"].write(drawing(slide)))
+    found = [one for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text in lines]
+    assert [one.text for one in found] == lines
+    ys = [float(one.attrib["y"]) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    foot = sorted(y for y in set(ys) if y > 456)
+    assert foot[-1] <= HEIGHT - 10
+    lefts = sorted({float(one.attrib["y"]) for one in found} | set(foot[:3]))
+    assert all(below - above >= 12 for above, below in pairwise(lefts))
+
+
+def test_an_address_without_a_place_to_break_it_is_broken_where_the_line_is_full() -> None:
+    assert address_lines("x" * 131) == ["x" * 130, "x"]
+    assert list(map(len, address_lines("x" * 260))) == [130, 130]
+    lines = address_lines(f"https://{'y' * 900}")
+    assert list(map(len, lines)) == [130, 130]
+    assert "…" in "".join(lines)
 
 
 def test_png_and_pdf_open_and_are_16_to_9() -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables import findings, uncertainty
+from fsbench_web.compare.tables import findings, intervals, uncertainty
 from fsbench_web.compare.tables import significance as subject
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -242,18 +242,18 @@ def test_a_row_kept_before_there_were_verdicts_has_none() -> None:
 
 
 def test_an_interval_says_around_what_it_is_and_of_what() -> None:
-    assert uncertainty.interval_sentence(around(50, 2.5, 3), "KB/s") == (
+    assert intervals.interval_sentence(around(50, 2.5, 3), "KB/s") == (
         "95% interval 47.50 to 52.50 KB/s, around 50.00 KB/s, the mean of the scores of 3 repeats, "
         "each scored by itself."
     )
     samples = sample_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
     assert samples is not None
     wide = around(50, 60, 3)
-    said = uncertainty.interval_sentence(wide, "KB/s")
+    said = intervals.interval_sentence(wide, "KB/s")
     assert "95% interval -10.00 to 110.00 KB/s, around 50.00 KB/s" in said
-    assert said.endswith(uncertainty.BELOW_ZERO)
-    assert uncertainty.BELOW_ZERO not in uncertainty.interval_sentence(around(50, 50, 3), "KB/s")
-    said = uncertainty.interval_sentence(samples, "KB/s")
+    assert said.endswith(intervals.BELOW_ZERO)
+    assert intervals.BELOW_ZERO not in intervals.interval_sentence(around(50, 50, 3), "KB/s")
+    said = intervals.interval_sentence(samples, "KB/s")
     assert "12 interval samples of one run, taken as quasi-independent" in said
     assert "correlate by 0.75 (lag 1), more than chance" in said
 
@@ -268,7 +268,7 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
     ],
 )
 def test_a_half_width_is_short_and_never_hidden(found: Interval, words: str) -> None:
-    assert uncertainty.half_width(found, "KB/s") == words
+    assert intervals.half_width(found, "KB/s") == words
 
 
 def measured(label: str, value: float, found: Interval, **more: Any) -> None:

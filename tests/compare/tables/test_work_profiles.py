@@ -294,3 +294,33 @@ def test_a_profile_in_the_place_of_a_category_is_what_is_ranked_by():
     ):
         with pytest.raises(SpecError):
             shown(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("profile=oltp&test=write", "Test of this address chooses nothing: ranked is by a work"),
+        ("profile=oltp&test=write&category=overall", "Leave out profile to rank by them."),
+        (f"{RANGE}&category=overall", "Category of this address chooses nothing: ranked is by a"),
+        ("profile=oltp", ""),
+        ("category=profile:oltp", ""),
+        ("test=write&category=overall", ""),
+    ],
+)
+def test_filters_that_choose_nothing_beside_a_profile_are_said(query, said, client):
+    """On the page, in files and in both answers of the API, whose tables are the same."""
+    database("ext4", 200, 100)
+    database("xfs", 400, 400)
+    answer = client.get(f"/api/v1/deltas?{query}").json()
+    assert ("notes" in answer) == bool(said)
+    texts = [
+        *answer.get("notes", [""]),
+        client.get(f"/compare/?{query}").content.decode(),
+        client.get(f"/compare/deltas.md?{query}").content.decode(),
+        client.get(f"/api/v1/comparison?{query}").json()["description"],
+    ]
+    assert all(said in text for text in texts)
+    assert any("of this address choose" in text for text in texts) == bool(said)
+    if said:
+        rows = client.get("/api/v1/deltas?" + query.split("&test")[0].split("&category")[0]).json()
+        assert answer["tables"] == rows["tables"]

@@ -19,12 +19,13 @@ VALUE = st.one_of(st.floats(0, 1e15, allow_nan=False), WHOLE, st.sampled_from([8
 Repeat = dict[tuple[int, int], float]
 
 
-def columns_of(repeats: list[Repeat]) -> scored.TestColumns:
-    """The numbers of runs 7, 8, 9 and so on, those of several runs mixed."""
+def columns_of(repeats: list[Repeat], *, mixed: bool = True) -> scored.TestColumns:
+    """The numbers of runs 7, 8, 9 and so on, those of several runs ``mixed`` or run after run."""
     rows = [
         (7 + run, *cell, value) for run, one in enumerate(repeats) for cell, value in one.items()
     ]
-    rows.sort(key=lambda row: hash(row[1:3]))
+    if mixed:
+        rows.sort(key=lambda row: hash(row[1:3]))
     return scored.TestColumns(
         *(np.array(column, dtype=np.int64) for column in list(zip(*rows, strict=True))[:3]),
         np.array([row[3] for row in rows], dtype=np.float64),
@@ -39,10 +40,11 @@ def columns_of(repeats: list[Repeat]) -> scored.TestColumns:
         st.dictionaries(CELLS, st.lists(VALUE, min_size=4, max_size=4), min_size=1).map(
             lambda cells: [{cell: v[n] for cell, v in cells.items()} for n in range(4)]
         ),
-    )
+    ),
+    st.booleans(),
 )
-def test_a_matrix(repeats: list[Repeat]) -> None:
-    columns = columns_of(repeats)
+def test_a_matrix(repeats: list[Repeat], mixed: bool) -> None:
+    columns = columns_of(repeats, mixed=mixed)
     assert scores("write", columns) == score_repeats(repeats)
     each = [score_repeats([repeat]) for repeat in repeats]
     assert scores_of_runs("write", columns) == {

@@ -193,6 +193,16 @@ def test_spikes_of_many_runs_are_those_of_each_by_itself(
     assert set(np.flatnonzero(found).tolist()) == expected
 
 
+@given(st.lists(st.tuples(SIZE, SIZE, st.floats(0, 1e6)), min_size=1, max_size=40))
+def test_cells_that_are_known_are_not_found_again(rows: list[tuple[int, int, float]]) -> None:
+    records, files = whole([row[0] for row in rows]), whole([row[1] for row in rows])
+    values = np.array([row[2] for row in rows])
+    cells, _ = repeats.cells_of(records, files)
+    for judge in (repeats.outliers, repeats.cell_medians):
+        found = np.array(judge(records, files, values, cells))
+        assert (found == np.array(judge(records, files, values))).all()
+
+
 def test_medians_of_cells() -> None:
     found = repeats.cell_medians(
         whole([4, 4, 4, 8, 8, -1]), whole([64, 64, 64, 64, 64, -1]), np.array([3, 1, 2, 5, 7, 9.0])

@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Role
 from fsbench_web.studies.models import Run, RunState
 from runner.execution import execute, last_checks
-from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.accounts.people import person
 
@@ -24,20 +23,6 @@ CarryOut = Callable[[Run, Host], Run]
 def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is measured here, and dropping the caches slows the whole machine."""
     monkeypatch.setattr(execute, "drop_caches", lambda: True)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The runs whose plan was begun: from there on the disk is written to."""
-    runs: list[int] = []
-    run = FakeExecutor.run
-
-    def noted(self: FakeExecutor, plan: Any, target: Any, *rest: Any) -> Any:
-        runs.append(target.run_id)
-        return run(self, plan, target, *rest)
-
-    monkeypatch.setattr(FakeExecutor, "run", noted)
-    return runs
 
 
 def submitted_by(run: Run, user: User) -> Run:

@@ -14,7 +14,6 @@ import pytest
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
 from runner.execution import execute, last_checks
-from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
 
@@ -28,20 +27,6 @@ CarryOut = Callable[[Run, Host], Run]
 @pytest.fixture(autouse=True)
 def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "drop_caches", lambda: True)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The runs whose plan was begun: from there on the disk is written to."""
-    runs: list[int] = []
-    run = FakeExecutor.run
-
-    def noted(self: FakeExecutor, plan: Any, target: Any, *rest: Any) -> Any:
-        runs.append(target.run_id)
-        return run(self, plan, target, *rest)
-
-    monkeypatch.setattr(FakeExecutor, "run", noted)
-    return runs
 
 
 class Disks:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, mkfs_command
+from fsbench_web.catalog.configurations.filesystems import mkfs_command
 from fsbench_web.core.workloads.iozone import FILE_NAME as BENCHMARK_FILE
-from runner.host import blockdev, checks, locks, sparse
+from runner.host import blockdev, checks, locks, signatures, sparse
 from runner.host.luns import LunEntry, read_luns
 from runner.host.scheduler import SchedulerError, read_schedulers, scheduler_set
 from runner.worker import Host, LunUnusable
+from tests.packaged import PACKAGED
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
 
 pytestmark = pytest.mark.root
@@ -208,10 +209,43 @@ def test_what_fsbench_wrote_may_be_erased(
     entry: LunEntry, lun_file: Path, device: str, filesystem: str
 ) -> None:
     # One after another on the same device: no old signature may show through as a stranger's.
-    for earlier in FILESYSTEMS:
+    for earlier in PACKAGED:
         tool(*mkfs_command(earlier, {}, device))
     tool(*mkfs_command(filesystem, {}, device))
     assert failed(entry, lun_file, device) == {}
+
+
+# The first bytes at 4 KiB of what `bcachefs format -L LABEL` of bcachefs-tools 1.13.0 wrote.
+BCACHEFS = bytes.fromhex(
+    "bad8786e0000000000000000000000000d040d0400000000c68573f666ce90a9d96a60cf803df7ef"
+    "64a7915846f9487bbf92d4653b475c2c799f85623a29423ebe09e4c20bfe7cf0"
+)
+
+
+@pytest.mark.parametrize("label", ["", "home", "fsbench"])
+def test_bcachefs_is_seen_also_where_libblkid_does_not_know_it(
+    entry: LunEntry, lun_file: Path, device: str, label: str
+) -> None:
+    """Before util-linux 2.39 wipefs(8) sees nothing there: such a disk was no empty one."""
+    with Path(device).open("r+b") as disk:
+        disk.seek(4096)
+        disk.write(BCACHEFS + label.encode().ljust(32, b"\0"))
+    (seen,) = signatures.of(device)
+    assert (seen.type, seen.label) == ("bcachefs", label)
+    assert seen.uuid == "799f8562-3a29-423e-be09-e4c20bfe7cf0"
+    if label == "fsbench":
+        assert failed(entry, lun_file, device) == {}
+    else:
+        assert "bcachefs" in failed(entry, lun_file, device)["signature"]
+
+
+@pytest.mark.parametrize("filesystem", PACKAGED)
+def test_no_old_bcachefs_shows_through_a_new_file_system(device: str, filesystem: str) -> None:
+    with Path(device).open("r+b") as disk:
+        disk.seek(4096)
+        disk.write(BCACHEFS + b"fsbench".ljust(32, b"\0"))
+    tool(*mkfs_command(filesystem, {}, device))
+    assert {one.label for one in signatures.of(device)} == {"fsbench"}
 
 
 def test_overwrite_allows_foreign_data_and_nothing_else(

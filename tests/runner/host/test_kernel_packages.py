@@ -84,6 +84,11 @@ def test_a_kernel_that_is_split_comes_as_a_folder_of_its_packages(
     assert sum("download" in call for call in apt.calls) == 1
 
 
+def test_backports_are_debians_own(apt: FakeApt, folder: Path) -> None:
+    apt.answers(sources=[["Debian Backports", "http://mirror/debian/"]])
+    assert fetch(folder, NAME) == folder / FILE
+
+
 def test_a_part_that_did_not_come_leaves_nothing(apt: FakeApt, folder: Path) -> None:
     apt.answers(depends=SPLIT, lacks=["linux-modules-6.1.0-99-amd64"])
     with pytest.raises(CannotFetch, match="apt gave no file"):

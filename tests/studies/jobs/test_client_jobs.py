@@ -11,7 +11,8 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.jobs.checks import clients as client_checks
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import preview, submit
 from fsbench_web.studies.models import Run, RunClient
 from fsbench_web.studies.runs import control, lifecycle

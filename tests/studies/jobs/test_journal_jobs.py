@@ -11,7 +11,8 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec, ReferenceSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, preview, submit
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import lifecycle

@@ -9,7 +9,8 @@ import pytest
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import capacity
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, preview
 from fsbench_web.studies.views.job_review import review_context
 from tests.studies.conftest import worker_announcement

@@ -9,7 +9,8 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import preview, submit
 from fsbench_web.studies.models import Run
 from tests.studies.conftest import worker_announcement

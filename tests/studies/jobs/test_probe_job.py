@@ -12,7 +12,8 @@ from fsbench_web.platform import clock
 from fsbench_web.studies.jobs.cautions import of_probe
 from fsbench_web.studies.jobs.checks.guest import THIS_HOST
 from fsbench_web.studies.jobs.checks.method import first_of_blocks
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec, ReferenceSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, LunProbe, Run
 from fsbench_web.studies.runs import ledger, probes

@@ -10,9 +10,9 @@ from fsbench_web.studies.jobs.checks.race import measure_of, measures
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
-    JobRefused,
     JobSpec,
     RaceSpec,
     ReferenceSpec,

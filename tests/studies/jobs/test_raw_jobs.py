@@ -8,7 +8,8 @@ from django.test import Client
 
 from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import preview, submit
 from fsbench_web.studies.models import Run
 

@@ -4,7 +4,8 @@ import pytest
 
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, ReferenceSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import planned
 
 pytestmark = pytest.mark.django_db

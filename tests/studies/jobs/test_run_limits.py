@@ -9,7 +9,8 @@ from django.test import Client
 from fsbench_web.catalog.configurations.limits import MIB, Limits
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.studies.jobs.spec import GuestSpec, JobRefused, JobSpec, LimitsSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, LimitsSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run, Series
 from fsbench_web.studies.views.job_review import review_context

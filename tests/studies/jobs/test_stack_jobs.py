@@ -15,7 +15,8 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.writer import written
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import control, lifecycle

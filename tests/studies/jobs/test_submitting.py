@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec
 from fsbench_web.studies.jobs.submitting import preview, submit
 from fsbench_web.studies.models import Job, Run, RunState, Series, Study
 from tests.studies.conftest import NO_BTRFS, complete, worker_announcement

@@ -12,7 +12,8 @@ from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import time_window
 from fsbench_web.studies.jobs.checks import tracing as tracing_checks
-from fsbench_web.studies.jobs.spec import GuestSpec, JobRefused, JobSpec, Problems, RaceSpec
+from fsbench_web.studies.jobs.problems import JobRefused, Problems
+from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.windows.outlook import Window

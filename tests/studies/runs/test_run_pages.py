@@ -141,7 +141,7 @@ def test_a_changed_form_has_an_address_with_all_its_rows(signed_in, query):
         *(("xfs.1", " checked"), ("xfs.2", " checked"), ("raw.1", "")),
         # What is not possible comes last.
         *((f"{slug}.1", "") for slug in ("btrfs", "jfs", "reiser3", "f2fs", "nilfs2")),
-        *(("exfat.1", ""), ("ntfs3.1", "")),
+        *(("exfat.1", ""), ("ntfs3.1", ""), ("bcachefs.1", "")),
     ]
     assert re.findall(rows, text(changed)) == re.findall(rows, text(again)) == expected
     assert re.search(r'name="ext4.2.journal_mode">.*?value="writeback" selected', text(again))

@@ -14,13 +14,8 @@ from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.jobs.spec import (
-    ConfigurationSpec,
-    JobRefused,
-    JobSpec,
-    RaceSpec,
-    ReferenceSpec,
-)
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Race, RepeatRule, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, queue

@@ -16,7 +16,7 @@ from fsbench_web.studies.models import (
     StateChange,
     Study,
 )
-from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together
+from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together, written_if_many
 from fsbench_web.studies.series import series_for
 from tests.measured import finished_run
 
@@ -146,3 +146,14 @@ def test_a_large_file_is_stored_as_it_is_among_small_rows(run: Run) -> None:
     assert AuditEntry.objects.filter(pk=rows[0].pk, thing="job 1").exists()
     with pytest.raises(IntegrityError), transaction.atomic():
         insert_together(Artefact(run=run, sha256=None, content_gzip=content, size_bytes=1))
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_rows_whose_keys_nobody_asks_for_are_the_same_few_or_many(run: Run, count: int) -> None:
+    columns, now = ("run_id", "at", "state", "reason"), timezone.now()
+    rows = [(run.pk, now, RunState.DONE, f"Tab\there, number {one}") for one in range(count)]
+    given_back = written_if_many(StateChange, columns, rows)
+    assert len(given_back) == (count if count == 3 else 0)
+    insert_together(*given_back)
+    kept = StateChange.objects.filter(run=run, reason__startswith="Tab").order_by("id")
+    assert list(kept.values_list(*columns)) == rows

@@ -11,7 +11,7 @@ from fsbench_web.core.latency_over_time import PERCENTS as KEPT
 from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import testnames
-from fsbench_web.figures import latency_over_time as figures
+from fsbench_web.figures.activity import latency_over_time as figures
 from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 

@@ -9,7 +9,7 @@ from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTabl
 from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.core.scoring import loads, testnames
-from fsbench_web.figures import distribution as figures
+from fsbench_web.figures.activity import distribution as figures
 from fsbench_web.figures.frame import figure
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.runs.listing import address_of

@@ -52,7 +52,9 @@ class Named:
         places = [n for n, key in enumerate(self.words) if key not in self.known.meanings]
         if not places:
             return
-        rows = np.flatnonzero(good & np.isin(self.codes, places))
+        is_unknown = np.zeros(len(self.words) + 1, dtype=np.bool_)  # and none at its end, for -1
+        is_unknown[places] = True
+        rows = np.flatnonzero(good & is_unknown[self.codes])
         rows = rows[np.argsort(self.codes[rows], kind="stable")]
         for some in np.split(rows, np.flatnonzero(np.diff(self.codes[rows])) + 1):
             if len(some):

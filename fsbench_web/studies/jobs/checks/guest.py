@@ -5,7 +5,7 @@ pair is left out, with the reason; what none of them can run is a problem, and s
 can run nothing of the job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.labels import configuration_label
@@ -23,7 +23,8 @@ from fsbench_web.catalog.workers.machines import (
     Machine,
     memory_words,
 )
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, Problems
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec
 
 LeftOut = tuple[str, str, str]
 """(place, combination, why)"""
@@ -118,7 +119,7 @@ def pairs(
     for host in hosts:
         before = len(found)
         for place, wanted in enumerate(configurations):
-            why = _why_not(wanted, host, lun)
+            why = next(_problems_there(wanted, host, lun), None)
             if why is None:
                 found.append((wanted, host))
                 runnable.add(place)
@@ -137,17 +138,12 @@ def pairs(
     return found, left_out
 
 
-def _why_not(wanted: ConfigurationSpec, host: Host, lun: Lun) -> tuple[str, str] | None:
-    """(part of the configuration, sentence), or None where nothing speaks against it."""
-    for sentence in availability.filesystem_problems(lun, wanted.filesystem, host.kernel):
-        return "filesystem", sentence
-    if host.kernel is not None:
-        for sentence in availability.layer_problems(lun.worker, wanted.stack.layers, host.kernel):
-            return "stack", sentence
-    for sentence in availability.served_problems(lun.worker, wanted.options, host.kernel):
-        return "", sentence
-    sentence = availability.scheduler_problem(lun, wanted.scheduler, host.kernel)
-    return ("scheduler", sentence) if sentence else None
+def _problems_there(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterator[tuple[str, str]]:
+    """(part of the configuration, why it cannot be run there)."""
+    return availability.configuration_problems(
+        *(lun, wanted.filesystem, wanted.options, wanted.scheduler),
+        *(wanted.stack.layers, host.kernel),
+    )
 
 
 def label_of(wanted: ConfigurationSpec) -> str:

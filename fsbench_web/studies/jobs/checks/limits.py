@@ -7,7 +7,8 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import capacity
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.jobs.checks.guest import THIS_HOST, Host
-from fsbench_web.studies.jobs.spec import JobSpec, Problems
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import JobSpec
 
 MOST_COMBINATIONS = 32
 

@@ -18,13 +18,8 @@ from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.confidence import LEAST_REPEATS
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.jobs.checks.guest import Host
-from fsbench_web.studies.jobs.spec import (
-    LEAST_PROBE_S,
-    MOST_PROBE_S,
-    ConfigurationSpec,
-    JobSpec,
-    Problems,
-)
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S, ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs import probes
 from fsbench_web.studies.sequence import Slot
 

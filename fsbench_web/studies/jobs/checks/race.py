@@ -8,7 +8,8 @@ from fsbench_web.core.scoring import bisecting, racing
 from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
 from fsbench_web.core.scoring.testnames import at_load, place
 from fsbench_web.core.workloads import ParameterError, Workload
-from fsbench_web.studies.jobs.spec import JobSpec, Problems, RaceSpec
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import JobSpec, RaceSpec
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
 

@@ -3,7 +3,8 @@
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS
-from fsbench_web.studies.jobs.spec import JobSpec, Problems
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import JobSpec
 
 NOT_IN_GUESTS = (
     "Operations of a file system are seen by the kernel that does them, which is the guest's, and "

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fsbench_web.catalog.configurations.filesystems import RAW, lacking
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
+from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
-from fsbench_web.core.workloads import Workload
+from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
+from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.studies.jobs.checks import room
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, WorkloadSpec
 
 
 def tool_problems(workload: Workload, lun: Lun) -> Iterator[str]:
@@ -29,7 +32,7 @@ def time_problem(workload: Workload) -> str:
     )
 
 
-def problems(
+def problems_of(
     workload: Workload,
     lun: Lun,
     configurations: Sequence[ConfigurationSpec],
@@ -55,3 +58,61 @@ def problems(
         yield from capacity.guest_limit_problems(guest.cpus, limits)
     if sentence := room.problem(workload, lun, configurations, neighbours):
         yield sentence
+
+
+def checked_workloads(
+    spec: JobSpec, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
+) -> list[tuple[str, Workload]]:
+    """(preset, workload) of each; two that come to the same parameters are one too many."""
+    found: list[tuple[str, Workload]] = []
+    # The reference is run with the first workload alone.
+    reference = [spec.reference.configuration] if spec.reference else []
+    for index, wanted in enumerate(spec.workloads):
+        configurations = [*spec.configurations, *(reference if index == 0 else ())]
+        place = spec.workload_place(index)
+        workload = _checked_workload(
+            *(wanted, place, lun, neighbours, configurations, spec.guest, problems)
+        )
+        if workload is None:
+            continue
+        if workload in [other for _, other in found]:
+            problems.add(
+                place,
+                f"The workload {wanted.name} is in the job twice with the same parameters: "
+                "remove one of them, or change it. To run it more often, raise the repeats.",
+            )
+        found.append((wanted.name, workload))
+    return found
+
+
+def _checked_workload(
+    wanted: WorkloadSpec,
+    place: str,
+    lun: Lun | None,
+    neighbours: Mapping[str, Lun],
+    configurations: Sequence[ConfigurationSpec],
+    guest: GuestSpec | None,
+    problems: Problems,
+) -> Workload | None:
+    preset = preset_of(wanted.name)
+    if not wanted.name:
+        if not problems.is_reported("workloads"):
+            problems.add(place, "Choose at least one workload.")
+        return None
+    if preset is None:
+        problems.add(
+            place,
+            f'There is no workload "{wanted.name}": choose one of {", ".join(presets())}.',
+        )
+        return None
+    try:
+        check_changes(preset.tool, wanted.parameters)
+        workload = workload_of(preset.tool, {**preset.parameters, **wanted.parameters})
+    except ParameterError as error:
+        problems.add(place, str(error))
+        return None
+    if lun is None:
+        return workload
+    for sentence in problems_of(workload, lun, configurations, guest, neighbours):
+        problems.add(place, sentence)
+    return workload

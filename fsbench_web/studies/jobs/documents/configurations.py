@@ -35,7 +35,8 @@ from fsbench_web.studies.jobs.documents.reader import (
     placed,
     read_map,
 )
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, Problems
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import ConfigurationSpec
 
 MAXIMUM_COMBINATIONS = 5000
 INTERNAL_JOURNAL = "internal"

@@ -50,12 +50,12 @@ from fsbench_web.studies.jobs.documents.reader import (
     needed,
     read_map,
 )
+from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     GuestSpec,
     JobOptions,
     JobSpec,
-    Problems,
     ReferenceSpec,
     WorkloadSpec,
 )

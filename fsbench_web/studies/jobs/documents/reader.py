@@ -8,8 +8,8 @@ from pydantic import BaseModel, BeforeValidator, StrictStr
 from pydantic_core import PydanticCustomError
 
 from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
+from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.reading import Read, Steps, read
-from fsbench_web.studies.jobs.spec import Problems
 
 _MISSING = {
     "kernels": "the kernels that are booted",

@@ -36,13 +36,18 @@ from fsbench_web.catalog.configurations.filesystems import (
     ALL,
     ON_LUNS,
     Filesystem,
-    Option,
 )
 from fsbench_web.catalog.configurations.nfs import NFS_OPTIONS
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
 from fsbench_web.studies.jobs.forms import stack_fields
+from fsbench_web.studies.jobs.forms.configuration_fields import (
+    MAXIMUM_VARIANTS,
+    FilesystemGroup,
+    OptionField,
+    Variant,
+)
 from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
 from fsbench_web.studies.jobs.forms.workload import (
     PresetFields,
@@ -54,7 +59,6 @@ from fsbench_web.studies.jobs.forms.workload import (
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec, WorkloadSpec
 
 DEFAULT_WORKLOAD = "iozone-small"
-MAXIMUM_VARIANTS = 12
 # As ``suggested``: the page ticked nothing by itself. Empty fields are not sent.
 NOTHING = "nothing"
 # In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
@@ -63,61 +67,6 @@ FOR_NOW = "for-now"
 JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
-
-
-@dataclass(frozen=True)
-class OptionField:
-    """One tuning dimension of one variant, with the value chosen ("" is the tool's default)."""
-
-    name: str
-    option: Option
-    value: str
-
-    @property
-    def is_unknown(self) -> bool:
-        """A value that is on no list: it stays to be seen, and is refused."""
-        known = {choice.value for choice in self.option.choices}
-        return bool(known) and self.value not in {"", *known}
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One configuration of a file system, before schedulers."""
-
-    key: str
-    number: int
-    is_chosen: bool
-    fields: tuple[OptionField, ...]
-    journal: str = ""
-    stack: stack_fields.StackFields = stack_fields.NONE
-
-    @property
-    def said(self) -> str:
-        """What is not left at its default, in words; "" where all is."""
-        named = [f"{one.option.name} {one.value}" for one in self.fields if one.value]
-        named += [f"journal on {self.journal}"] if self.journal else []
-        named += [f"over {', '.join(self.stack.luns)} too"] if self.stack.luns else []
-        named += [f"layers {self.stack.layers}"] if self.stack.layers else []
-        named += [f"cache on {self.stack.cache}"] if self.stack.cache else []
-        return ", ".join(named)
-
-
-@dataclass(frozen=True)
-class FilesystemGroup:
-    """A file system with its variants, and why it cannot be chosen (if it cannot)."""
-
-    spec: Filesystem
-    variants: tuple[Variant, ...]
-    problems: tuple[str, ...] = ()
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether it can be chosen, or is."""
-        return not self.problems or any(variant.is_chosen for variant in self.variants)
-
-    @property
-    def can_add(self) -> bool:
-        return self.spec.is_made and len(self.variants) < MAXIMUM_VARIANTS
 
 
 @dataclass

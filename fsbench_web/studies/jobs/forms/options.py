@@ -15,20 +15,14 @@ from django.http import QueryDict
 from pydantic import StrictInt
 
 from fsbench_web.catalog.configurations.limits import MOST
-from fsbench_web.catalog.configurations.preparation import (
-    MAXIMUM_AGE_ROUNDS,
-    MAXIMUM_FILL_PERCENT,
-    MAXIMUM_SPRANDOM_PERCENT,
-)
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
-from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.forms import times
+from fsbench_web.studies.jobs.forms.option_words import ASKED, IS, LIMIT_WORDS, PREPARED, STEERED
 from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
-    LEAST_PROBE_S,
-    MOST_PROBE_S,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -64,48 +58,6 @@ _PLACES = {
 }
 """The fields that are in a part of the job; the others are called as they are there."""
 _FIELDS = {place: name for name, place in _PLACES.items()}
-_TIME_ASKED = (
-    "say a day and a time, as 2026-11-23T22:00, and its zone too (+01:00) in an hour in which "
-    "clocks are changed"
-)
-_ASKED = {
-    "repeats": "say how often each configuration is run",
-    "half_width": "say within how many percent of the mean the confidence interval shall lie",
-    "least": "say how many repeats there are at least",
-    "most": "say how many repeats there are at most",
-    "race_find": "choose best or change",
-    "race_hours": "say how many hours the race may take",
-    "race_runs": "say how many runs the race may have in all",
-    "race_margin": "say how many percent are no difference",
-    "discard": "say whether the LUN is discarded",
-    "precondition": "say whether the LUN is written once",
-    "precondition_twice": "say whether the LUN is written twice",
-    "sprandom_percent": f"say 0 to {MAXIMUM_SPRANDOM_PERCENT} percent of over-provisioning",
-    "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
-    "age_rounds": f"say 0 to {MAXIMUM_AGE_ROUNDS} rounds of ageing",
-    "age_extents": "say how many hundredths of an extent a file has, or leave it empty",
-    "kernels": "choose fewer kernels",
-    "guest_memory_mib": "say how much memory the guest has, in MiB",
-    "guest_cpus": "say how many CPUs the guest has",
-    **{f"limit_{name}": "say one limit or several, as 0, 100; 0 is none" for name in MOST},
-    "seed": "leave the seed empty to get one",
-    "reference_every": "say after how many runs the reference is run again",
-    "priority": "say -10 to 10, or leave it at 0",
-    "time_limit_s": "say how many seconds a run may take",
-    "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
-    "tracing": "name each tracer once",
-    "clients": "name each worker once",
-    "start_at": _TIME_ASKED,
-    "stop_before": _TIME_ASKED,
-    "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
-}
-"""What to say of a field that cannot be read."""
-_IS = {
-    "bool_type": "is neither yes nor no",
-    "float_type": "is not a number",
-    "int_type": "is not a whole number",
-    "moment": "is not a time",
-}
 _PARTS = {
     "until": "repeats",
     "race": "race",
@@ -120,45 +72,8 @@ _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
 _TEXTS = ("order", "kernels", "tracing", "clients", "race_find", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
-_PREPARED = {
-    "discard": "discard",
-    "precondition": "write the whole LUN once",
-    "precondition_twice": "twice",
-    "sprandom_percent": "sprandom with {} percent of over-provisioning",
-    "fill_percent": "fill level {} percent",
-    "age_rounds": "age it for {} rounds",
-    "age_extents": "or until {} hundredths of an extent a file",
-    "probe_s": "measure the LUN itself for {} seconds",
-    "tracing": "one more run, traced: {}",
-}
-"""What is done before a run, in words."""
-STEERED = {
-    "order": "order {}",
-    "seed": "seed {}",
-    "reference": "reference {}",
-    "reference_every": "after every {} runs",
-    "priority": "priority {}",
-    "time_limit_s": "time limit {} seconds",
-    "start_at": "start at {}",
-    "stop_before": "stop before {}",
-    "run_again": "run again what was interrupted {} times",
-}
-"""The fields of order, times and limits, in words."""
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
-_LIMIT_WORDS: tuple[dict[str, str], ...] = (
-    {"label": "Reads", "unit": "MiB/s", "help": "Of each LUN of the run."},
-    {
-        "label": "Writes",
-        "unit": "MiB/s",
-        "help": "Under version 1 of control groups of direct writes alone.",
-    },
-    {"label": "Reads", "unit": "requests/s"},
-    {"label": "Writes", "unit": "requests/s"},
-    {"label": "Memory", "unit": "MiB", "help": "The page cache is part of it."},
-    {"label": "CPUs", "unit": "number"},
-)
-"""In the order of the limits."""
 _USUAL_GUEST = GuestSpec(())
 
 Unreadable = dict[str, list[str]]
@@ -228,7 +143,7 @@ class OptionsForm:
         """Name, label, unit, text and help of each, for the page."""
         return [
             {"name": name, "text": getattr(self, name), **words}
-            for name, words in zip(_LISTS, _LIMIT_WORDS, strict=True)
+            for name, words in zip(_LISTS, LIMIT_WORDS, strict=True)
         ]
 
     @property
@@ -247,7 +162,7 @@ class OptionsForm:
     @property
     def prepared(self) -> str:
         """What is to be done to the LUN before a run, in words; "" for nothing but the usual."""
-        return self._changed(_PREPARED)
+        return self._changed(PREPARED)
 
     @property
     def steered(self) -> str:
@@ -323,7 +238,7 @@ class OptionsForm:
             return
         place = ".".join(map(str, steps))
         name = _FIELDS.get(place, place)
-        said = f'"{getattr(self, name)}" {_IS.get(error["type"], "cannot be")}: {_ASKED[name]}.'
+        said = f'"{getattr(self, name)}" {IS.get(error["type"], "cannot be")}: {ASKED[name]}.'
         unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(said)
 
     def write_options(self, query: QueryDict) -> None:

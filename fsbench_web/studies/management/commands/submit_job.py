@@ -14,7 +14,8 @@ from fsbench_web.studies.jobs import estimates, lookup
 from fsbench_web.studies.jobs.documents import text
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
-from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
+from fsbench_web.studies.jobs.problems import JobRefused
+from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, preview, submit
 
 

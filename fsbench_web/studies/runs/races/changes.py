@@ -20,7 +20,7 @@ def kernels_of(stands: Standing) -> dict[str, str]:
 
 def conclusion(stands: Standing) -> str:
     """How it ended, and what it took."""
-    return f"{_result(stands)} {words.spent(stands)}."
+    return words.with_emulated(stands.race, f"{_result(stands)} {words.spent(stands)}.")
 
 
 def so_far(stands: Standing) -> str:
@@ -148,6 +148,11 @@ def _span(low: float, high: float) -> str:
     elif ends[0] < 0:
         return f"{ends[0]:+,.1f} to {ends[1]:+,.1f}%"
     return f"{ends[0]:,.1f} to {ends[1]:,.1f}%"
+
+
+def word(side: str, blocks: int) -> str:
+    """What a page says of one: on which side it is, or how far it was looked at."""
+    return WORDS.get(side, "not decided yet" if blocks else "not looked at")
 
 
 WORDS = {BEFORE: "before the change", AFTER: "after it", FAILED: "failed"}

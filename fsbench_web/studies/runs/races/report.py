@@ -95,6 +95,11 @@ class RaceReport:
         return min(1.0, spent / budget)
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether its numbers are of guests in software. One query."""
+        return words.is_emulated(self.race)
+
+    @property
     def is_change(self) -> bool:
         return self.race.find == Race.Find.CHANGE
 
@@ -191,10 +196,10 @@ def _of_change(stands: Standing) -> RaceReport:
         side = found.sides.get(name, LEFT)
         has_failed = name in race.failed
         state = OUT if has_failed else side
-        word = changes.WORDS.get(NOT_MEASURED if has_failed else side, "not looked at")
         why = NOT_MEASURED if has_failed else ""
         reason = changes.why_failed(stands, name)
         place = places[name]
+        word = changes.word(NOT_MEASURED if has_failed else side, place.blocks)
         label = labels.get(name, name)
         rows.append(Row(int(name), label, state, word, place, place.blocks, why, reason))
     return RaceReport(

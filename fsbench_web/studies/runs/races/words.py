@@ -2,6 +2,7 @@
 
 from math import isfinite
 
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, racing, testnames
 from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, MOST_BLOCKS
@@ -15,9 +16,27 @@ def measure(test: str, category: str) -> str:
     return f"{testnames.in_sentence(test)}, {categories.in_sentence(categories.label(category))}"
 
 
+EMULATED_WORDS = (
+    "Emulated: for function, not for speed, so that nothing is said of how fast a real machine is."
+)
+
+
 def conclusion(stands: Standing) -> str:
     """How the race ended, and what it took."""
-    return f"{_result(stands)} {taken(stands)}"
+    return with_emulated(stands.race, f"{_result(stands)} {taken(stands)}")
+
+
+def is_emulated(race: Race) -> bool:
+    """Whether anybody in it is measured in a guest that is emulated."""
+    rows = Series.objects.filter(pk__in=race.contenders)
+    return any(
+        Machine.of(machine).is_emulated for machine in rows.values_list("machine", flat=True)
+    )
+
+
+def with_emulated(race: Race, said: str) -> str:
+    """A sentence that may be quoted never stands without what its numbers are worth."""
+    return f"{said} {EMULATED_WORDS}" if is_emulated(race) else said
 
 
 def leading(stands: Standing) -> str:

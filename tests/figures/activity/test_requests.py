@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from fsbench_web.figures import colourscale, requests
+from fsbench_web.figures import colourscale
+from fsbench_web.figures.activity import requests
 
 
 @pytest.mark.parametrize(("smallest_ns", "said"), [(1, "8.192 µs"), (1000, "8.192 ms")])

@@ -1,0 +1,55 @@
+"""Intervals in words, as they stand in tables and their details. Pure."""
+
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.confidence import SAMPLES, Interval
+
+
+def half_width(found: Interval, unit: str) -> str:
+    """``± 2.48%``, or in the unit where the mean is zero."""
+    relative = found.relative_percent
+    if relative is None:
+        return f"± {numbers.with_unit(found.half_width, unit)}"
+    return numbers.half_width(relative)
+
+
+BELOW_ZERO = (
+    "It reaches below zero, where nothing measured can be: with this scatter so few values say no "
+    "more than that it may be close to nothing."
+)
+
+
+def interval_sentence(found: Interval, unit: str, harmonic: float | None = None) -> str:
+    """What the interval is, around what, and of what; ``harmonic`` is a mean of the same repeats.
+
+    A rate that was measured over the same time in each repeat has the arithmetic mean, and over the
+    same work the harmonic one (Hoefler and Belli, rule 3). An end below zero stays what Student's t
+    gives, and is explained.
+    """
+    said = _interval_of(found, unit, harmonic)
+    return f"{said} {BELOW_ZERO}" if found.low < 0 < found.mean else said
+
+
+def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
+    said = (
+        f"95% interval {_ends(found, unit)}, around {numbers.with_unit(found.mean, unit)}, the mean"
+    )
+    if found.of != SAMPLES:
+        said += f" of the scores of {found.count} repeats, each scored by itself."
+        if harmonic is None:
+            return said
+        return (
+            f"{said} This arithmetic mean is all work over all time where each repeat ran equally "
+            f"long; where each did the same work it is the harmonic mean, "
+            f"{numbers.with_unit(harmonic, unit)}."
+        )
+    said += f" of {found.count} interval samples of one run, taken as quasi-independent"
+    if found.autocorrelation is None:
+        return f"{said}; they are all the same."
+    said += f"; neighbouring samples correlate by {numbers.number(found.autocorrelation)} (lag 1)"
+    if found.follows:
+        return f"{said}, more than chance would have it: the interval is too narrow."
+    return f"{said}."
+
+
+def _ends(found: Interval, unit: str) -> str:
+    return numbers.span(found.low, found.high, unit)

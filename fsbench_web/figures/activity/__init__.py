@@ -1,0 +1,1 @@
+"""What was measured during a run, second by second and request by request."""

@@ -1,0 +1,59 @@
+"""What is wrong with a job, part by part; and the refusal that holds all of it. No database."""
+
+import re
+from collections.abc import Mapping
+
+
+class JobRefused(Exception):
+    """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
+
+    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
+    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
+    clients, study, order, seed, reference, priority, time_limit_s, run_again, start_at,
+    stop_before, confirmation; or the place in a document, ``configurations[2].options.atime``.
+    ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
+    """
+
+    def __init__(self, by_part: Mapping[str, list[str]], is_forbidden: bool = False) -> None:
+        self.by_part = dict(by_part)
+        self.is_forbidden = is_forbidden
+        super().__init__(" ".join(self.problems))
+
+    @property
+    def problems(self) -> list[str]:
+        """Every problem as a sentence that says what to do."""
+        return [problem for problems in self.by_part.values() for problem in problems]
+
+
+class Problems:
+    """Collects sentences by part, each once."""
+
+    def __init__(self, by_part: Mapping[str, list[str]]) -> None:
+        self.by_part: dict[str, list[str]] = {}
+        self.is_forbidden = False
+        for part, sentences in by_part.items():
+            for sentence in sentences:
+                self.add(part, sentence)
+
+    def add(self, part: str, sentence: str) -> None:
+        sentences = self.by_part.setdefault(part, [])
+        if sentence not in sentences:
+            sentences.append(sentence)
+
+    def forbid(self, part: str, sentence: str) -> None:
+        """The same of something that whoever asks has no right to."""
+        self.add(part, sentence)
+        self.is_forbidden = True
+
+    @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return sum(map(len, self.by_part.values()))
+
+    def is_reported(self, part: str) -> bool:
+        """Whether anything was said of this part, or of a place in it."""
+        return any(re.match(rf"{re.escape(part)}(?!\w)", place) for place in self.by_part)
+
+    def refuse_if_any(self) -> None:
+        if self.by_part:
+            raise JobRefused(self.by_part, self.is_forbidden)
