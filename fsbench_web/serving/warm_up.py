@@ -20,3 +20,4 @@ def settle() -> None:
                 engine.get_template(path.relative_to(folder).as_posix())
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -6,6 +6,7 @@ that the description names. The examples are the same in every run.
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -31,8 +32,13 @@ CHECKS = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
-load_all_checks()
-schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", get_wsgi_application())
+
+
+@cache
+def described() -> Any:
+    """The API says it when a test asks: every process of the tests collects this file."""
+    load_all_checks()
+    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", get_wsgi_application())
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +57,7 @@ def _one_connection() -> Iterator[None]:
 def test_a_call_is_as_described(
     method: str, path: str, mode: GenerationMode, there: dict[str, Any]
 ) -> None:
-    operation = schema[path][method]
+    operation = described()[path][method]
     count = 0
 
     @given(case=operation.as_strategy(generation_mode=mode))

@@ -7,9 +7,9 @@ from math import log
 from typing import Any
 
 import pytest
+import scipy
 from django.contrib.auth.models import User
 from django.test import Client
-from scipy import stats
 
 from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.drawings.charts import chart
@@ -130,7 +130,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.7, paired in 5 blocks"
     # By hand: the logarithms of the five ratios are log 1.1 + log of OWN.
     logs = [log(1.1 * own) for own in OWN]
-    assert best.p_value == pytest.approx(stats.ttest_1samp(logs, 0).pvalue)
+    assert best.p_value == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
     other = verdict_of(found, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
     assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5, paired in 5")
@@ -160,8 +160,10 @@ def test_unpaired_is_welch_of_relative_deviations(lower: bool) -> None:
     assert b is not None
     found = unpaired(a, b, lower_is_better=lower)
     assert found is not None
-    relative = [(log(x.mean), stats.tstd(v) / x.mean, len(v)) for x, v in ((a, one), (b, other))]
-    student = stats.ttest_ind_from_stats(
+    relative = [
+        (log(x.mean), scipy.stats.tstd(v) / x.mean, len(v)) for x, v in ((a, one), (b, other))
+    ]
+    student = scipy.stats.ttest_ind_from_stats(
         *relative[0], *relative[1], equal_var=False, alternative="two-sided"
     )
     assert found.p_value == pytest.approx(student.pvalue, rel=1e-9)

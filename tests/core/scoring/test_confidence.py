@@ -3,9 +3,9 @@
 import statistics
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from fsbench_web.core.scoring.confidence import (
     Continue,
@@ -24,20 +24,20 @@ values = st.lists(st.floats(min_value=1e-3, max_value=1e9), min_size=2, max_size
 @settings(deadline=None)
 @given(values)
 def test_it_is_the_interval_that_scipy_works_out(found: list[float]) -> None:
-    mean, error = statistics.fmean(found), stats.sem(found)
+    mean, error = statistics.fmean(found), scipy.stats.sem(found)
     made = interval(found)
     assert made is not None
     assert made.mean == pytest.approx(mean)
     assert made.count == len(found)
     if error > 1e-9 * mean:
-        low, high = stats.t.interval(0.95, len(found) - 1, loc=mean, scale=error)
+        low, high = scipy.stats.t.interval(0.95, len(found) - 1, loc=mean, scale=error)
         assert made.half_width == pytest.approx((high - low) / 2, rel=1e-6)
 
 
 @settings(deadline=None)
 @given(values)
 def test_it_is_the_formula_of_the_textbook(found: list[float]) -> None:
-    quantile = stats.t.ppf(0.975, len(found) - 1)
+    quantile = scipy.stats.t.ppf(0.975, len(found) - 1)
     made = interval(found)
     assert made is not None
     expected = quantile * statistics.stdev(found) / len(found) ** 0.5

@@ -2,9 +2,9 @@ from itertools import permutations
 from math import sqrt
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
@@ -98,7 +98,9 @@ def test_no_scatter_at_all_takes_the_limit_of_the_test() -> None:
     assert significance.welch_p(of(5.0, 5.0), of(6.0, 6.0)) == 0.0
     assert significance.welch_p(of(5.0, 5.0), of(5.0, 5.0)) == 1.0
     one_sided = significance.welch_p(of(5.0, 5.0), of(6.0, 6.1, 6.2))
-    assert one_sided == pytest.approx(stats.ttest_1samp([6.0, 6.1, 6.2], 5.0).pvalue, rel=1e-9)
+    assert one_sided == pytest.approx(
+        scipy.stats.ttest_1samp([6.0, 6.1, 6.2], 5.0).pvalue, rel=1e-9
+    )
 
 
 def test_zero_and_negative_means_have_no_percentages_and_never_win() -> None:
@@ -111,7 +113,7 @@ def test_the_p_value_is_that_of_welch(a: list[float], b: list[float]) -> None:
     one, other = of(*a), of(*b)
     if min(one.half_width, other.half_width) < 1e-6 * max(one.mean, other.mean):
         return  # scipy itself warns of lost precision there
-    expected = stats.ttest_ind(a, b, equal_var=False).pvalue
+    expected = scipy.stats.ttest_ind(a, b, equal_var=False).pvalue
     assert significance.welch_p(one, other) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
@@ -119,7 +121,7 @@ def test_welch_by_hand() -> None:
     # means 21 and 24, variances 1 and 4 with n = 3: t = 3 / sqrt(5/3), nu = (5/3)^2 / (17/18).
     a, b = of(20.0, 21.0, 22.0), of(22.0, 24.0, 26.0)
     t, freedom = 3 / sqrt(5 / 3), (5 / 3) ** 2 / (17 / 18)
-    assert significance.welch_p(a, b) == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-12)
+    assert significance.welch_p(a, b) == pytest.approx(2 * scipy.stats.t.sf(t, freedom), rel=1e-12)
 
 
 def test_holm_by_hand() -> None:
