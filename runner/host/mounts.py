@@ -167,7 +167,7 @@ def identity(entry: LunEntry) -> list[list[str]]:
     rows = [
         ["File system", mount.filesystem],
         ["Server", server],
-        ["Server's address", _option(mount, "addr")],
+        ["Server's address", _option(mount, "addr") or _option(mount, "mon_addr")],
         ["Export" if server else "Source", export],
         ["Folder on it", folder_of(entry)],
         ["Mount options", mount.options],

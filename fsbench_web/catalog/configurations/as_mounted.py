@@ -7,6 +7,7 @@ Sources: nfs(5), mount.cifs(8), mount.ceph(8), mount.lustre(8), tmpfs(5), sshfs(
 Documentation/filesystems/overlayfs.rst.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -123,6 +124,8 @@ _USUAL = {
 }
 # Of IPv6 the kernel says tcp6; what is compared is the transport.
 _SAME = {"tcp6": "tcp", "udp6": "udp", "rdma6": "rdma"}
+# mount.ceph(8); FSID is a UUID.
+_CEPH_SOURCE = re.compile(r"[^@/]*@([0-9a-f-]{36}\.[^=/]+)=(/.*)")
 # A mount that is of no use to a benchmark that writes.
 READ_ONLY = "ro"
 
@@ -162,7 +165,12 @@ def contender(kernel_name: str, words: str) -> Contender:
 def server_of(source: str) -> tuple[str, str]:
     """(server, export) of a mount's source: ``nas:/export``, ``//nas/share``,
     ``10.0.0.1:6789,10.0.0.2:6789:/``; ("", source) of what comes from no server.
+
+    CephFS since Linux 5.17 is ``user@FSID.NAME=/path``: its server is the cluster with the name of
+    the file system, because monitors come and go.
     """
+    if found := _CEPH_SOURCE.fullmatch(source):
+        return found[1], found[2]
     if source.startswith("//"):
         server, _, share = source[2:].partition("/")
         return server, share

@@ -16,6 +16,7 @@ from fsbench_web.compare.selection.settings import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series, Study
 
 
@@ -98,17 +99,24 @@ def _choose(request: HttpRequest) -> HttpResponse:
     with_runs = Series.objects.filter(
         Exists(Run.objects.filter(series=OuterRef("pk"))), study=OuterRef("pk")
     )
-    studies = list(
+    every = (
         Study.objects.filter(Exists(with_runs))
         .order_by("-created_at", "title")
         .only("slug", "title")
     )
-    slug = request.GET.get("study", "")
-    study = next((one for one in studies if one.slug == slug), None)
+    newest = list(every[: limits.MOST_OPTIONS + 1])
+    studies = newest[: limits.MOST_OPTIONS]
+    slug = request.GET.get("study", "").replace("\x00", "\ufffd")
+    study = next((one for one in newest if one.slug == slug), None)
+    if study is None and slug and len(newest) > len(studies):
+        study = every.filter(slug=slug).first()
     if study is None and not slug:
         study = next(iter(studies), None)
+    if study is not None and study not in studies:
+        studies.append(study)
     context = {
         "studies": studies,
+        "most_studies": limits.MOST_OPTIONS if len(newest) > limits.MOST_OPTIONS else None,
         "study": study,
         "asked": slug,
         "lines": offered_lines.line_choices([study.pk], offered_lines.MOST_LINES) if study else [],

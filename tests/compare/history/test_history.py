@@ -12,6 +12,7 @@ from fsbench_web.compare.history.drawn import chart
 from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.versions import version_key
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, RunState, Series, Study
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
@@ -233,3 +234,20 @@ def test_it_takes_the_same_queries_for_much_and_for_little(client, line, django_
         client.get(address)
     with django_assert_num_queries(4):
         client.get("/history/")
+
+
+def test_of_many_studies_the_newest_are_offered_and_the_one_that_is_asked_for(
+    client, line, monkeypatch, django_assert_max_num_queries
+):
+    monkeypatch.setattr(limits, "MOST_OPTIONS", 2)
+    for number in range(3):
+        measured("6.1.0", 100, study=f"later-{number}")
+    page = client.get("/history/")
+    assert [one.slug for one in page.context["studies"]] == ["later-2", "later-1"]
+    assert "The 2 newest studies with runs are to choose from" in page.content.decode()
+    with django_assert_max_num_queries(6):
+        older = client.get("/history/?study=nightly")
+    assert [one.slug for one in older.context["studies"]] == ["later-2", "later-1", "nightly"]
+    assert '<option value="nightly" selected>' in older.content.decode()
+    assert "There is no study “none”" in client.get("/history/?study=none").content.decode()
+    assert client.get("/history/?study=%00").status_code == 200
