@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--contenders",
         action="store_true",
-        help="also run tests/contenders: guests with kernels and tools of other releases of "
-        "Debian, which are downloaded",
+        help="also run tests/contenders: guests with ZFS, or with kernels and tools of other "
+        "releases of Debian, which are downloaded",
     )
 
 
