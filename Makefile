@@ -2,7 +2,7 @@
 # make tools      what benchmarks need of this machine where there is no Docker (sudo make tools)
 # make test       installs what the tests need, then lint and the whole suite (root on Debian)
 # make test-quick lint and the tests that need neither Docker, Chromium, PostgreSQL nor root
-# make test-contenders  guests with kernels and tools of other releases of Debian (slow, downloads)
+# make test-contenders  guests with ZFS, and kernels and tools of other releases of Debian (slow, downloads)
 # make docs       the pages of docs/ as a site in .cache/docs, and the links to other hosts
 # make audit      pins, licences, yanked versions, known vulnerabilities (asks the package index)
 # make lint  make format  make lock  make image  make clean

@@ -26,6 +26,7 @@ from runner.host import (
     layer_marks,
     locks,
     operation_events,
+    pools,
     processors,
     scheduler_notes,
     signatures,
@@ -70,6 +71,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
     yield from _mounts(entries, alive)
     if not alive:
         yield from _traces(config)
+        yield from _pools()
         yield from _layers(entries)
         yield from _schedulers(config)
         yield from _processors(config)
@@ -144,6 +146,17 @@ def _traces(config: WorkerConfig) -> Iterator[Orphan]:
             "trace",
             f"bpftrace, process {process}, of {name}",
             lambda process=process: operation_events.remove(process),  # type: ignore[misc]
+        )
+
+
+def _pools() -> Iterator[Orphan]:
+    """Nobody else's pool is meant by this name, but its data are data: a person destroys it."""
+    for name in pools.left():
+        yield Orphan(
+            "pool",
+            f"{name}, imported by this host's ZFS from a LUN: look what it holds (zpool status "
+            f"{name}), then take it away by hand (zpool destroy {name})",
+            None,
         )
 
 

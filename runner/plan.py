@@ -42,6 +42,7 @@ TIME_LIMITS_S = {
     "unmount": 3600.0,
     "overlay": 600.0,
     "nfs": 600.0,
+    "pool": 600.0,
 }
 
 
@@ -128,6 +129,11 @@ class RunPlan:
     def served(self) -> str:
         """The folder from which its file system is exported by NFS; empty where it is not."""
         return nfs.SERVED_FOLDER if any(step.phase == "nfs" for step in self.steps) else ""
+
+    @property
+    def is_pool(self) -> bool:
+        """Its file system is a pool, which is imported into a kernel as a whole."""
+        return any(step.phase == "pool" for step in self.steps)
 
     @property
     def modules_above(self) -> list[str]:

@@ -17,7 +17,16 @@ from fsbench_web.platform.version import VERSION
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
-from runner.host import block_events, blockdev, checks, locks, mounts, operation_events, sparse
+from runner.host import (
+    block_events,
+    blockdev,
+    checks,
+    locks,
+    lun_facts,
+    mounts,
+    operation_events,
+    sparse,
+)
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.hardware import host_facts, host_mark
@@ -167,7 +176,7 @@ class Host:
                 found = fingerprint(entry, device, self.own_mark(entry))
             except (OSError, ToolError, mounts.MountError) as error:
                 problem = problem or f"What {entry.name} is cannot be told: {error}"
-        number = _number(entry, device) if device else None
+        number = lun_facts.number_of(entry, device) if device else None
         scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:
             if entry.name in self._busy or self._uses[entry.name] != uses:
@@ -181,7 +190,7 @@ class Host:
             kind=entry.kind,
             device=self.named_device(entry, device) if device else str(entry.path),
             size_bytes=self._size_bytes(entry, number),
-            identity=_identity(entry, number),
+            identity=lun_facts.identity(entry, number),
             controller=entry.controller,
             schedulers=schedulers,
             scheduler=scheduler,
@@ -194,7 +203,7 @@ class Host:
         """How a person recognises the LUN of a run: what the list says, what the device says."""
         number = None if entry.is_directory else blockdev.device_number(self.device(entry))
         size = None if entry.is_directory else self._size_bytes(entry, number)
-        facts = [["Name", entry.name], ["Kind", entry.kind], *_identity(entry, number)]
+        facts = [["Name", entry.name], ["Kind", entry.kind], *lun_facts.identity(entry, number)]
         if size is not None:
             facts.append(["Size", f"{size} bytes"])
         return facts
@@ -248,7 +257,7 @@ class Host:
     def _size_bytes(self, entry: LunEntry, number: int | None) -> int | None:
         if entry.is_mount:
             return mounts.free_bytes(entry, self.own_mark(entry))
-        return _size_bytes(entry, number)
+        return lun_facts.size_bytes(entry, number)
 
     def named_device(
         self, entry: LunEntry, device: str, executor: Executor | None = None, place: int = 0
@@ -367,43 +376,3 @@ def _detach(loop: sparse.Loop, path: Path) -> None:
         problem = sparse.detach(loop, path)
     if problem:
         logger.warning("%s Remove it later with: manage.py orphans --remove", problem)
-
-
-def _number(entry: LunEntry, device: str) -> int | None:
-    """That of its block device; a mount is not asked, because its server may be gone."""
-    return None if entry.is_directory else blockdev.device_number(device)
-
-
-def _size_bytes(entry: LunEntry, number: int | None) -> int | None:
-    if number is not None:
-        return blockdev.size_bytes(number)
-    if entry.is_directory:
-        with contextlib.suppress(OSError):
-            room = os.statvfs(entry.path)
-            return room.f_bavail * room.f_frsize
-    return entry.size_bytes
-
-
-def _identity(entry: LunEntry, number: int | None) -> list[list[str]]:
-    """How a person recognises the LUN: what the list says, then what the device says."""
-    facts = [["Path on the host", str(entry.path)]]
-    if entry.is_mount:
-        facts += mounts.identity(entry)
-    elif entry.is_directory:
-        with contextlib.suppress(OSError):
-            facts.append(["File system", checks.directory_filesystem(entry.path)])
-    if entry.controller:
-        facts.append(["Controller", entry.controller])
-    if number is not None:
-        facts.append(["Device", f"/dev/{blockdev.kernel_name(number)}"])
-        with contextlib.suppress(ToolError, ValueError, LookupError):
-            facts += [[label, value] for label, value in _identity_of_device(number)]
-    return facts
-
-
-def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
-    labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
-    found = blockdev.identity(number)
-    for key, label in labels.items():
-        if found.get(key):
-            yield label, found[key]

@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--contenders",
         action="store_true",
-        help="also run tests/contenders: guests with kernels and tools of other releases of "
-        "Debian, which are downloaded",
+        help="also run tests/contenders: guests with ZFS, or with kernels and tools of other "
+        "releases of Debian, which are downloaded",
     )
 
 
@@ -71,8 +71,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         # Every request and page of a test makes thousands of objects that refer to each other: a
-        # collector that looks after 700 of them, as Python has it, is a twentieth of the work.
-        gc.set_threshold(50_000, 20, 100)
+        # collector that looks after 700 of them, as Python has it, is 2 to 5% of the work.
+        gc.set_threshold(50_000, 10, 10)
 
 
 # Folders without tests of the database, or whose tests show the same on any: the command line asks

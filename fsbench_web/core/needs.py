@@ -23,12 +23,14 @@ class FilesystemNeeds:
     """``kernel_name`` is what the kernel calls it: in /proc/filesystems, for modprobe and mount -t.
 
     ``is_everywhere``: False where a release of Debian or Ubuntu may have dropped the package.
+    ``is_in_guests_alone``: no host needs its tools.
     """
 
     mkfs: str
     package: str
     kernel_name: str
     is_everywhere: bool = True
+    is_in_guests_alone: bool = False
 
 
 # By workload (``Workload.tool``): the programs that it calls where the disk is.
@@ -77,6 +79,9 @@ FILESYSTEMS: Mapping[str, FilesystemNeeds] = {
     "exfat": FilesystemNeeds("mkfs.exfat", "exfatprogs", "exfat", is_everywhere=False),
     "ntfs3": FilesystemNeeds("mkntfs", "ntfs-3g", "ntfs3", is_everywhere=False),
     "bcachefs": FilesystemNeeds("mkfs.bcachefs", "bcachefs-tools", "bcachefs", is_everywhere=False),
+    "zfs": FilesystemNeeds(
+        "zpool", "zfsutils-linux", "zfs", is_everywhere=False, is_in_guests_alone=True
+    ),
 }
 # What the layers below a file system are made with, in guests: each program with its package.
 LAYERS: Mapping[str, str] = {
@@ -131,7 +136,7 @@ def missing_packages(
     """
     programs = {**WORKER, **workload_programs()}
     for one in FILESYSTEMS.values():
-        if can_mount(one.kernel_name):
+        if can_mount(one.kernel_name) and not one.is_in_guests_alone:
             programs[one.mkfs] = one.package
     lacking = {package for name, package in programs.items() if not has_program(name)}
     lacking |= {package for header, package in HEADERS.items() if not Path(header).exists()}
@@ -168,7 +173,11 @@ def main(arguments: list[str]) -> int:
                     **WORKER,
                     **workload_programs(),
                     **HEADERS,
-                    **{one.mkfs: one.package for one in FILESYSTEMS.values()},
+                    **{
+                        one.mkfs: one.package
+                        for one in FILESYSTEMS.values()
+                        if not one.is_in_guests_alone
+                    },
                 }.items()
             )
         ],

@@ -5,7 +5,8 @@ on them (``explanation``). Sources: the kernel's Documentation/filesystems/ext4/
 admin-guide/ext4.rst (barrier, data=, commit, fast_commit), block/bfq-iosched.rst and
 block/stat.rst (what a scheduler merges, and its time for each request), admin-guide/cgroup-v2.rst
 (io.max: what is over the limit waits before it is a request), xfs(5), mkfs.xfs(8) (log), btrfs(5)
-(compression, checksums, profiles, copy on write).
+(compression, checksums, profiles, copy on write), zfsprops(7) (recordsize, logbias, sync,
+primarycache).
 """
 
 from collections.abc import Collection, Sequence
@@ -38,6 +39,11 @@ FITS: dict[str, tuple[str, ...]] = {
     "option.metadata_profile": ("write_amplification", "space_amplification"),
     "option.block_size": ("space_amplification", "write_amplification"),
     "option.cluster_size": ("space_amplification", "write_amplification"),
+    "option.recordsize": ("write_amplification", "read_amplification", "mean_write_request"),
+    "option.layout": ("write_amplification", "space_amplification"),
+    "option.logbias": ("write_amplification", "mean_write_request"),
+    "option.sync": ("flushes_per_1000_operations", "write_amplification"),
+    "option.primarycache": ("read_amplification",),
     "option.atime": ("write_amplification",),
     "option.lazytime": ("write_amplification",),
 }

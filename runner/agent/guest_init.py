@@ -167,10 +167,12 @@ def _why_unusable(one: "dict[str, Any]") -> str:
     if one["kernel_name"] not in known:
         return f"The kernel {kernel} has no {name}."
     subprocess.run(["wipefs", "--all", "--quiet", one["device"]], env=ENVIRONMENT, check=False)
+    down = one.get("down", [])
     for phase, argv in one["commands"]:
         problem = _run(argv)
         if problem:
-            what = "made" if phase == "mkfs" else "mounted"
+            _run_all(down)
+            what = "mounted" if phase == "mount" else "made"
             return f"{name} cannot be {what} with the kernel {kernel}: {problem}"
     reason = ""
     try:
@@ -179,12 +181,20 @@ def _why_unusable(one: "dict[str, Any]") -> str:
         place.unlink()
     except OSError as error:
         reason = f"{name} cannot be written to with the kernel {kernel}: {error.strerror}."
-    problem = _run(["umount", point])
+    problem = _run(["umount", point]) or _run_all(down)
     return reason or problem
 
 
+def _run_all(commands: "list[list[str]]") -> str:
+    """All of them, whatever is wrong with one; the first problem, or nothing."""
+    return next(filter(None, [_run(argv) for argv in commands]), "")
+
+
 def _run(argv: "list[str]") -> str:
-    """What was wrong, or nothing."""
+    """What was wrong, or nothing. A program of fsbench's own is a file beside this one."""
+    own = Path(f"/fsbench/{argv[0].removeprefix('fsbench-')}.py")
+    if argv[0].startswith("fsbench-"):
+        argv = [sys.executable, "-I", str(own), *argv[1:]]
     try:
         done = subprocess.run(
             argv, env=ENVIRONMENT, capture_output=True, timeout=TOOL_LIMIT_S, check=False

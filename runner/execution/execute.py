@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from django.db import InterfaceError, OperationalError
 
 from fsbench_web.catalog.configurations import nfs
-from fsbench_web.catalog.configurations.filesystems import RAW
+from fsbench_web.catalog.configurations.filesystems import ALL, RAW
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.preparation import Preparation
@@ -173,7 +173,9 @@ def _erase_and_measure(
     machine, layers = Machine.of(series.machine), Shape.of(configuration.stack).layers
     executor = _executor_of(host, machine)
     is_served = nfs.is_served(configuration.options)
-    if (refused := why_in_guests_alone(bool(layers), is_served)) and not machine.is_guest:
+    is_pool = ALL[configuration.filesystem].is_pool
+    refused = why_in_guests_alone(bool(layers), is_served, is_pool)
+    if refused and not machine.is_guest:
         raise RunRefused(refused)
     in_image = (*programs_of(layers), *nfs.programs_of(configuration.options))
     entries = [
@@ -253,7 +255,7 @@ def _erase_and_measure(
                 ):
                     outcome = _together(run, plan, target, executor, recorder, spool, watch)
             places.wait_until_free(luns, recorder)
-            if plan.layers:
+            if plan.layers or plan.is_pool:
                 places.wipe_layers(luns, recorder, is_over=True)
     return plan, outcome
 

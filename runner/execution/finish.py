@@ -270,7 +270,6 @@ def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
     if for_all is None:
         for name, data in client_results.left(run.pk).items():
             ingest.store_artefact(run, name, data)
-        parts.close(recorder.handle, ending.reason)
         return
     for name, data in for_all.artefacts.items():
         ingest.store_artefact(run, name, data)

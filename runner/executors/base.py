@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.pools import zfs_options
 from fsbench_web.core import needs, workloads
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
@@ -27,10 +28,12 @@ ONLY_IN_GUESTS = (
 )
 
 
-def why_in_guests_alone(has_layers: bool, is_served: bool) -> str:
+def why_in_guests_alone(has_layers: bool, is_served: bool, is_pool: bool) -> str:
     """Why a run cannot be carried out on the host's own kernel, or nothing."""
     if has_layers:
         return ONLY_IN_GUESTS
+    if is_pool:
+        return zfs_options.ONLY_IN_GUESTS
     return nfs.ONLY_IN_GUESTS if is_served else ""
 
 
@@ -167,7 +170,8 @@ def filesystem_tools() -> list[str]:
 
 def load_modules(known: list[str]) -> None:
     """Have the kernel load the file systems it has as modules; what it has not stays missing."""
-    for name in (*(spec.kernel_name for spec in FILESYSTEMS.values()), "overlay"):
+    own = (spec.kernel_name for spec in FILESYSTEMS.values() if not spec.is_pool)
+    for name in (*own, "overlay"):
         if name not in known:
             try:
                 run_tool("modprobe", "--quiet", name)
@@ -189,6 +193,8 @@ def capabilities_from(
         tool = spec.mkfs[0]
         if filesystem_reason:
             reason = filesystem_reason
+        elif spec.is_pool:
+            reason = zfs_options.ONLY_IN_GUESTS
         elif spec.kernel_name not in known:
             reason = (
                 f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "

@@ -382,6 +382,7 @@ def probes() -> list[dict[str, Any]]:
         commands = run_commands(
             slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
         )
+        mounted = next(place for place, one in enumerate(commands) if one.phase == "mount")
         probes.append(
             {
                 "slug": slug,
@@ -391,9 +392,10 @@ def probes() -> list[dict[str, Any]]:
                 "mount_point": MOUNT_POINT,
                 "commands": [
                     [one.phase, list(one.argv)]
-                    for one in commands
-                    if one.phase in ("mkfs", "mount")
+                    for one in commands[: mounted + 1]
+                    if one.phase in ("pool", "mkfs", "mount")
                 ],
+                "down": [list(one.argv) for one in commands if one.phase == "teardown"],
             }
         )
     return probes

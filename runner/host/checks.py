@@ -214,10 +214,12 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
         f"{one.type} “{one.label or one.uuid}”" if one.label or one.uuid else one.type
         for one in foreign
     ] + parts
+    # A pool of ZFS has its signature some dozens of times.
+    said = ", ".join(dict.fromkeys(what))
     if entry.overwrite:
-        return True, f"holds {', '.join(what)}; overwrite = true allows to erase it"
+        return True, f"holds {said}; overwrite = true allows to erase it"
     return False, (
-        f"It holds data that fsbench did not write ({', '.join(what)}). If it may be lost, "
+        f"It holds data that fsbench did not write ({said}). If it may be lost, "
         f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."
     )
 

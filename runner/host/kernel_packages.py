@@ -103,6 +103,19 @@ class Apt:
             [one for one in self._targets(self._private) if one.get("Origin") in _ORIGINS]
         )
 
+    def sources(self, suite: str, components: str) -> list[str]:
+        """Lines of sources.list(5): the host's own mirrors of one release of Debian, for another
+        root of that release. After ``update``.
+        """
+        return list(
+            dict.fromkeys(
+                f"deb {one['Repo-URI']} {one['Release']} {components}"
+                for one in self._targets(self._private)
+                if one.get("Origin") in _ORIGINS
+                and re.fullmatch(rf"{re.escape(suite)}(-updates|-security)?", one["Release"])
+            )
+        )
+
     def current(self) -> Found:
         """The distribution's kernel of today."""
         name = _CURRENT.get(_distribution(), _CURRENT["debian"])
@@ -249,8 +262,10 @@ def fetch(
         apt.update()
         found = apt.package(package) if package else apt.current()
         place = folder / file_name(found)
-        if place.exists():
-            return place
+        # With modules that were built for it, a package is in a folder of its name.
+        for there in (place, place.with_name(place.name.removesuffix(".deb"))):
+            if there.exists():
+                return there
         free = shutil.disk_usage(folder).free
         if free < 2 * found.size_bytes:
             raise CannotFetch(
@@ -266,6 +281,26 @@ def fetch(
             one.chmod(0o644)
         # From the same file system: it is there as a whole, or not at all.
         file.replace(place)
+        return place
+
+
+def add_modules(package: Path, name: str, archive: Path) -> Path:
+    """Put a tar of modules beside a kernel's package, in a folder that is called like the package
+    and takes its place: it is the same kernel, under the same name. Raises CannotFetch.
+    """
+    with _alone(package.parent) as work:
+        if package.is_dir():
+            shutil.copy(archive, work / name)
+            (work / name).replace(package / name)
+            return package
+        made = work / package.name.removesuffix(".deb")
+        made.mkdir()
+        made.chmod(0o755)
+        shutil.copy(archive, made / name)
+        (made / package.name).hardlink_to(package)
+        place = package.parent / made.name
+        made.replace(place)
+        package.unlink()
         return place
 
 

@@ -3,10 +3,10 @@
 A package is Debian's ``linux-image-*.deb`` as apt downloads it, a tar of the same files (what
 ``make targz-pkg`` of a kernel's source makes), or a folder with them: ``boot/vmlinuz-VERSION`` and
 ``lib/modules/VERSION/``. Where a distribution has split it (Debian from 7.1 on, Ubuntu) it is a
-folder with the packages: ``linux-binary-*.deb``, ``linux-modules-*.deb`` and what is with them. Of
-its modules only those that a guest may need are kept, with what they
-depend on; that is told by the modules themselves (the section ``.modinfo``), because a package
-holds no list of it.
+folder with the packages: ``linux-binary-*.deb``, ``linux-modules-*.deb`` and what is with them; a
+tar beside packages has further modules (``lib/modules/VERSION/updates/``, those of ZFS). Of its
+modules only those that a guest may need are kept, with what they depend on; that is told by the
+modules themselves (the section ``.modinfo``), because a package holds no list of it.
 """
 
 import contextlib
@@ -37,6 +37,8 @@ _PLACES = (
     *("drivers/block/virtio", "drivers/char/virtio", "drivers/char/hw_random/", "drivers/md/"),
     # Of NFS over the loop-back device.
     *("net/sunrpc/", "net/dns_resolver/"),
+    # What DKMS has built for it: ZFS.
+    "updates/",
 )
 # What every guest loads, as far as the kernel has it as a module: disks, console, root, schedulers.
 BASE = ("virtio_pci", "virtio_blk", "virtio_console", "squashfs", "lz4_decompress")
@@ -57,7 +59,7 @@ _MODULE_BYTES = 64 * 2**20
 _IMAGE_BYTES = 512 * 2**20
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _AR_MAGIC = b"!<arch>\n"
-_VERSION = 6
+_VERSION = 7
 """Changes with what is kept of a package: what an earlier version kept is not used again."""
 
 
@@ -324,7 +326,7 @@ def _files(path: Path) -> Iterator[tuple[str, Any]]:
     if path.is_dir():
         parts = sorted(path.glob("*.deb"))
         if parts:
-            for part in parts:
+            for part in [*parts, *sorted(path.glob("*.tar"))]:
                 yield from _files(part)
             return
         for one in sorted(path.rglob("*")):

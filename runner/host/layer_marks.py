@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, is_own
+from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, POOL_SIGNATURE, is_own
 from runner.host import blockdev, signatures
 from runner.host.blockdev import ToolError, run_tool
 
 # The kernel stops bcache behind the write that asks for it.
 STOPPED_S = 5.0
+LABEL_BYTES = 256 * 1024
 
 
 def left_on(device: str) -> list[str]:
@@ -38,9 +39,28 @@ def wipe(device: str) -> list[str]:
     """
     kinds = left_on(device)
     if kinds:
-        os.close(os.open(device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC))
+        descriptor = os.open(device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+        try:
+            if POOL_SIGNATURE in kinds:
+                _clear_labels(descriptor)
+        finally:
+            os.close(descriptor)
         run_tool("wipefs", "--all", "--types", ",".join(kinds), device)
     return kinds
+
+
+def _clear_labels(descriptor: int) -> None:
+    """Write zeros over the four labels of ZFS, as zpool labelclear does, which a host may not have.
+
+    Two are at the begin of a device and two at its end, which is that of its last whole label
+    (vdev_impl.h, vdev_label_t; vdev_label.c). wipefs(8) would leave what names the pool's devices.
+    """
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    end = size - size % LABEL_BYTES
+    for place in (0, LABEL_BYTES, end - 2 * LABEL_BYTES, end - LABEL_BYTES):
+        if 0 <= place <= size - LABEL_BYTES:
+            os.pwrite(descriptor, bytes(LABEL_BYTES), place)
+    os.fsync(descriptor)
 
 
 @dataclass(frozen=True)

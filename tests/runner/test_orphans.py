@@ -17,7 +17,7 @@ from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner import orphans
 from runner.config import WorkerConfig
-from runner.host import locks, signatures, sparse
+from runner.host import locks, pools, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import boot_id
 from runner.management.commands import orphans as command
@@ -298,3 +298,14 @@ def test_the_command_lists_removes_and_says_when_there_is_nothing(
     assert ": removed" in call(remove=True)
     assert not loops(config)
     assert call() == "Nothing was left behind.\n"
+
+
+def test_an_imported_pool_is_named_and_left_to_a_person(
+    config: WorkerConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
+    found_there = pools.left(tmp_path / "kstat")
+    monkeypatch.setattr(pools, "left", lambda: found_there)
+    (found,) = left(config, "pool")
+    assert found.remove is None
+    assert "zpool destroy fsbench" in found.what

@@ -37,9 +37,10 @@ class RetryIn(Strict):
 class PlannedRunOut(Schema):
     """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
 
-    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}), or the
-    guest: executor, kernel (the name), accelerator, memory_bytes and cpus; ``kernel`` is then its
-    version, and ``boot_s`` what a boot takes.
+    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) and the
+    other clients ({"clients": [[worker, LUN], ...]}), or the guest: executor, kernel (the name),
+    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
+    takes.
     """
 
     position: int

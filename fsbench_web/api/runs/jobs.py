@@ -154,6 +154,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "warnings": [
             *cautions.of_memory(runs),
             *cautions.of_data(runs),
+            *cautions.of_cache(runs),
             *cautions.of_probe(wanted, runs),
         ],
         "document": wanted.document,

@@ -33,6 +33,7 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score, Series, StackLun
 from fsbench_web.studies.runs import authority, control, logs
+from fsbench_web.studies.runs.clients import shown as shown_clients
 from fsbench_web.studies.runs.control import ControlRefused
 
 router = Router()
@@ -297,6 +298,7 @@ def _detail(run: Run) -> dict[str, Any]:
         "kernel": run.series.kernel,
         "distribution": run.series.distribution,
         "conditions": run.conditions,
+        "clients": shown_clients.as_json(run),
         "repeat_rule": run.repeat_rule,
         "commands": run.commands,
         "changes": [

@@ -62,6 +62,33 @@ class StackLunOut(Schema):
     lun: str
 
 
+class ClientResultOut(Schema):
+    """What one client measured by itself, as its tool printed it."""
+
+    test: str
+    load: str
+    record_size_kb: int | None
+    file_size_kb: int | None
+    value: float
+    unit: str
+
+
+class ClientOut(Schema):
+    """A worker that measured with others: ``state`` is asked, preparing, ready, measuring, done or
+    failed, with the ``reason``. ``results`` are the first 300 of its values.
+    """
+
+    worker: str
+    lun: str
+    leads: bool
+    state: str
+    reason: str
+    began_at: datetime | None
+    ended_at: datetime | None
+    facts: list[tuple[str, str]]
+    results: list[ClientResultOut]
+
+
 class RunSummary(Schema):
     """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
 
@@ -69,8 +96,9 @@ class RunSummary(Schema):
     is the run that it replaces, ``retried_as`` the one that replaces it; ``rerun`` is above 0 where
     fsbench did so by itself, because ``retry_of`` was interrupted: so many times in a row.
 
-    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) or that of
-    the guest; ``emulated`` says that it ran in software: for function, not for speed.
+    ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) and the
+    other clients ({"clients": [[worker, LUN], ...]}), or that of the guest; ``emulated`` says that
+    it ran in software: for function, not for speed.
     """
 
     id: int
@@ -169,6 +197,9 @@ class RunOut(RunSummary):
     confirmed: dict[str, Any]
 
     conditions: dict[str, Any]
+    clients: list[ClientOut] = Field(
+        description="of a run of several clients, its leader first; empty of any other"
+    )
     repeat_rule: RepeatRuleOut | None
 
     kernel: str

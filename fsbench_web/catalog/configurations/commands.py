@@ -23,6 +23,7 @@ from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layer_commands import Made, made
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
+from fsbench_web.catalog.configurations.pools import zfs_commands
 from fsbench_web.catalog.configurations.preparation import (
     LEAST_SPRANDOM_REGIONS,
     MIB,
@@ -60,10 +61,10 @@ class PlannedCommand:
     """One command as an argument list.
 
     ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
-    overlay, nfs, benchmark, unmount or teardown. A benchmark may be several commands, and have the
-    file system mounted anew between them. ``stdin`` is what the command reads, ``output`` the name
-    of the raw output that is kept of it, ``timeout_s`` its own limit where it has one. Without what
-    ``may_fail`` the run goes on.
+    overlay, nfs, pool, benchmark, unmount or teardown. A benchmark may be several commands, and
+    have the file system mounted anew between them. ``stdin`` is what the command reads, ``output``
+    the name of the raw output that is kept of it, ``timeout_s`` its own limit where it has one.
+    Without what ``may_fail`` the run goes on.
     """
 
     phase: str
@@ -122,17 +123,20 @@ def run_commands(
     layered = _layered(layers, luns, size_bytes, members)
     top, *further = layered.devices
     caches = _own_caches(filesystem, layers, members)
-    mkfs = mkfs_command(
-        *(filesystem, options, top, journal),
-        keeps_blocks=preparation.passes > 0,
-        further=further,
-        caches=caches,
-    )
-    mount = PlannedCommand(
-        "mount",
-        tuple(mount_command(filesystem, options, top, mount_point, journal, further, caches)),
-    )
     unmount = PlannedCommand("unmount", ("umount", mount_point))
+    if find_filesystem(filesystem).is_pool:
+        own = _pool_commands(options, layered.devices, _left_by(layers, members), mount_point)
+    else:
+        mkfs = mkfs_command(
+            *(filesystem, options, top, journal),
+            keeps_blocks=preparation.passes > 0,
+            further=further,
+            caches=caches,
+        )
+        mount = mount_command(filesystem, options, top, mount_point, journal, further, caches)
+        own = _Own([_mkfs(mkfs)], PlannedCommand("mount", tuple(mount)))
+    # Neither what ageing nor what looking left is in the caches of a file system mounted anew.
+    anew = [unmount, *own.between, own.mount]
     above, uncover = _above_commands(options, mount_point, unmount)
     return [
         *_wipe_commands(layers, luns, members),
@@ -151,19 +155,62 @@ def run_commands(
             PLAIN, top, probe_s if members and _is_one(members, [*further, *caches]) else 0
         ),
         *_journal_commands(filesystem, options, journal),
-        PlannedCommand("mkfs", tuple(mkfs)),
-        mount,
+        *own.make,
+        own.mount,
         *_fill_commands(preparation, mount_point),
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
-        # Neither ageing nor looking leaves anything in the caches.
-        *([unmount, mount] if preparation.age_rounds else []),
+        *(anew if preparation.age_rounds else []),
         *above,
-        *_benchmark_commands(workload, mount_point, [*uncover, unmount, mount, *above]),
+        *_benchmark_commands(workload, mount_point, [*uncover, *anew, *above]),
+        *own.check,
         *uncover,
         *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
+        *own.down,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
     ]
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The commands of the file system itself: those that make it and the one that mounts it,
+    those between unmounting and mounting anew, what looks at it behind the benchmark, and what
+    takes it away in the end.
+    """
+
+    make: list[PlannedCommand]
+    mount: PlannedCommand
+    between: tuple[PlannedCommand, ...] = ()
+    check: tuple[PlannedCommand, ...] = ()
+    down: tuple[PlannedCommand, ...] = ()
+
+
+def _pool_commands(
+    options: Mapping[str, object],
+    devices: Sequence[str],
+    members: Sequence[Member],
+    mount_point: str,
+) -> _Own:
+    found = zfs_commands.pool(options, devices, members)
+    check = PlannedCommand("pool", found.check)
+    # An export forgets what went wrong until then.
+    between = (check, PlannedCommand("pool", found.close), PlannedCommand("pool", found.open))
+    return _Own(
+        [*(PlannedCommand("pool", one) for one in found.prepare), _mkfs(found.create)],
+        PlannedCommand("mount", zfs_commands.mount_command(options, mount_point)),
+        between,
+        (check,),
+        tuple(PlannedCommand("teardown", one) for one in found.destroy),
+    )
+
+
+def _mkfs(argv: Sequence[str]) -> PlannedCommand:
+    return PlannedCommand("mkfs", tuple(argv))
+
+
+def _left_by(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:
+    """The members that no layer uses: a cache belongs to the layer that caches."""
+    return [one for one in members if one.role != CACHE or not has_cache(layers)]
 
 
 def _above_commands(

@@ -3,7 +3,7 @@
 Options are keys and values from closed lists. A command line is always built from them here, as a
 list of arguments; no text of a user ever becomes part of one. Sources: mke2fs(8), ext4(5),
 mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f2fs(8),
-mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), bcachefs(8), mount(8).
+mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), bcachefs(8), mount(8); those of OpenZFS are in ``pools``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,10 +66,11 @@ from fsbench_web.catalog.configurations.options import (
     Option,
 )
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
+from fsbench_web.catalog.configurations.pools.zfs_options import ZFS_OPTIONS
 from fsbench_web.core import needs
 from fsbench_web.core.workloads import Workload, file_features
 
-RAW = "raw"
+RAW, ZFS = "raw", "zfs"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Filesystem:
     cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
     which most do where they can. ``takes_several``: it is made over several devices by itself, and
     ``takes_cache`` with LUNs for a cache among them.
+    ``is_pool``: its tools make a pool of all LUNs of a stack (``pools``), in guests alone.
     ``lacks`` is what files and folders cannot have there (``core.workloads.file_features``).
     """
 
@@ -95,6 +97,7 @@ class Filesystem:
     without_discard: tuple[str, ...] = ()
     takes_several: bool = False
     takes_cache: bool = False
+    is_pool: bool = False
     lacks: frozenset[str] = frozenset()
 
     @property
@@ -268,6 +271,16 @@ FILESYSTEMS: dict[str, Filesystem] = {
             takes_several=True,
             takes_cache=True,
         ),
+        Filesystem(
+            ZFS,
+            "OpenZFS",
+            ("zpool", "create"),
+            128 * MIB,
+            ZFS_OPTIONS,
+            notes="A pool of its own, in guests alone: modules are built for their kernel",
+            takes_several=True,
+            is_pool=True,
+        ),
     )
 }
 AS_MOUNTED: dict[str, Filesystem] = {
@@ -401,6 +414,8 @@ def _made(slug: str) -> Filesystem:
         raise OptionError("The raw device has no file system: none is made or mounted.")
     if not spec.is_made:
         raise OptionError(f"{spec.name} is measured as a host has mounted it, and never made.")
+    if spec.is_pool:
+        raise OptionError(f"{spec.name} is made as a pool (pools.zfs_commands).")
     return spec
 
 

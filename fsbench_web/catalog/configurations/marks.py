@@ -34,7 +34,9 @@ def is_own(type: str, label: str, uuid: str) -> bool:
     return label == OWN_LABEL
 
 
+# Of a device of a pool of ZFS, whose label is the pool's name.
+POOL_SIGNATURE = "zfs_member"
 # Signatures of layers: what stands on such a device is found by whoever looks at all disks.
 LAYER_SIGNATURES = frozenset(
-    {"linux_raid_member", "LVM2_member", "crypto_LUKS", "DM_integrity", "bcache"}
+    {"linux_raid_member", "LVM2_member", "crypto_LUKS", "DM_integrity", "bcache", POOL_SIGNATURE}
 )

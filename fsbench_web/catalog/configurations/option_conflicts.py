@@ -7,6 +7,7 @@ from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import conflicts, devices_left, has_cache
 from fsbench_web.catalog.configurations.nfs import nfs_conflicts
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
+from fsbench_web.catalog.configurations.pools.zfs_options import zfs_conflicts
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.numbers import size
@@ -93,16 +94,19 @@ def _folder_conflicts(
 def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Iterator[str]:
     """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
+    devices = devices_left(shape.layers, shape.data)
+    if FILESYSTEMS[slug].is_pool:
+        yield from _pool_conflicts(options, shape, devices)
+        return
     takes_cache = FILESYSTEMS[slug].takes_cache
     yield from conflicts(shape.layers, shape.data, shape.cache, takes_cache)
-    devices = devices_left(shape.layers, shape.data)
     if slug == bcachefs.SLUG:
         caches = 0 if has_cache(shape.layers) else shape.cache
         yield from bcachefs.conflicts(options, devices, caches)
     if devices > 1 and not FILESYSTEMS[slug].takes_several:
-        several = " and ".join(one.name for one in FILESYSTEMS.values() if one.takes_several)
+        *some, last = (one.name for one in FILESYSTEMS.values() if one.takes_several)
         yield (
-            f"{name} is made on one device, not over {devices}; {several} take "
+            f"{name} is made on one device, not over {devices}; {', '.join(some)} and {last} take "
             "several. Others need a layer that joins the LUNs: md or lvm."
         )
     for role in ("log", "special"):
@@ -115,3 +119,9 @@ def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Ite
                 f"{name} with {key} {options[key]} is made over {least} devices or more, and here "
                 f"over {devices}: name further LUNs in its stack."
             )
+
+
+def _pool_conflicts(options: Mapping[str, str], shape: Shape, devices: int) -> Iterator[str]:
+    """Of a pool, which uses the LUNs of every role that no layer takes."""
+    yield from conflicts(shape.layers, shape.data, shape.cache, takes_cache=True)
+    yield from zfs_conflicts(options, shape, devices)

@@ -51,6 +51,8 @@ _TAKEN = {
     "nilfs2": Taken(0.05),
     # Two boot regions of 6 KiB; FAT, bitmap, upper case and root of a small cluster each.
     "exfat": Taken(journal_bytes=24 * 1024),
+    # zfs(4), spa_slop_shift: a 32nd is kept back; 128 MiB of a small pool, at most half of it.
+    "zfs": Taken(0.03),
     # $LogFile of a small volume (mkntfs.c, create_logfile).
     "ntfs3": Taken(journal_bytes=2 * MIB),
     # bcachefs(8), gc_reserve_percent: 8 by default, of what the journal and super blocks leave.

@@ -296,6 +296,11 @@ class Workload(ABC):
         """Whether it can work on a block device that has no file system (``Place.device``)."""
         return False
 
+    @property
+    def is_direct(self) -> bool:
+        """Whether it asks to go past the cache in memory (O_DIRECT of open(2))."""
+        return False
+
     def limits(self) -> Limits:
         return Limits()
 

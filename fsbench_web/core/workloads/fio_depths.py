@@ -268,6 +268,10 @@ class FioDepths(Workload):
                 found[log] = self._read_log(outputs[log], way, load)
         return found
 
+    @property
+    def is_direct(self) -> bool:
+        return True
+
     def data_warning(self) -> str:
         """Random direct writes are extents of their own."""
         at_once = None if self.access == "random" else min(self.depths) * self.block_kb * KB

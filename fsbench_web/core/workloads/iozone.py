@@ -213,6 +213,10 @@ class Iozone(Workload):
             )
         ]
 
+    @property
+    def is_direct(self) -> bool:
+        return bool(self.direct_io)
+
     def data_warning(self) -> str:
         return {
             "pattern": "IOzone writes one pattern again and again, which compresses to 0.5%: rates "

@@ -93,6 +93,10 @@ class OwnFio(_Own):
             ),
         ]
 
+    @property
+    def is_direct(self) -> bool:
+        return bool(re.search(r"^direct(=1)?$", self.job, re.M))
+
     def data_warning(self) -> str:
         """Of what its jobs ask for, the most that one of them does."""
         if re.search(r"^zero_buffers(=1)?$", self.job, re.M):

@@ -357,6 +357,10 @@ class Pgmeter(Workload):
             found[name] = parsed
         return found
 
+    @property
+    def is_direct(self) -> bool:
+        return bool(self.access == "direct")
+
     def data_warning(self) -> str:
         """Through the page cache random writes lie side by side in the end, too."""
         writing = [

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
+from fsbench_web.catalog.configurations.pools.zfs_options import PRIMARYCACHE
 from fsbench_web.catalog.workers import capacity
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -37,6 +39,25 @@ def _is_measured(run: PlannedRun) -> bool:
 
 def of_data(runs: Sequence[PlannedRun]) -> list[str]:
     """What compressible data make of a file system that compresses, each once."""
-    compressing = [run for run in runs if BTRFS_COMPRESSION.key in run.options]
+    key = BTRFS_COMPRESSION.key
+    compressing = [run for run in runs if run.options.get(key, "off") != "off"]
     found = dict.fromkeys(run.workload[1].data_warning() for run in compressing)
     return [sentence for sentence in found if sentence]
+
+
+def of_cache(runs: Sequence[PlannedRun]) -> list[str]:
+    """Where direct I/O is no such: OpenZFS 2.1 takes O_DIRECT and caches all the same (its release
+    notes of 0.8 and 2.3, where that changed).
+    """
+    cached = [
+        run
+        for run in runs
+        if ALL[run.filesystem].is_pool and run.options.get(PRIMARYCACHE.key, "all") == "all"
+    ]
+    names = dict.fromkeys(run.workload[1].name for run in cached if run.workload[1].is_direct)
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)} asks for direct I/O, which OpenZFS before 2.3 takes and ignores: what "
+        "it reads may come from memory. primarycache metadata comes nearest to direct I/O."
+    ]

@@ -13,6 +13,7 @@ from fsbench_web.core.traces.tracers import joined
 from fsbench_web.platform import clock
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.jobs import new_study, time_window
+from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.checks import configuration as configuration_checks
 from fsbench_web.studies.jobs.checks import guest as guest_checks
 from fsbench_web.studies.jobs.checks import limits as limit_checks
@@ -38,6 +39,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     hosts = guest_checks.hosts_of(spec.guest, lun, problems)
     workloads = workload_checks.checked_workloads(spec, lun, neighbours, problems)
     limited = limit_checks.hosts_of(spec, lun, problems)
+    limited = client_checks.with_clients(limited, spec, lun, workloads, problems)
     configurations, reference = configuration_checks.checked_configurations(
         spec, lun, neighbours, problems
     )

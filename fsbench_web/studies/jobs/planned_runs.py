@@ -26,7 +26,7 @@ from fsbench_web.core.workloads import MOUNT_POINT, Workload
 from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
-from fsbench_web.studies.models import Study
+from fsbench_web.studies.models import Study, client_luns
 from fsbench_web.studies.runs.windows.outlook import Window
 from fsbench_web.studies.sequence import Slot
 
@@ -120,6 +120,7 @@ class Plan:
         """One word for the devices behind these names, as the worker said them last."""
         luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
         luns |= {one.pk: one for run in self.runs for _, one in run.members}
+        luns |= {one.pk: one for run in self.runs[:1] for one in client_luns(run.machine.clients)}
         luns.pop(self.lun.pk, None)
         others = [luns[key] for key in sorted(luns)]
         return lun_identity.digest(lun.fingerprint for lun in (self.lun, *others))

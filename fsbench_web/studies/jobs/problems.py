@@ -9,8 +9,8 @@ class JobRefused(Exception):
 
     lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
     configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
-    study, order, seed, reference, priority, time_limit_s, run_again, start_at, stop_before,
-    confirmation; or the place in a document, ``configurations[2].options.atime``.
+    clients, study, order, seed, reference, priority, time_limit_s, run_again, start_at,
+    stop_before, confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """
 

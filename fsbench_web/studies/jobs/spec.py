@@ -35,6 +35,7 @@ DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 FORM_REPEATS = 5  # blocks enough for an answer (scoring.paired)
 DEFAULT_REFERENCE_EVERY = 10
 LEAST_PROBE_S, MOST_PROBE_S = 5, 600
+MOST_CLIENTS = 32
 ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictInt]]
 
 
@@ -278,6 +279,13 @@ class JobOptions(BaseModel):
         max_length=10,
         description="what one more run of each configuration, after all others, is traced with: "
         f"{', '.join(TRACERS)}; that run counts in no score. Empty: there is none",
+    )
+    clients: tuple[StrictStr, ...] = Field(
+        default=(),
+        max_length=MOST_CLIENTS - 1,
+        description="other workers that run the same benchmark at the same moment, each on its own "
+        "mount of the same export; what counts is what all did together. Empty: the worker alone",
+        examples=[["node2", "node3"]],
     )
     start_at: Moment | None = Field(
         default=None,

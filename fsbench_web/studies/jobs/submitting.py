@@ -179,7 +179,8 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         if spec.is_bisection and key not in (contenders[0], contenders[-1]):
             continue
         confirmed = new_runs.confirmed_of(
-            plan.lun, planned.journal, [one for _, one in planned.members]
+            *(plan.lun, planned.journal, [one for _, one in planned.members]),
+            series[key].clients,
         )
         # A reference shows how blocks differ, and is in none.
         # An extra run is none of the repeats: no rule counts it either.

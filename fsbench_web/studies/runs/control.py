@@ -14,8 +14,9 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity, other_luns
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series
+from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series, client_luns
 from fsbench_web.studies.runs import authority, lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.runs.windows import closing, words
 from fsbench_web.studies.series import next_repeat
@@ -87,7 +88,9 @@ def resume(job_id: int) -> bool:
         "series__lun", "series__journal_lun", "series__stack__lun"
     ).distinct()
     luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
-    for lun in luns.order_by("pk"):
+    machines = waiting.filter(series__machine__has_key="clients").values_list("series__machine")
+    named = {client for (said,) in machines for client in Machine.of(said).clients}
+    for lun in (*luns.order_by("pk"), *client_luns(named)):
         rights.require_here(rights.Action.RUN, lun)
     if found := authority.refusals(waiting):
         raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in found])
@@ -215,13 +218,13 @@ def run_confirmation(run: Run) -> str:
 
 def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
     """What whoever types these names confirms: each LUN, and what it is now in words."""
-    luns = {lun.pk: lun for run in runs for lun in run.series.luns}
+    luns = {lun.pk: lun for run in runs for lun in run.series.leased}
     return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
 
 
 def seen_of(runs: Iterable[Run]) -> str:
     """One word for the devices that ``confirmed_by`` shows, for the form they are confirmed on."""
-    luns = {lun.pk: lun for run in runs for lun in run.series.luns}
+    luns = {lun.pk: lun for run in runs for lun in run.series.leased}
     return lun_identity.digest(luns[key].fingerprint for key in sorted(luns))
 
 
@@ -286,7 +289,7 @@ def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
 
 def _forbidden(run: Run) -> Iterator[str]:
     """Which of the LUNs that this run erased whoever asks may not erase."""
-    for used in run.series.luns:
+    for used in run.series.leased:
         if why := rights.decide_here(rights.Action.RUN, used).why:
             yield why
 
@@ -304,6 +307,10 @@ def _problems(run: Run) -> Iterator[str]:
         yield f"The LUN of run {run.pk} is not known any more: submit its configuration anew."
         return
     yield from availability.lun_problems(lun)
+    if len(run.series.clients) < len(run.series.runs_on.clients):
+        yield f"A client of run {run.pk} is not known any more: submit its configuration anew."
+    for client in run.series.clients:
+        yield from availability.lun_problems(client)
     members = run.series.members
     if any(one.lun is None for one in members):
         yield f"A LUN of run {run.pk}'s stack is not known any more: submit its configuration anew."

@@ -253,7 +253,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         _repeat_again(run, now)
         races.go_on(run, now)
     if run.state != RunState.QUEUED:
-        _wake_others(run)
+        _wake_others(run, reason)
     leases.free(run)
 
 
@@ -329,13 +329,18 @@ def _next_block(rule: RepeatRule, run: Run) -> str:
     return new_runs.block_of(run.job, new_runs.blocks_in(rule.runs.all()) + 1)
 
 
-def _wake_others(run: Run) -> None:
-    """Once this is committed: nudge the runs of other LUNs that waited for what this one shared."""
+def _wake_others(run: Run, reason: str) -> None:
+    """Once this is committed: nudge the runs of other LUNs that waited for what this one shared.
+
+    Its other clients have ended with it.
+    """
     series = Series.objects.select_related("lun__worker", "journal_lun").get(pk=run.series_id)
     if series.lun is not None and leases.is_shared(series):
         transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
         for other in {lun.worker for lun in series.clients}:
             transaction.on_commit(partial(_nudge_startable, other))
+    if series.runs_on.clients:
+        parts.leave(run, reason)
 
 
 def _nudge_startable(worker: Worker, but_lun_id: int | None = None) -> None:

@@ -47,6 +47,7 @@ def review_context(
         **_erased(plan),
         "memory_warnings": cautions.of_memory(runs),
         "data_warnings": cautions.of_data(runs),
+        "cache_warnings": cautions.of_cache(runs),
         "without_probe": cautions.of_probe(spec, runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,

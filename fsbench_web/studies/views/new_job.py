@@ -30,6 +30,7 @@ from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks import tracing as tracing_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
@@ -39,7 +40,7 @@ from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.problems import JobRefused
-from fsbench_web.studies.jobs.spec import MOST_PROBE_S
+from fsbench_web.studies.jobs.spec import MOST_CLIENTS, MOST_PROBE_S
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views import prefilled_forms
@@ -277,8 +278,23 @@ def _choices(
             (one, tracing_checks.why_not(one.slug, lun, is_guest=form.is_guest))
             for one in TRACERS.values()
         ],
+        **_clients(form, lun),
         "setup": availability.setup(lun.worker) if lun else None,
         "nothing": possible_runs.nothing(form, cards, lun, problems) if is_new else "",
+    }
+
+
+def _clients(form: job_form.JobForm, lun: Lun | None) -> dict[str, object]:
+    """The workers that can measure at the same time, each with what keeps it from that."""
+    among = client_checks.offered(lun)[:MOST_CLIENTS]
+    found = {
+        client_checks.name_of(one, among): next(client_checks.problems_of(lun, one), "")
+        for one in among
+        if lun is not None
+    }
+    return {
+        "client_choices": list(found.items()),
+        "unknown_clients": [name for name in form.clients if name not in found][:MOST_CLIENTS],
     }
 
 

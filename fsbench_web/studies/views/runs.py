@@ -35,6 +35,7 @@ from fsbench_web.studies.runs import (
     scores,
     shown_probe,
 )
+from fsbench_web.studies.runs.clients import shown as clients
 from fsbench_web.studies.runs.steadiness import steadiness
 from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import measurements
@@ -107,6 +108,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "seen": control.seen_of([shown]),
         "time_zone": timezone.get_current_timezone_name(),
         "activity": activity.shown(shown.pk),
+        "clients": clients.shown(shown),
         "traces": shown_traces.shown(shown),
         "latencies": shown_latencies.shown(shown.pk),
     }

@@ -7,7 +7,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 
 from fsbench_web.platform.commands import SiteCommand
-from runner.config import guest_kernels
+from runner.config import guest_kernels, read_config
+from runner.executors import guest_modules
 from runner.host import kernel_packages, kernels
 from runner.host.kernel_packages import CannotFetch, Found
 
@@ -27,6 +28,12 @@ class Command(SiteCommand):
             help="such as linux-image-6.1.0-50-amd64; without: the distribution's kernel of today",
         )
         parser.add_argument(
+            "--with-zfs",
+            action="store_true",
+            help="build OpenZFS for it as well, by the distribution's DKMS in a container of the "
+            "benchmark image: some minutes, once for each kernel",
+        )
+        parser.add_argument(
             "--list", action="store_true", help="say what is there, and what apt has"
         )
 
@@ -36,11 +43,11 @@ class Command(SiteCommand):
             if options["list"]:
                 self._list(folder)
             else:
-                self._fetch(folder, options["package"])
+                self._fetch(folder, options["package"], options["with_zfs"])
         except (ImproperlyConfigured, CannotFetch) as error:
             raise CommandError(str(error)) from None
 
-    def _fetch(self, folder: Path, package: str) -> None:
+    def _fetch(self, folder: Path, package: str, with_zfs: bool) -> None:
         said = ""
 
         def say(what: str, share: float | None) -> None:
@@ -55,6 +62,11 @@ class Command(SiteCommand):
             self.stdout.write(f"{path} is there already.")
         else:
             self.stdout.write(f"{path} is there now.")
+        if with_zfs and guest_modules.has_zfs(path):
+            self.stdout.write("OpenZFS was built for it already.")
+        elif with_zfs:
+            path = guest_modules.build(read_config().image, path, say)
+            self.stdout.write(f"{path} has OpenZFS now.")
         self.stdout.write(
             "The worker of this host finds it within seconds, boots it once when no run is being "
             "measured, and its page says which file systems it mounts. Then choose a guest as the "

@@ -13,8 +13,9 @@ from runner.host.luns import LunFileError
 
 class Command(SiteCommand):
     help = (
-        "List what dead workers left on this host: containers, mounts, layers, loop devices, "
-        "output, leases, messages. Only what is fsbench's own; nothing of a worker that runs."
+        "List what dead workers left on this host: containers, mounts, pools, layers, loop "
+        "devices, output, leases, messages. Only what is fsbench's own; nothing of a worker that "
+        "runs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

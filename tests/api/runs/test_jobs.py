@@ -112,7 +112,7 @@ def test_sent_twice_with_one_key_it_is_one_job(post, document) -> None:
     ("change", "field", "said"),
     [
         ({"lun": "lun9"}, "lun", 'There is no LUN "lun9"'),
-        ({"configurations": ["zfs"]}, "configurations[0].filesystem", "zfs"),
+        ({"configurations": ["hammer2"]}, "configurations[0].filesystem", "hammer2"),
         ({"schedulers": ["bfq"]}, "schedulers[0]", "choose one of none, mq-deadline"),
         ({"workloads": ["x"]}, "workloads[0]", "There is no workload"),
         (

@@ -57,7 +57,7 @@ def test_what_was_printed_or_imported_with_an_old_word_keeps_it() -> None:
 @pytest.mark.parametrize(
     ("filesystem", "options", "scheduler", "journal", "words"),
     [
-        ("zfs", {}, "", False, "cannot make a file system"),
+        ("hammer2", {}, "", False, "cannot make a file system"),
         ("ext4", {"logbufs": 8}, "", False, 'has no option "logbufs"'),
         ("ext4", {"journal_mode": "-o evil"}, "", False, "is not one of ordered"),
         ("xfs", {"agcount": "4; rm"}, "", False, "a whole number from 2"),

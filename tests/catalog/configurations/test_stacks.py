@@ -98,7 +98,7 @@ def test_btrfs_names_every_device_when_it_is_made_and_mounted() -> None:
 @pytest.mark.parametrize(
     ("slug", "options", "shape", "words"),
     [
-        ("ext4", {}, Shape(data=2), "not over 2; Btrfs and bcachefs take"),
+        ("ext4", {}, Shape(data=2), "not over 2; Btrfs, bcachefs and OpenZFS take"),
         (
             "btrfs",
             {"data_profile": "raid1"},

@@ -328,3 +328,28 @@ def test_one_that_is_packed_with_zstd_is_found_too() -> None:
     assert kernels.unpacked_image(bz_image(inner, said + size)) == inner
     assert kernels.unpacked_image(bz_image(inner, said[:-9] + size)) == b""
     assert kernels.unpacked_image(bz_image(inner, said + b"\1\0\0\0")) == b""
+
+
+ZFS = {
+    "spl": module(depends=""),
+    "zfs": module(alias="devname:zfs", depends="spl"),
+}
+
+
+def test_modules_that_were_built_for_it_stand_beside_its_package(tmp_path: Path) -> None:
+    """As DKMS puts them: below updates/, in a tar beside the package."""
+    folder = tmp_path / "linux-image-6.1.0-99-amd64_6.1_amd64"
+    folder.mkdir()
+    deb(folder / f"{folder.name}.deb", files())
+    built = {f"lib/modules/{VERSION}/updates/dkms/{name}.ko": one for name, one in ZFS.items()}
+    (folder / "zfs-modules.tar").write_bytes(tar_of(built, "w"))
+    kernel = unpack(folder)
+    assert kernel.has("zfs")
+    assert kernel.name == folder.name
+    assert [path.stem for path in kernel.modules_for(["zfs"])][-2:] == ["spl", "zfs"]
+    # Of another kernel they would not load: it says so, and is not booted.
+    (folder / "zfs-modules.tar").write_bytes(
+        tar_of({"lib/modules/5.10.0-1-amd64/updates/dkms/zfs.ko": ZFS["zfs"]}, "w")
+    )
+    with pytest.raises(UnusableKernel, match="several kernels"):
+        unpack(folder)

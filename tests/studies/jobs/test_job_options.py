@@ -35,7 +35,10 @@ PARTS = {
     "guest": GuestSpec(("debian-6.1", "own-2.6"), 2048, 1),
     "tracing": ("requests",),
 }
-LIMITS = {"limits": LimitsSpec(read_mib_s=(0, 16), memory_mib=(512,))}
+LIMITS = {
+    "limits": LimitsSpec(read_mib_s=(0, 16), memory_mib=(512,)),
+    "clients": ("node2", "node3/nas"),
+}
 RACE = {"race": RaceSpec(hours=2.5, test="read", category="overall", margin_percent=5)}
 
 

@@ -236,7 +236,7 @@ class TestForm:
             ({"order": "sideways"}, "is no order"),
             ({"seed": "x"}, "is not a whole number"),
             ({"seed": "99999999999"}, "needs a seed"),
-            ({"reference": "zfs.1"}, "zfs"),
+            ({"reference": "hammer2.1"}, "hammer2"),
             ({"reference": "nothing"}, "is none of the configurations"),
             ({"reference_every": "x"}, "is not a whole number"),
             ({"reference_every": "0"}, "after every so many runs"),

@@ -155,11 +155,11 @@ def test_an_entry_of_which_nothing_can_be_is_a_problem() -> None:
         ({"configurations": {"filesystem": "ext4"}}, "configurations", "must be a list"),
         ({"configurations": [3]}, "configurations[0]", "is a map with filesystem"),
         ({"configurations": [{}]}, "configurations[0]", "filesystem is missing"),
-        ({"configurations": ["zfs"]}, "configurations[0].filesystem", '"zfs"'),
+        ({"configurations": ["hammer2"]}, "configurations[0].filesystem", '"hammer2"'),
         (
-            {"configurations": [{"filesystem": ["ext4", "zfs"]}]},
+            {"configurations": [{"filesystem": ["ext4", "hammer2"]}]},
             "configurations[0].filesystem[1]",
-            '"zfs"',
+            '"hammer2"',
         ),
         ({"configurations": [{"filesystem": []}]}, "configurations[0].filesystem", "empty"),
         ({"configurations": [{"filesystem": [4]}]}, "configurations[0].filesystem[0]", "a name"),
@@ -271,7 +271,7 @@ def test_who_knows_the_option_says_what_is_wrong_with_its_value() -> None:
 def test_all_problems_are_told_at_once() -> None:
     found = problems(
         lun=3,
-        configurations=["zfs", {"filesystem": "ext4", "options": {"atime": "x", "y": 1}}],
+        configurations=["hammer2", {"filesystem": "ext4", "options": {"atime": "x", "y": 1}}],
         workloads=[],
         seed="x",
     )

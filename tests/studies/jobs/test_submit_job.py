@@ -50,7 +50,11 @@ def test_it_submits(file, worker, ann):
         (DOCUMENT, ["--confirm", "disk1"], 'no active user ""'),
         (DOCUMENT, ["--confirm", "disk1", "--user", "bob"], 'no active user "bob"'),
         (DOCUMENT, ["--confirm", "disk2", "--user", "ann"], "confirmation: The confirmation does"),
-        (DOCUMENT.replace("ext4", "zfs"), [], r"configurations\[0\].filesystem\[1\]: .*zfs"),
+        (
+            DOCUMENT.replace("ext4", "hammer2"),
+            [],
+            r"configurations\[0\].filesystem\[1\]: .*hammer2",
+        ),
         ("a: *b", [], "anchors and aliases"),
         ("a: 1\n" * 99_999, [], "larger than 64 KiB"),
     ],

@@ -150,7 +150,7 @@ def test_it_refuses_an_option_outside_the_allow_list(spec):
     for options in ({"mkfs": "-F /dev/sda"}, {"journal_mode": "none; rm"}, {"inode_size": "١٢٨"}):
         bad = spec(configurations=(ConfigurationSpec("ext4", options, "none"),))
         assert len(problems(bad)) == 1
-    (problem,) = problems(spec(configurations=(ConfigurationSpec("zfs", {}, "none"),)))
+    (problem,) = problems(spec(configurations=(ConfigurationSpec("hammer2", {}, "none"),)))
     assert "ext4" in problem
 
 

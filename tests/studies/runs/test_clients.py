@@ -96,7 +96,11 @@ def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worke
     ):
         with pytest.raises(LeaseLost):
             write()
-    assert run.clients.get(place=1).state == ClientState.READY
+    client = run.clients.get(place=1)
+    assert (client.state, client.reason[:40]) == (
+        "failed",
+        "The run ended: Its worker gave no sign o",
+    )
     assert parts.accept(run.pk, "node2") is None
 
 

@@ -141,7 +141,7 @@ def test_a_changed_form_has_an_address_with_all_its_rows(signed_in, query):
         *(("xfs.1", " checked"), ("xfs.2", " checked"), ("raw.1", "")),
         # What is not possible comes last.
         *((f"{slug}.1", "") for slug in ("btrfs", "jfs", "reiser3", "f2fs", "nilfs2")),
-        *(("exfat.1", ""), ("ntfs3.1", ""), ("bcachefs.1", "")),
+        *(("exfat.1", ""), ("ntfs3.1", ""), ("bcachefs.1", ""), ("zfs.1", "")),
     ]
     assert re.findall(rows, text(changed)) == re.findall(rows, text(again)) == expected
     assert re.search(r'name="ext4.2.journal_mode">.*?value="writeback" selected', text(again))
@@ -193,10 +193,10 @@ def test_a_bad_job_is_refused_with_all_reasons_and_kept(signed_in, disk):
 @pytest.mark.parametrize(
     "address",
     [
-        "/runs/new/?lun=x&fs=..%2F..&fs=ext4.0&fs=ext4.100&add=zfs&remove=&workload=nope&repeats=",
+        "/runs/new/?lun=x&fs=..%2F..&fs=ext4.0&fs=ext4.100&add=hammer2&remove=&workload=nope&repeats=",
         "/runs/new/?lun=99999999999999999999999&ext4.1.inode_size=%00&scheduler=%00",
         "/runs/new/review/?lun=%00&repeats=1e9&study=%00",
-        "/runs/new/review/?lun=99999999999&fs=zfs&workload=iozone-small&repeats=99999999999",
+        "/runs/new/review/?lun=99999999999&fs=hammer2&workload=iozone-small&repeats=99999999999",
         "/runs/?study=%00&state=x&filesystem=%00&lun=x&order=99999999999999999999&page=-1",
     ],
 )

@@ -95,6 +95,10 @@ class SysbenchFiles(Workload):
             f"{threads} threads, {self.seconds} s{direct}"
         )
 
+    @property
+    def is_direct(self) -> bool:
+        return bool(self.direct)
+
     def data_warning(self) -> str:
         return "sysbench writes zeros, which compress to 0.5%."
 

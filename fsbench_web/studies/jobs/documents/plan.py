@@ -20,6 +20,7 @@ No database. A document is plain data (studies.jobs.documents.text)::
     preparation: {discard: true, precondition: true, fill_percent: 50, age_rounds: 10}
     probe_s: 60                  # seconds in which the LUN itself is measured before each block
     tracing: [requests]          # one more run of each configuration, traced, which never counts
+    clients: [node2, node3]      # other workers, at once with it, on mounts of the same export
     limits: {read_mib_s: [0, 100], memory_mib: 2048}  # with each of them; not in guests
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}

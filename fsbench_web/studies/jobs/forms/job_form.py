@@ -16,6 +16,7 @@ confirmed. Field names::
     ext4.1.journal=log1             (the LUN that keeps the journal)
     btrfs.1.luns=disk2&btrfs.1.luns=disk3   (the other LUNs of its stack)
     ext4.1.cache=fast               ext4.1.layers=md-raid1_luks   (as labels have them)
+    clients=node2&clients=node3     (other workers that measure at once, on a mount)
     executor=guest                  kernel=debian-6.1&kernel=debian-4.19
     suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
     itself; "nothing": none)

@@ -39,6 +39,7 @@ ASKED = {
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
     "tracing": "name each tracer once",
+    "clients": "name each worker once",
     "start_at": _TIME_ASKED,
     "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",

@@ -70,7 +70,7 @@ _INTERVAL = ("half_width", "least", "most")
 _RACE = ("race_find", "race_hours", "race_runs", "race_test", "race_category", "race_margin")
 _LISTS = tuple(f"limit_{name}" for name in MOST)
 """Several numbers in one field, with commas between them."""
-_TEXTS = ("order", "kernels", "tracing", "race_find", "race_test", "race_category")
+_TEXTS = ("order", "kernels", "tracing", "clients", "race_find", "race_test", "race_category")
 _TIMES = ("start_at", "stop_before")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
@@ -117,6 +117,7 @@ class OptionsForm:
     age_extents: str = ""
     probe_s: str = ""
     tracing: list[str] = field(default_factory=list)
+    clients: list[str] = field(default_factory=list)
     limit_read_mib_s: str = ""
     limit_write_mib_s: str = ""
     limit_read_iops: str = ""
@@ -286,6 +287,7 @@ def read_options(query: QueryDict) -> dict[str, Any]:
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
+        "clients": list(dict.fromkeys(filter(None, query.getlist("clients")))),
         **{
             name: text if text or name in _REFUSED_EMPTY else _USUAL[name]
             for name, text in said.items()

@@ -26,8 +26,8 @@ from fsbench_web.studies.runs.leases import LeaseHandle, LeaseLost
 
 MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 """Of one client, unpacked."""
-MOST_RESULTS = 2000
-"""Of one client, beside the sums: a matrix of IOzone has fewer."""
+MOST_RESULTS = 300
+"""Of one client, beside the sums; its raw output has all."""
 _OPEN = (ClientState.PREPARING, ClientState.READY, ClientState.MEASURING)
 
 
@@ -211,14 +211,13 @@ def lead(handle: LeaseHandle, state: ClientState, **changes: Any) -> None:
     )
 
 
-@transaction.atomic
-def close(handle: LeaseHandle, reason: str) -> None:
-    """The run did not end well: what is still open of its clients did not either."""
-    leases.lock(handle)
-    RunClient.objects.filter(run=handle.run_id).exclude(
-        state__in=[ClientState.DONE, ClientState.FAILED]
-    ).update(state=ClientState.FAILED, reason=reason[:2000])
-    RunClient.objects.filter(run=handle.run_id).exclude(content=None).update(content=None)
+def leave(run: Run, reason: str) -> None:
+    """The run has ended, in this transaction: whatever is still open of its clients has, too."""
+    rows = RunClient.objects.filter(run=run)
+    rows.exclude(state__in=[ClientState.DONE, ClientState.FAILED]).update(
+        state=ClientState.FAILED, reason=f"The run ended: {reason}"[:2000]
+    )
+    rows.exclude(content=None).update(content=None)
 
 
 def handed_over(run_id: int) -> dict[str, dict[str, str]]:

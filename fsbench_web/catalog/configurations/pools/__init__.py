@@ -1,0 +1,1 @@
+"""Pools of OpenZFS: one is made of all LUNs of a stack, mounted, and destroyed again. Pure."""

@@ -1,0 +1,126 @@
+"""Which other workers can measure with a LUN's own, and what is wrong with those that are asked.
+
+They meet on one export: the LUN of each is a mount (``kind = "mount"``) of the same file system
+from the same server and path, as its worker announced it, with the same options. Each writes into a
+folder of fsbench's own; nothing is erased.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from fsbench_web.accounts import rights
+from fsbench_web.catalog.configurations.labels import configuration_label
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability, capacity
+from fsbench_web.core.workloads import Workload
+from fsbench_web.studies.jobs.checks.guest import Host
+from fsbench_web.studies.jobs.checks.workload import tool_problems
+from fsbench_web.studies.jobs.problems import Problems
+from fsbench_web.studies.jobs.spec import MOST_CLIENTS, JobSpec
+
+_SAME = ("filesystem", "server", "export")
+
+
+def offered(lun: Lun | None) -> list[Lun]:
+    """The LUNs of other workers that are mounts of the same export, by worker and name."""
+    if lun is None or lun.kind != Lun.Kind.MOUNT or not lun.fingerprint.get("server"):
+        return []
+    rows = Lun.objects.filter(kind=Lun.Kind.MOUNT, role=Lun.Role.DATA, is_listed=True)
+    others = rows.exclude(worker=lun.worker_id).select_related("worker")
+    return [
+        one
+        for one in others.order_by("worker__name", "name")
+        if all(one.fingerprint.get(key) == lun.fingerprint.get(key) for key in _SAME)
+    ]
+
+
+def name_of(lun: Lun, among: Sequence[Lun]) -> str:
+    """How a job names a client: its worker, with the LUN where that has several of them."""
+    is_alone = sum(one.worker_id == lun.worker_id for one in among) == 1
+    return lun.worker.name if is_alone else f"{lun.worker.name}/{lun.name}"
+
+
+def problems_of(lun: Lun, client: Lun) -> Iterator[str]:
+    """Why this client cannot take part now."""
+    yield from availability.lun_problems(client)
+    wanted, found = availability.mounted(lun), availability.mounted(client)
+    if wanted is not None and found is not None and wanted != found:
+        here, there = (configuration_label(one.filesystem, one.options) for one in (wanted, found))
+        yield (
+            f"{client.name} on {client.worker.name} is mounted as {there}, and {lun.name} on "
+            f"{lun.worker.name} as {here}: mount both alike, or leave {client.worker.name} out."
+        )
+
+
+def with_clients(
+    hosts: list[Host],
+    spec: JobSpec,
+    lun: Lun | None,
+    workloads: Sequence[tuple[str, Workload]],
+    problems: Problems,
+) -> list[Host]:
+    """The machines of a job with its clients; as they are where it has none."""
+    if not spec.clients or lun is None:
+        return hosts
+    before = problems.count
+    if len(spec.clients) > MOST_CLIENTS - 1:
+        problems.add(
+            "clients", f"A run has at most {MOST_CLIENTS} clients, its own worker with it."
+        )
+        return []
+    if spec.guest is not None:
+        problems.add(
+            "clients", "Guests measure alone: choose the worker's own executor, or no clients."
+        )
+    if spec.tracing:
+        problems.add("clients", "An extra run that is traced is of one client: leave one of both.")
+    found = _named(spec, lun, problems)
+    for client in found:
+        for sentence in _reasons(spec, lun, client, workloads):
+            problems.add("clients", sentence)
+        if why := rights.decide_here(rights.Action.RUN, client).why:
+            problems.forbid("clients", why)
+    if problems.count > before:
+        return []
+    clients = tuple(sorted((one.worker.name, one.name) for one in found))
+    return [replace(host, machine=replace(host.machine, clients=clients)) for host in hosts]
+
+
+def _reasons(
+    spec: JobSpec, lun: Lun, client: Lun, workloads: Sequence[tuple[str, Workload]]
+) -> Iterator[str]:
+    yield from problems_of(lun, client)
+    for _, workload in workloads:
+        yield from tool_problems(workload, client)
+        yield from capacity.limit_problems(client.worker, workload.limits())
+    for limits in spec.limits.each():
+        machine = replace(Host().machine, limits=limits)
+        yield from capacity.machine_limit_problems(machine, client.worker)
+
+
+def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
+    """The LUNs that the job names, each worker once."""
+    among = offered(lun)
+    known = {name_of(one, among): one for one in among}
+    known |= {f"{one.worker.name}/{one.name}": one for one in among}
+    found: dict[str, Lun] = {}
+    for name in spec.clients:
+        client = known.get(name)
+        if client is None:
+            problems.add("clients", _not_offered(name, lun, list(known)))
+        elif client.worker.name in found:
+            problems.add("clients", f"{client.worker.name} is named twice: once is enough.")
+        else:
+            found[client.worker.name] = client
+    return list(found.values())
+
+
+def _not_offered(name: str, lun: Lun, known: Sequence[str]) -> str:
+    shown = name if len(name) <= 60 else f"{name[:59]}…"
+    if lun.kind != Lun.Kind.MOUNT or not lun.fingerprint.get("server"):
+        return (
+            f"{lun.name} is no mount of a server, which other workers could use at the same time: "
+            "leave the clients out, or choose a LUN of the kind mount."
+        )
+    having = f": choose of {', '.join(known[:10])}" if known else ", and no other worker has"
+    return f'"{shown}" is no worker that lists a mount of the export of {lun.name}{having}.'

@@ -1,0 +1,85 @@
+"""What pages and the API show of the clients of a run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.studies.models import Run, RunClient
+
+MOST_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One test of all clients: ``values`` in their order, None where one has none."""
+
+    test: str
+    load: str
+    record_size_kb: int | None
+    file_size_kb: int | None
+    unit: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class ShownClients:
+    """``rows`` are at most MOST_ROWS of ``row_count``; ``overlap_percent`` is the share of the time
+    in which all worked, ``skew_s`` by how much their begins differ; None: not known.
+    """
+
+    clients: tuple[RunClient, ...]
+    rows: tuple[Row, ...]
+    row_count: int
+    overlap_percent: float | None
+    skew_s: float | None
+
+
+def clients_of(run: Run) -> list[RunClient]:
+    """Those of a run without their outputs, its leader first. No query of a run of one."""
+    if not run.series.runs_on.clients:
+        return []
+    return list(run.clients.defer("content").order_by("place"))
+
+
+def shown(run: Run) -> ShownClients | None:
+    """None of a run of one client, and of one that nobody has claimed yet."""
+    clients = clients_of(run)
+    if not clients:
+        return None
+    by_test: dict[tuple[Any, ...], list[float | None]] = {}
+    for place, client in enumerate(clients):
+        for *key, value, unit in client.results:
+            found = by_test.setdefault((*key, unit), [None] * len(clients))
+            found[place] = value
+    first = list(by_test.items())[:MOST_ROWS]
+    rows = [
+        Row(test, load, record_kb, file_kb, unit, tuple(values))
+        for (test, load, record_kb, file_kb, unit), values in first
+    ]
+    said = run.conditions.get("clients") or {}
+    share = said.get("overlap")
+    return ShownClients(
+        tuple(clients),
+        tuple(rows),
+        len(by_test),
+        None if share is None else 100 * float(share),
+        said.get("skew_s"),
+    )
+
+
+def as_json(run: Run) -> list[dict[str, Any]]:
+    """As the API says them; empty of a run of one client."""
+    keys = ("test", "load", "record_size_kb", "file_size_kb", "value", "unit")
+    return [
+        {
+            "worker": client.worker,
+            "lun": client.lun_name,
+            "leads": client.place == 0,
+            "state": client.state,
+            "reason": client.reason,
+            "began_at": client.began_at,
+            "ended_at": client.ended_at,
+            "facts": client.facts,
+            "results": [dict(zip(keys, row, strict=True)) for row in client.results],
+        }
+        for client in clients_of(run)
+    ]

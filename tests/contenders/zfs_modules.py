@@ -1,0 +1,27 @@
+"""The kernel of the tests of guests with the modules of OpenZFS, built once and kept."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+from runner.executors import guest_modules
+from runner.host import kernel_packages
+from tests.services.image import cache_folder
+from tests.services.kernel import kernel_folder
+
+
+def kernel_with_zfs(folder: Path, image: str) -> Path:
+    """A worker's folder with one kernel that has them. Docker must be that of DOCKER_HOST."""
+    package = sorted(kernel_folder().glob("linux-image-*.deb"))[0]
+    recipe = hashlib.sha256(guest_modules.SCRIPT.encode()).hexdigest()[:8]
+    kept = cache_folder() / "modules" / f"zfs-{package.stem}-{recipe}.tar"
+    copy = Path(shutil.copy(package, folder))
+    if kept.exists():
+        kernel_packages.add_modules(copy, guest_modules.ARCHIVE, kept)
+        return folder
+    place = guest_modules.build(image, copy)
+    kept.parent.mkdir(exist_ok=True)
+    unfinished = kept.with_suffix(".part")
+    shutil.copy(place / guest_modules.ARCHIVE, unfinished)
+    unfinished.rename(kept)
+    return folder

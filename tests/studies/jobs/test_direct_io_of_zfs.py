@@ -1,0 +1,23 @@
+"""What is said of direct I/O where the file system takes it and caches all the same. Pure."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from fsbench_web.core.workloads import workload_of
+from fsbench_web.studies.jobs import cautions
+
+SIZES = {f"{end}_{what}_kb": 64 for end in ("minimum", "maximum") for what in ("record", "file")}
+
+
+def planned(filesystem: str, options: dict[str, str], is_direct: bool = True) -> Any:
+    workload = workload_of("iozone", SIZES | {"direct_io": is_direct})
+    return SimpleNamespace(filesystem=filesystem, options=options, workload=("own", workload))
+
+
+def test_zfs_is_named_once_and_others_are_not() -> None:
+    (said,) = cautions.of_cache([planned("zfs", {}), planned("zfs", {}), planned("ext4", {})])
+    assert said.startswith("IOzone asks for direct I/O, which OpenZFS before 2.3 takes and ignores")
+    assert cautions.of_cache([planned("ext4", {}), planned("zfs", {}, is_direct=False)]) == []
+    assert cautions.of_cache([planned("zfs", {"primarycache": "metadata"})]) == []
+    # That all is cached was chosen: the same holds.
+    assert cautions.of_cache([planned("zfs", {"primarycache": "all"})]) == [said]
