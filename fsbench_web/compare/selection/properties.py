@@ -113,7 +113,11 @@ def options(row: ConfigurationFacts, stage: str) -> Value:
     """All options of one stage (mkfs or mount) together, by name."""
     if not row.configuration_is_known:
         return UNKNOWN
-    chosen = {key: value for key, value in row.options.items() if STAGES.get(key) == stage}
+    chosen = {
+        key: value
+        for key, value in row.options.items()
+        if STAGES.get((row.filesystem, key)) == stage
+    }
     if not chosen:
         return DEFAULTS
     words = [single(key, value).label for key, value in sorted(chosen.items())]
@@ -126,8 +130,23 @@ def single(key: str, value: object) -> Value:
 
 
 _OPTIONS = {option.key: option for filesystem in ALL.values() for option in filesystem.options}
-STAGES = {key: option.stage for key, option in _OPTIONS.items()}
-"""mkfs or mount, by the option's key."""
+STAGES = {
+    (filesystem.slug, option.key): option.stage
+    for filesystem in ALL.values()
+    for option in filesystem.options
+}
+"""mkfs or mount, by file system and option: Btrfs is mounted with the compression that others are
+made with.
+"""
+
+
+def keys_of(stage: str, filesystems: Collection[str]) -> frozenset[str]:
+    """The options that belong to a stage with every one of these file systems that has them."""
+    stages: dict[str, set[str]] = defaultdict(set)
+    for (filesystem, key), of in STAGES.items():
+        if filesystem in filesystems:
+            stages[key].add(of)
+    return frozenset(key for key, found in stages.items() if found == {stage})
 
 
 def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
@@ -242,7 +261,10 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
     def takes(row: Any) -> bool:
         has = row.options
         if by_key and all(
-            key in has and single(key, has[key]).slug in values for key, values in by_key.items()
+            key in has
+            and STAGES.get((row.filesystem, key)) == parameter
+            and single(key, has[key]).slug in values
+            for key, values in by_key.items()
         ):
             return True
         whole = known.of(row)
@@ -281,8 +303,10 @@ def known_slugs(choices: ScoreChoices, parameter: str, asked: Collection[str]) -
 
 
 def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
-    for is_known, pairs in choices.option_sets:
-        found = [single(key, value) for key, value in pairs if STAGES.get(key) == stage]
+    for filesystem, is_known, pairs in choices.option_sets:
+        found = [
+            single(key, value) for key, value in pairs if STAGES.get((filesystem, key)) == stage
+        ]
         yield from found or [DEFAULTS if is_known else UNKNOWN]
 
 

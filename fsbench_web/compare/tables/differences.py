@@ -10,7 +10,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fsbench_web.compare.selection.properties import PROPERTIES, STAGES, UNKNOWN, Property
+from fsbench_web.compare.selection.properties import (
+    PROPERTIES,
+    STAGE_FILTERS,
+    STAGES,
+    UNKNOWN,
+    Property,
+    keys_of,
+)
 from fsbench_web.compare.tables.contenders import Contender
 from fsbench_web.studies.scores.queries import ScoreRow
 
@@ -19,7 +26,7 @@ Facts = Mapping[str, Mapping[str, frozenset[str]]]
 
 _LUNS = frozenset({"lun", "journal_lun", "stack_luns"})
 _TUNING = frozenset({"scheduler", "journal", "journal_lun", "stack", "stack_luns"}) | {
-    f"option.{key}" for key in STAGES
+    f"option.{key}" for _, key in STAGES
 }
 # What belongs to a property: whoever compares it compares this too, and is not warned.
 _BELONGS = {
@@ -30,10 +37,6 @@ _BELONGS = {
     "stack": frozenset({"stack_luns"}),
     "stack_luns": frozenset({"stack"}),
     "hardware": _LUNS,
-    **{
-        stage: frozenset(f"option.{key}" for key, of in STAGES.items() if of == stage)
-        for stage in ("mkfs", "mount")
-    },
 }
 # Sections of environment facts that only repeat a property, and follow from it.
 _SECTION_OF = {"LUN": "lun", "File system": "filesystem"}
@@ -117,7 +120,7 @@ def differences(
         counts[frozenset(each.row.series_id for each in table)] += 1
         for each in table:
             names[each.row.series_id][each.name] = None
-    belongs = _BELONGS.get(by, frozenset()) | {by}
+    belongs = _belonging(by, {row.filesystem for row in rows.values()})
     found = []
     for known in PROPERTIES.values():
         if known.slug in _TOGETHER and known.slug != by:
@@ -133,6 +136,12 @@ def differences(
         tuple(_of_facts(facts or {}, counts, names, belongs)),
         len(tables),
     )
+
+
+def _belonging(by: str, filesystems: Collection[str]) -> frozenset[str]:
+    """``by`` and what goes with it; which options are of mkfs, the file systems say."""
+    options = keys_of(by, filesystems) if by in STAGE_FILTERS else ()
+    return _BELONGS.get(by, frozenset()) | {by} | {f"option.{key}" for key in options}
 
 
 def _values(known: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:

@@ -33,8 +33,8 @@ class ScoreChoices:
     """What there is to choose from: studies as (slug, title) in the studies' order, and names.
 
     What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
-    the configuration is known, so are ``option_sets`` (mkfs and mount options by key, those of a
-    configuration together), ``luns``, ``preparations`` and ``machines`` in words, "" where nobody
+    the configuration is known, so are ``option_sets`` (with the file system; mkfs and mount options
+    by key, those of a configuration together), ``luns``, ``preparations`` and ``machines`` in words, "" where nobody
     said.
     """
 
@@ -50,7 +50,7 @@ class ScoreChoices:
     luns: tuple[str, ...] = ()
     schedulers: tuple[tuple[str, bool], ...] = ()
     journals: tuple[tuple[bool, bool], ...] = ()
-    option_sets: tuple[tuple[bool, tuple[tuple[str, str], ...]], ...] = ()
+    option_sets: tuple[tuple[str, bool, tuple[tuple[str, str], ...]], ...] = ()
     preparations: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     has_emulated: bool = False
@@ -109,8 +109,10 @@ def score_choices() -> ScoreChoices:
         ).order_by(),
     )
     option_sets = {
-        (is_known, tuple(sorted((key, str(value)) for key, value in options.items())))
-        for is_known, options in configurations.pairs("is_known", "options")
+        (filesystem, is_known, tuple(sorted((key, str(said)) for key, said in options.items())))
+        for filesystem, is_known, options in configurations.pairs(
+            "filesystem", "is_known", "options"
+        )
     }
     circumstances = _circumstances(scored)
     prepared = {preparation.in_words(json.loads(text)) for text in circumstances.each("prepared")}

@@ -15,6 +15,7 @@ from fsbench_web.compare.selection.links import configurations_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score
+from fsbench_web.studies.scores.choices import score_choices
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_score, make_study
 
@@ -71,6 +72,26 @@ def shown(query: str) -> set[str]:
 )
 def test_a_configuration_passes_with_every_option_asked_for(query: str, expected: set[str]) -> None:
     assert shown(query) == expected
+
+
+def test_one_option_may_be_of_mount_here_and_of_mkfs_there() -> None:
+    """Btrfs is mounted with compression; bcachefs, NTFS and ZFS are made with it."""
+    for value, filesystem in enumerate(("btrfs", "zfs"), 1):
+        Score.objects.create(
+            series=series_for(
+                make_study("lab"), configuration_for(filesystem, {"compression": "zstd"})
+            ),
+            **{"test": "write", "category": "maximum", "value": value, "unit": "KB/s"},
+            repeats=1,
+        )
+    choices = score_choices()
+    for stage, value in (("mount", 1), ("mkfs", 2)):
+        labels = [one.label for one in properties.offered(choices, stage)]
+        assert labels == ["compression=zstd", "defaults"]
+        [table] = delta_tables(
+            ComparisonSpec.from_query(f"by=configuration&{stage}=compression%3Dzstd")
+        )
+        assert [row.score for row in table.rows] == [value]
 
 
 @pytest.mark.usefixtures("scores")

@@ -55,6 +55,19 @@ def test_what_is_compared_is_no_warning():
     assert found.unintended == ()
 
 
+def test_an_option_belongs_to_the_stage_it_has_with_that_file_system():
+    """Compression is a mount option of Btrfs, and a mkfs option of ZFS."""
+    for filesystem, stage, other in (("btrfs", "mount", "mkfs"), ("zfs", "mkfs", "mount")):
+        both = table(
+            one={"filesystem": filesystem, "options": {"compression": "zstd"}},
+            two={"filesystem": filesystem, "options": {}},
+        )
+        compared = {d.one: d.is_compared for d in differences([both], stage).properties}
+        assert compared == {f"{stage} options": True, "compression (compression)": True}
+        compared = {d.one: d.is_compared for d in differences([both], other).properties}
+        assert compared == {"compression (compression)": False}
+
+
 def test_another_kernel_and_another_lun_are_told_with_who_has_which():
     found = differences(
         [table(ext4={}, xfs={"kernel": "6.12", "lun": "b on host"}, jfs={"kernel": "6.12"})],
