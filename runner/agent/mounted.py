@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
 if TYPE_CHECKING:
-    from runner.agent import commands, messages
+    from runner.agent import commands, messages, zpool
 else:
     import commands
     import messages
+    import zpool
 
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
 REMOVE_S = 1.5
@@ -45,6 +46,7 @@ def check_mounted(plan: dict[str, Any]) -> None:
         filesystem=here[-1][0],
         options=here[-1][1],
         free_bytes=free.f_bavail * free.f_frsize,
+        **zpool.arc_limit(),
     )
 
 

@@ -55,6 +55,14 @@ def arc_max_bytes(arcstats: str) -> int:
     return 0
 
 
+def arc_limit() -> "dict[str, int]":
+    """{"arc_max_bytes": what ZFS caches at most, as it says itself}; empty without ZFS."""
+    try:
+        return {"arc_max_bytes": arc_max_bytes(ARC_STATS.read_text())}
+    except OSError:
+        return {}
+
+
 def check_health(pool: str) -> None:
     """A pool goes on without a device that it has copies of. Raises NotDone, where it does."""
     done = subprocess.run(

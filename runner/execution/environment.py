@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
+from fsbench_web.core.numbers import size
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.environments import environment_for
@@ -51,6 +52,11 @@ def environment_facts(
             ["Mounted as", mounted["filesystem"]],
             ["Mount options in effect", mounted["options"]],
         ]
+        # Other runs may have loaded ZFS on a host: what counts is what was mounted.
+        if mounted["filesystem"] == "zfs" and mounted.get("arc_max_bytes"):
+            facts["File system"].append(
+                ["Most memory of the cache (ARC)", size(int(mounted["arc_max_bytes"]))]
+            )
     if served is not None:
         facts["NFS over loop-back"] = [
             ["Server", "the kernel of the guest itself (knfsd)"],

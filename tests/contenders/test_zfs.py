@@ -121,6 +121,7 @@ def test_a_pool_of_every_role_is_ordered_measured_and_destroyed(
     facts = dict(run.environment.facts["File system"])
     assert facts["Mounted as"] == "zfs"
     assert "noatime" in facts["Mount options in effect"].split(",")
+    assert facts["Most memory of the cache (ARC)"] == "96 MiB"
     assert [signatures.of(device) for device in devices] == [[], [], [], []]
     assert containers(guests) == []
 

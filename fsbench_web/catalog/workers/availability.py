@@ -13,11 +13,13 @@ from django.utils.timesince import timesince
 from fsbench_web.catalog.configurations import as_mounted, nfs
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
+    ZFS,
     Filesystem,
     OptionError,
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
+from fsbench_web.catalog.configurations.pools.zfs_options import HOW_TO_GET_ZFS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
@@ -271,10 +273,12 @@ def _mount_problems(lun: Lun, spec: Filesystem) -> Iterator[str]:
 
 def _not_mounted(name: str, kernel: GuestKernel, slug: str) -> str:
     said = str(kernel.filesystems.get(slug, {}).get("reason") or "").strip()
-    return said or (
+    said = said or (
         f"The guest kernel {kernel.name} cannot mount {name}: choose another kernel, or leave "
         f"{name} out."
     )
+    # No kernel of a distribution has it: its modules are built.
+    return f"{said} {HOW_TO_GET_ZFS}" if slug == ZFS else said
 
 
 def _guests_that_mount(worker: Worker, name: str, slug: str) -> str:

@@ -34,8 +34,8 @@ class ScoreChoices:
 
     What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
     the configuration is known, so are ``option_sets`` (with the file system; mkfs and mount options
-    by key, those of a configuration together), ``luns``, ``preparations`` and ``machines`` in words, "" where nobody
-    said.
+    by key, those of a configuration together), ``luns``, ``preparations`` and ``machines`` in
+    words, "" where nobody said.
     """
 
     studies: tuple[tuple[str, str], ...]

@@ -267,7 +267,6 @@ def _choices(
         "impossible": [group for group in groups if not group.is_possible],
         "mounted": _mounted_label(lun),
         "journals": journals,
-        "cache_luns": journals,
         "offered_layers": offered_layers,
         "offered_labels": [label for label, _ in offered_layers],
         "stack_luns": [

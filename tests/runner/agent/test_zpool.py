@@ -75,6 +75,16 @@ def test_a_limit_that_zfs_does_not_keep_to_is_refused(
     assert "keeps to 128 MiB" in capsys.readouterr().err
 
 
+def test_the_limit_that_is_kept_to_is_told_where_zfs_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stats = tmp_path / "arcstats"
+    monkeypatch.setattr(zpool, "ARC_STATS", stats)
+    assert zpool.arc_limit() == {}
+    stats.write_text(ARC_STATS)
+    assert zpool.arc_limit() == {"arc_max_bytes": 128 * 2**20}
+
+
 def test_devices_get_other_names_and_nothing_else_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -199,3 +199,84 @@ def test_from_the_form_to_the_run_and_back(signed_in: Client, disk: Lun) -> None
     second = Lun.objects.get(name="disk2")
     assert f'href="/runs/{run.pk}/"' in page_of(signed_in.get(f"/runs/?lun={second.pk}"))
     assert "1 waiting" in page_of(signed_in.get("/luns/")).split(f'id="lun-{second.pk}"')[1]
+
+
+# ---- pools: LUNs for metadata, log and cache ----
+@pytest.fixture
+def pools(worker: Worker) -> Worker:
+    """One whose guests have a kernel with ZFS and one without, and three LUNs beside data."""
+    kernel = {"name": "plain", "version": "6.1.0", "problem": "", "schedulers": ["none"]}
+    can = {
+        "guest": {
+            **{"usable": True, "reason": "", "accelerator": "kvm", "qemu": "7.2.9"},
+            **{"most_memory_bytes": 8 * GB, "most_cpus": 2},
+            "kernels": [
+                kernel | {"filesystems": {"ext4": USABLE}},
+                kernel | {"name": "built", "filesystems": {"ext4": USABLE, "zfs": USABLE}},
+            ],
+        }
+    }
+    usual = worker_announcement()
+    disks = [
+        LunAnnouncement(name, role, "device", f"/dev/{name}", 20 * GB, [], ["none"])
+        for name, role in (("disk2", "data"), ("fast1", "journal"), ("fast2", "journal"))
+    ]
+    return announce(
+        worker_announcement(capabilities=usual.capabilities | can, luns=[*usual.luns, *disks])
+    )
+
+
+def of_pool(lun: Lun, kernel: str, *more: tuple[str, str]) -> str:
+    guest = (("executor", "guest"), ("kernel", kernel), ("guest_memory_mib", "1024"))
+    chosen = (("fs", "zfs.1"), ("scheduler", "none"), ("workload", "iozone-small"))
+    return urlencode(
+        [("lun", str(lun.pk)), *guest, ("guest_cpus", "1"), *chosen, ("repeats", "1"), *more]
+    )
+
+
+def test_a_pool_has_its_roles_on_the_form_and_in_the_review(
+    signed_in: Client, pools: Worker
+) -> None:
+    disk = pools.luns.get(name="disk1")
+    roles = (("special", "fast1"), ("special", "fast2"), ("log", "log1"), ("luns", "disk2"))
+    query = of_pool(
+        disk,
+        "built",
+        *((f"zfs.1.{role}", name) for role, name in roles),
+        *(("zfs.1.layout", "mirror"), ("new_study", "Pools")),
+    )
+    page = page_of(signed_in.get(f"/runs/new/?{query}"))
+    for role, name in roles:
+        assert f'name="zfs.1.{role}" value="{name}" checked' in page
+    assert 'name="zfs.1.cache" value="fast1">' in page
+    assert "log on log1, special on fast1, fast2" in page
+    assert "manage.py guest_kernel --with-zfs" in page
+    # What is no pool has no such LUNs.
+    assert 'name="ext4.1.log"' not in page
+    assert 'name="ext4.1.special"' not in page
+    page = page_of(signed_in.get(f"/runs/new/review/?{query}"))
+    assert "special mirror" in page
+    assert "zfs_mirror_2luns_1log_2special_none" in page
+
+
+def test_the_form_keeps_what_it_cannot_offer_and_refuses_it(
+    signed_in: Client, pools: Worker
+) -> None:
+    disk = pools.luns.get(name="disk1")
+    wrong = (("fs", "ext4.1"), ("ext4.1.log", "fast1"), ("zfs.1.cache", "gone"))
+    query = of_pool(disk, "built", *wrong, ("new_study", "Pools"))
+    page = page_of(signed_in.get(f"/runs/new/?{query}"))
+    assert 'name="ext4.1.log" value="fast1" checked' in page
+    assert 'name="zfs.1.cache" value="gone" checked' in page
+    page = page_of(signed_in.get(f"/runs/new/review/?{query}", follow=True))
+    assert "uses a LUN for the log: leave it out" in page
+    assert "gone" in page
+
+
+def test_without_modules_the_form_says_how_a_kernel_gets_them(
+    signed_in: Client, pools: Worker
+) -> None:
+    disk = pools.luns.get(name="disk1")
+    page = page_of(signed_in.get(f"/runs/new/?{of_pool(disk, 'plain')}"))
+    assert "The guest kernel plain cannot mount OpenZFS" in page
+    assert "manage.py guest_kernel --with-zfs" in page

@@ -152,10 +152,14 @@ ZFS_OPTIONS = (
     *(PRIMARYCACHE, SECONDARYCACHE, ATIME, XATTR, REDUNDANT_METADATA, SPECIAL_SMALL_BLOCKS),
     ARC_MAX,
 )
+HOW_TO_GET_ZFS = (
+    "A kernel has OpenZFS once its modules are built: whoever runs the worker's host calls "
+    "manage.py guest_kernel --with-zfs there."
+)
 ONLY_IN_GUESTS = (
     "OpenZFS is made in guests alone, which have no disk but the leased LUNs and no pool of "
-    "anybody else: choose a guest as the executor, with a kernel that has it (manage.py "
-    "guest_kernel --with-zfs)."
+    "anybody else: choose a guest as the executor, with a kernel that has it. "
+    f"{HOW_TO_GET_ZFS}"
 )
 
 

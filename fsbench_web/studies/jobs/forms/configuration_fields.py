@@ -3,9 +3,43 @@
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.filesystems import Filesystem, Option
-from fsbench_web.studies.jobs.forms.stack_fields import NONE, StackFields
+from fsbench_web.studies.jobs.forms.stack_fields import CACHE, LOG, NONE, SPECIAL, StackFields
 
 MAXIMUM_VARIANTS = 12
+_POOL_ROLES = {
+    SPECIAL: ("Metadata (special)", "For metadata, and small blocks where an option says so"),
+    LOG: ("Log (ZIL)", "For what is written synchronously, first"),
+    CACHE: ("Cache (L2ARC)", "For a second cache of what is read, behind memory"),
+}
+_OWN_CACHE = {CACHE: ("Cache", "For what is written and read, in front of the others")}
+_LAYERS_CACHE = {CACHE: ("Cache", "For a layer with a cache: LVM, bcache")}
+
+
+@dataclass(frozen=True)
+class RoleField:
+    """The LUNs of a stack that are for something else than data; ``help`` says for what."""
+
+    name: str
+    title: str
+    help: str
+    chosen: tuple[str, ...]
+
+
+def role_fields(spec: Filesystem, key: str, stack: StackFields, is_guest: bool) -> list[RoleField]:
+    """Those that the file system or its layers can use, and those that are chosen all the same:
+    they stay to be seen, and are refused.
+    """
+    offered = _LAYERS_CACHE if is_guest and spec.is_made else {}
+    if spec.is_pool:
+        offered = _POOL_ROLES
+    elif spec.takes_cache:
+        offered = _OWN_CACHE
+    others = {role: (role.capitalize(), "Not used here") for role in _POOL_ROLES}
+    return [
+        RoleField(f"{key}.{role}", *words, getattr(stack, role))
+        for role, words in (others | offered).items()
+        if role in offered or getattr(stack, role)
+    ]
 
 
 @dataclass(frozen=True)
@@ -33,16 +67,14 @@ class Variant:
     fields: tuple[OptionField, ...]
     journal: str = ""
     stack: StackFields = NONE
+    roles: tuple[RoleField, ...] = ()
 
     @property
     def said(self) -> str:
         """What is not left at its default, in words; "" where all is."""
         named = [f"{one.option.name} {one.value}" for one in self.fields if one.value]
         named += [f"journal on {self.journal}"] if self.journal else []
-        named += [f"over {', '.join(self.stack.luns)} too"] if self.stack.luns else []
-        named += [f"layers {self.stack.layers}"] if self.stack.layers else []
-        named += [f"cache on {self.stack.cache}"] if self.stack.cache else []
-        return ", ".join(named)
+        return ", ".join(named + self.stack.said)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ from fsbench_web.studies.jobs.forms.configuration_fields import (
     FilesystemGroup,
     OptionField,
     Variant,
+    role_fields,
 )
 from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
 from fsbench_web.studies.jobs.forms.workload import (
@@ -179,9 +180,11 @@ class JobForm(OptionsForm):
             # What guests alone can do is offered to guests, and stays where it is chosen.
             if option not in NFS_OPTIONS or self.is_guest or values.get(option.key)
         )
+        stack = stack_fields.StackFields.of(values)
         return Variant(
             *(key, number, key in self.chosen, fields, values.get(JOURNAL, "")),
-            stack_fields.StackFields.of(values),
+            stack,
+            tuple(role_fields(spec, key, stack, self.is_guest)),
         )
 
     def presets(self) -> list[PresetFields]:
@@ -331,7 +334,7 @@ def read(query: QueryDict) -> JobForm:
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
         if match and match[1] in ON_LUNS:
-            said = ",".join(query.getlist(name)) if last == stack_fields.LUNS else value
+            said = ",".join(query.getlist(name)) if last in stack_fields.LISTS else value
             form.options.setdefault(head, {})[last] = said.strip()
             form.variants.append((match[1], int(match[2])))
         elif head in presets() or is_uploaded(head):

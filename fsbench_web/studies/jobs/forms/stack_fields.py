@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.layers import Layer, layer_of_label
-from fsbench_web.catalog.configurations.stacks import Stack
+from fsbench_web.catalog.configurations.stacks import ROLE_KEYS, Stack
 
 # Stand among the options of a variant; no file system has an option of these names.
-LUNS, CACHE, LAYERS = "luns", "cache", "layers"
+LUNS, LOG, CACHE, SPECIAL = LISTS = ROLE_KEYS
+"""Of which a query may say several, one LUN each."""
+LAYERS = "layers"
 OFFERED_LAYERS = tuple(
     tuple(Layer.of(one) for one in layers)
     for layers in (
@@ -36,16 +38,29 @@ class StackFields:
     """What is chosen: names of LUNs, and layers as labels have them, ``md-raid1_luks``."""
 
     luns: tuple[str, ...] = ()
-    cache: str = ""
+    log: tuple[str, ...] = ()
+    cache: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
     layers: str = ""
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> "StackFields":
         """Of the texts of a variant."""
-        return cls(_names(values.get(LUNS, "")), values.get(CACHE, ""), values.get(LAYERS, ""))
+        luns, log, cache, special = (_names(values.get(key, "")) for key in LISTS)
+        return cls(luns, log, cache, special, values.get(LAYERS, ""))
 
     def __bool__(self) -> bool:
-        return bool(self.luns or self.cache or self.layers)
+        return self != NONE
+
+    @property
+    def said(self) -> list[str]:
+        """What is chosen, in words."""
+        found = [f"over {', '.join(self.luns)} too"] if self.luns else []
+        found += [f"layers {self.layers}"] if self.layers else []
+        for role in (CACHE, LOG, SPECIAL):
+            names = getattr(self, role)
+            found += [f"{role} on {', '.join(names)}"] if names else []
+        return found
 
 
 NONE = StackFields()
@@ -62,7 +77,7 @@ def offered() -> list[tuple[str, str]]:
 def taken_from(options: dict[str, str], unreadable: dict[str, list[str]]) -> Stack:
     """The stack that is among the texts of a variant, which are taken out of them."""
     fields = StackFields.of(options)
-    for name in (LUNS, CACHE, LAYERS):
+    for name in (*LISTS, LAYERS):
         options.pop(name, None)
     layers = [layer_of_label(word) for word in fields.layers.split("_") if word]
     if None in layers:
@@ -70,18 +85,18 @@ def taken_from(options: dict[str, str], unreadable: dict[str, list[str]]) -> Sta
         unreadable.setdefault("stacks", [why])
     return Stack(
         luns=fields.luns,
-        cache=_names(fields.cache),
+        log=fields.log,
+        cache=fields.cache,
+        special=fields.special,
         layers=tuple(one for one in layers if one is not None),
     )
 
 
 def texts_of(stack: Stack) -> dict[str, str]:
     """The inverse."""
-    said = {
-        LUNS: ",".join(stack.luns),
-        CACHE: ",".join(stack.cache),
-        LAYERS: "_".join(one.label for one in stack.layers),
-    }
+    names = (stack.luns, stack.log, stack.cache, stack.special)
+    said = {key: ",".join(one) for key, one in zip(LISTS, names, strict=True)}
+    said[LAYERS] = "_".join(one.label for one in stack.layers)
     return {name: text for name, text in said.items() if text}
 
 
