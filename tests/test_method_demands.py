@@ -37,8 +37,8 @@ SHOWN_BY = {
     ),
     "As many repeats as the variability asks for, not a fixed number": (
         "core/scoring/test_confidence.py::test_every_test_has_to_be_sure",
-        "core/scoring/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
-        "core/scoring/test_paired.py::test_the_rank_interval_is_of_walsh_averages",
+        "core/scoring/blocks/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
+        "core/scoring/blocks/test_paired.py::test_the_rank_interval_is_of_walsh_averages",
         "core/scoring/test_median.py::test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows",
         "core/scoring/test_median.py::test_the_mean_over_all_subsets_is_worked_out_and_not_drawn",
         "compare/tables/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
@@ -50,11 +50,11 @@ SHOWN_BY = {
     "An order that no drift can favour": (
         "studies/test_sequence.py::test_every_block_has_everything_once",
         "studies/test_sequence.py::test_positions_in_a_random_order_are_about_even",
-        "core/scoring/test_paired.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
+        "core/scoring/blocks/test_paired.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
     ),
     "Say how large a difference is, with an interval, not only that there is one": (
-        "core/scoring/test_paired.py::test_interval_and_p_values_are_those_of_scipy",
-        "core/scoring/test_paired.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
+        "core/scoring/blocks/test_paired.py::test_interval_and_p_values_are_those_of_scipy",
+        "core/scoring/blocks/test_paired.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
         "core/scoring/test_significance.py::test_holm_by_hand",
     ),
     "Means as the quantity asks (rates, ratios)": (

@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring import paired, significance
+from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks import paired
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, RatioVerdict
 from fsbench_web.core.scoring.confidence import SAMPLES
 from fsbench_web.core.scoring.deltas import is_same
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT, RatioVerdict
 from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.significance import (
     EMULATED,

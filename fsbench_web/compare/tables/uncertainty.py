@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
 from fsbench_web.core.scoring.confidence import SAMPLES
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
     FALSE_ALARM,

@@ -43,7 +43,7 @@ from fsbench_web.compare.views.rows_of_tests import TestRow, tables_of
 from fsbench_web.compare.views.study_tabs import line_of
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.units import SUM
 
 DIFFERENT_CELLS = (

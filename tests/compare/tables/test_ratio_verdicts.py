@@ -19,8 +19,8 @@ from fsbench_web.compare.tables import findings, uncertainty
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import Rule, judged
 from fsbench_web.compare.templatetags.delta_rows import study_rows
+from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
-from fsbench_web.core.scoring.paired import unpaired
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.jobs.submitting import submit

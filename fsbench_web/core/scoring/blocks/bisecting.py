@@ -19,8 +19,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp, fsum, inf, log, log1p, log2, sqrt
 
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT, EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
+from fsbench_web.core.scoring.blocks.paired import (
+    EQUIVALENCE_PERCENT,
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+)
+from fsbench_web.core.scoring.blocks.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
 from fsbench_web.core.scoring.significance import FALSE_ALARM
 
 ENDS, HALVING, CONFIRMING = "ends", "halving", "confirming"

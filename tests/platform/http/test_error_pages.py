@@ -62,10 +62,10 @@ urlpatterns = [
     *(path(f"{prefix}break/", break_down) for prefix in ("", "api/v1/")),
     path("", include("fsbench_web.urls")),
 ]
-handler400 = "fsbench_web.platform.error_pages.bad_request"
-handler403 = "fsbench_web.platform.error_pages.permission_denied"
-handler404 = "fsbench_web.platform.error_pages.page_not_found"
-handler500 = "fsbench_web.platform.error_pages.server_error"
+handler400 = "fsbench_web.platform.http.error_pages.bad_request"
+handler403 = "fsbench_web.platform.http.error_pages.permission_denied"
+handler404 = "fsbench_web.platform.http.error_pages.page_not_found"
+handler500 = "fsbench_web.platform.http.error_pages.server_error"
 
 pytestmark = pytest.mark.urls(__name__)
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsbench_web.core.scoring import paired as subject
-from fsbench_web.core.scoring.confidence import Interval
-from fsbench_web.core.scoring.paired import (
+from fsbench_web.core.scoring.blocks import paired as subject
+from fsbench_web.core.scoring.blocks.paired import (
     EQUIVALENT,
     FASTER,
     INCONCLUSIVE,
@@ -19,6 +18,7 @@ from fsbench_web.core.scoring.paired import (
     paired,
     unpaired,
 )
+from fsbench_web.core.scoring.confidence import Interval
 
 # Five blocks that drift by far more than the two differ.
 EXT4 = {"1": 100.0, "2": 108.0, "3": 93.0, "4": 101.0, "5": 112.0}

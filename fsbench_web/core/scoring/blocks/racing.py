@@ -24,7 +24,7 @@ from math import ceil, exp, fsum, inf, log, log2, sqrt
 import numpy as np
 
 from fsbench_web.core.distributions import ndtr
-from fsbench_web.core.scoring.paired import (
+from fsbench_web.core.scoring.blocks.paired import (
     EQUIVALENCE_PERCENT,
     EQUIVALENT,
     FASTER,

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 
 from fsbench_web.accounts.models import Visibility
-from fsbench_web.platform.caching import closed
+from fsbench_web.platform.http.caching import closed
 from fsbench_web.studies.models import Study
 from tests.test_rights import API_CALLS, EVERY, OTHER, ada, there
 

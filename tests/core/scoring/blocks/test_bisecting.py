@@ -6,10 +6,16 @@ from random import Random
 
 import pytest
 
-from fsbench_web.core.scoring import bisecting
-from fsbench_web.core.scoring.bisecting import AFTER, BEFORE, Bisection, bisection, least_runs
-from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.racing import ENDED, Block
+from fsbench_web.core.scoring.blocks import bisecting
+from fsbench_web.core.scoring.blocks.bisecting import (
+    AFTER,
+    BEFORE,
+    Bisection,
+    bisection,
+    least_runs,
+)
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
+from fsbench_web.core.scoring.blocks.racing import ENDED, Block
 
 Level = Callable[[int], float]
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsbench_web.platform import env
-from fsbench_web.platform.proxies import seen
+from fsbench_web.platform.http.proxies import seen
 
 TRUSTED = [ip_network("127.0.0.1/32"), ip_network("10.0.0.0/24"), ip_network("::1/128")]
 

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import Resolver404
 
-from fsbench_web.platform import problems
+from fsbench_web.platform.http import problems
 
 logger = logging.getLogger("fsbench.errors")
 

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from playwright.sync_api import Page
 
-from fsbench_web.platform.security import POLICY, content_security_policy
+from fsbench_web.platform.http.security import POLICY, content_security_policy
 
 
 def test_scripts_come_from_here_alone() -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import AsyncRequestFactory, override_settings
 
-from fsbench_web.platform.static_files import StaticFiles
+from fsbench_web.platform.http.static_files import StaticFiles
 
 SCRIPT = b"export const answer = 42;\n" * 1000
 
