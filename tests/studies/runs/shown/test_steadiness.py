@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.studies.models import Run, Score
-from fsbench_web.studies.runs.steadiness import MOST_SHOWN, steadiness
+from fsbench_web.studies.runs.shown.steadiness import MOST_SHOWN, steadiness
 from fsbench_web.studies.scores.measurements import Measurement
 from tests.measured import change, measured
 from tests.studies.conftest import complete
