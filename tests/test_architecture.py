@@ -154,8 +154,6 @@ MODULES = 20
 # Folders that hold more, and how many: no folder may come, and no number may grow.
 LARGER = {
     "client/fsbench": 21,
-    "fsbench_web/compare/tables": 23,
-    "fsbench_web/studies/runs": 21,
     "runner/agent": 33,
     "runner/host": 26,
 }
@@ -166,6 +164,6 @@ def test_no_folder_holds_more_than_twenty_modules() -> None:
         str(path.parent.relative_to(ROOT))
         for top in ("client", "fsbench_web", "runner")
         for path in (ROOT / top).rglob("*.py")
-        if path.name != "__init__.py"
+        if path.name != "__init__.py" and path.parent.name != "migrations"
     )
     assert {folder: count for folder, count in held.items() if count > MODULES} == LARGER

@@ -41,7 +41,7 @@ SHOWN_BY = {
         "core/scoring/blocks/test_paired.py::test_the_rank_interval_is_of_walsh_averages",
         "core/scoring/test_median.py::test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows",
         "core/scoring/test_median.py::test_the_mean_over_all_subsets_is_worked_out_and_not_drawn",
-        "compare/tables/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
+        "compare/tables/verdicts/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
     ),
     "Repeat at the level at which results vary": (
         "runner/execution/test_preparation.py::test_mkfs_and_mount_are_measured_and_lead_back_to_their_line",

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core.scoring import changes, significance
 from tests.client.conftest import CLIENT
 

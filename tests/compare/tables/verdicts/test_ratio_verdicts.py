@@ -15,9 +15,10 @@ from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
-from fsbench_web.compare.tables import findings, uncertainty
+from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import Rule, judged
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
@@ -25,7 +26,7 @@ from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
-from tests.compare.tables.test_significance import row, table
+from tests.compare.tables.verdicts.test_significance import row, table
 from tests.studies.conftest import ann, complete, disk, spec, worker
 
 __all__ = ["ann", "disk", "spec", "worker"]

@@ -12,11 +12,12 @@ from django.test import Client
 
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables import findings, intervals, uncertainty
-from fsbench_web.compare.tables import significance as subject
+from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import Rule
+from fsbench_web.compare.tables.verdicts import intervals, uncertainty
+from fsbench_web.compare.tables.verdicts import significance as subject
+from fsbench_web.compare.tables.verdicts.significance import Rule
 from fsbench_web.core.scoring.confidence import Interval, sample_interval
 from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.core.scoring.significance import FREENIX
