@@ -155,7 +155,6 @@ MODULES = 20
 LARGER = {
     "client/fsbench": 21,
     "runner/agent": 33,
-    "runner/host": 26,
 }
 
 

@@ -108,8 +108,8 @@ SHOWN_BY = {
     "Record the processors' frequency and idle states, and hold them": (
         "runner/execution/test_conditions.py::test_turbo_and_idle_states_are_told_as_the_kernel_has_them",
         "runner/execution/test_conditions.py::test_what_is_held_of_the_processors_stands_with_the_run",
-        "runner/host/test_processors.py::test_they_are_held_and_given_back",
-        "runner/host/test_processors.py::test_after_kill_9_they_are_given_back",
+        "runner/host/tuning/test_processors.py::test_they_are_held_and_given_back",
+        "runner/host/tuning/test_processors.py::test_after_kill_9_they_are_given_back",
     ),
     "Processors beside the device": (
         "runner/host/test_blockdev.py::test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus",

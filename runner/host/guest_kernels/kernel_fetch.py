@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runner.host import kernel_packages
-from runner.host.kernel_packages import CannotFetch
+from runner.host.guest_kernels import kernel_packages
+from runner.host.guest_kernels.kernel_packages import CannotFetch
 
 logger = logging.getLogger("fsbench.worker")
 

@@ -25,9 +25,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fsbench_web.core.traces.operations import CALLS, FUNCTIONS
-from runner.host import block_events, blockdev, operation_scripts
-from runner.host.block_events import LOCKDOWN, TRACEFS, TraceError
+from runner.host import blockdev
 from runner.host.blockdev import TOOL_PATH, ToolError
+from runner.host.tracing import block_events, operation_scripts
+from runner.host.tracing.block_events import LOCKDOWN, TRACEFS, TraceError
 
 logger = logging.getLogger("fsbench.worker")
 

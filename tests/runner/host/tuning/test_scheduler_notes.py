@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 
 from runner import leftovers, orphans
-from runner.host import blockdev, locks, scheduler_notes
-from runner.host.scheduler import SchedulerError, read_schedulers, scheduler_set, write_scheduler
+from runner.host import blockdev, locks
+from runner.host.tuning import scheduler_notes
+from runner.host.tuning.scheduler import (
+    SchedulerError,
+    read_schedulers,
+    scheduler_set,
+    write_scheduler,
+)
 from runner.worker import Host
 from tests.runner.conftest import tool
 
@@ -24,7 +30,7 @@ import sys
 from pathlib import Path
 from runner.host import scheduler_notes
 from runner.host.locks import device_lock
-from runner.host.scheduler import scheduler_set
+from runner.host.tuning.scheduler import scheduler_set
 folder, device, wanted = sys.argv[1:]
 number = Path(device).stat().st_rdev
 with (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from runner.host import blockdev, locks
 from runner.host.fingerprint import boot_id, disk_of
-from runner.host.scheduler import SchedulerError, read_schedulers, write_scheduler
+from runner.host.tuning.scheduler import SchedulerError, read_schedulers, write_scheduler
 
 logger = logging.getLogger("fsbench.worker")
 

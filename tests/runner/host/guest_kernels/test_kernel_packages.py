@@ -16,10 +16,10 @@ from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from runner.executors.guest import GuestExecutor
-from runner.host import kernel_fetch, kernel_packages, kernels
-from runner.host.kernel_fetch import KernelFetch
-from runner.host.kernel_packages import CannotFetch, fetch
-from tests.runner.host.fake_apt import NAME, FakeApt
+from runner.host.guest_kernels import kernel_fetch, kernel_packages, kernels
+from runner.host.guest_kernels.kernel_fetch import KernelFetch
+from runner.host.guest_kernels.kernel_packages import CannotFetch, fetch
+from tests.runner.host.guest_kernels.fake_apt import NAME, FakeApt
 from tests.services.image import cache_folder
 
 FILE = f"{NAME}_1-6.1.9-1_amd64.deb"

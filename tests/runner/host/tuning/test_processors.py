@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import processors
-from runner.host.processors import Machine, give_back, held, is_left
+from runner.host.tuning import processors
+from runner.host.tuning.processors import Machine, give_back, held, is_left
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_after_kill_9_they_are_given_back(machine: Machine, tmp_path: Path) -> N
         f"""
         import time
         from pathlib import Path
-        from runner.host.processors import Machine, held
+        from runner.host.tuning.processors import Machine, held
         with held(Path({str(notes)!r}), Machine(Path({str(machine.cpus)!r}),
                   Path({str(machine.latency)!r}))):
             print("held", flush=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fsbench_web.catalog.workers.machines import kernel_package_problem
-from runner.host import kernels
+from runner.host.guest_kernels import kernels
 
 UPDATE_LIMIT_S = 300.0
 DOWNLOAD_LIMIT_S = 3600.0
