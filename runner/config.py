@@ -49,8 +49,11 @@ class WorkerConfig:
 
     @property
     def mount_notes(self) -> Path:
-        """Where it is kept which folders on mounts this host made (runner.host.mounts)."""
-        return self.data_folder / "mounts"
+        """Where it is kept which folders on mounts this worker made (runner.host.mounts).
+
+        Workers that share a data folder may call their mounts alike.
+        """
+        return self.data_folder / "mounts" / self.name
 
     @property
     def scheduler_notes(self) -> Path:

@@ -86,7 +86,7 @@ def check(folder: int, path: str, expected: str) -> None:
     """That this host made the folder, and that nobody else may write there. Raises Refused."""
     status = os.fstat(folder)
     foreign = (
-        f"{path} is not a folder that fsbench made from this host: choose another one with "
+        f"{path} is not a folder that fsbench made for this worker: choose another one with "
         'folder = "…" in the list of LUNs, or remove it.'
     )
     try:

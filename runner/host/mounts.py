@@ -89,10 +89,23 @@ def path_of(entry: LunEntry) -> str:
 
 
 def own_mark(entry: LunEntry, notes: Path) -> str:
-    """The id of the folder that this host made for the LUN; "" where it made none."""
+    """The id of the folder that this worker made for the LUN; "" where it made none.
+
+    ``notes`` is the worker's own folder. Notes were in the one above it before, those of all
+    workers: there only what is of this very folder counts.
+    """
+    note = f"{entry.name}.json"
+    if (notes / note).exists():
+        return _noted(notes / note).get("id", "")
+    known = _noted(notes.parent / note)
+    return known.get("id", "") if known.get("path") == path_of(entry) else ""
+
+
+def _noted(note: Path) -> dict[str, str]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        return str(json.loads((notes / f"{entry.name}.json").read_text())["id"])
-    return ""
+        said = json.loads(note.read_text())
+        return {"id": str(said["id"]), "path": str(said["path"])}
+    return {}
 
 
 def made(entry: LunEntry, notes: Path) -> str:

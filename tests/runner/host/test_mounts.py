@@ -151,6 +151,32 @@ def test_a_folder_that_was_there_is_somebody_elses(share: Share) -> None:
     assert list(share.own.iterdir()) == []
 
 
+def test_workers_of_one_data_folder_have_notes_of_their_own(tmp_path: Path, point: Path) -> None:
+    """Both call their mount alike, each with a folder of its own: none loses what it noted."""
+    notes, entries = tmp_path / "mounts", {}
+    for worker in ("node1", "node2"):
+        file = tmp_path / f"{worker}.toml"
+        named = {"name": "share", "kind": "mount", "path": str(point), "folder": worker}
+        write_luns(file, named)
+        entries[worker] = read_luns(file)[0]
+        mounts.made(entries[worker], notes / worker)
+    marks = {worker: mounts.own_mark(one, notes / worker) for worker, one in entries.items()}
+    assert len(set(marks.values())) == 2
+    for worker, entry in entries.items():
+        assert mounts.made(entry, notes / worker) == str(point / worker)
+
+
+def test_a_note_of_before_is_read_where_it_is_of_this_folder(share: Share, tmp_path: Path) -> None:
+    share.make()
+    own = tmp_path / "notes" / "node1"
+    assert mounts.own_mark(share.entry, own) == share.mark
+    assert mounts.made(share.entry, own) == str(share.own)
+    other = tmp_path / "other.toml"
+    named = {"name": "share", "kind": "mount", "path": str(share.own.parent), "folder": "b"}
+    write_luns(other, named)
+    assert mounts.own_mark(read_luns(other)[0], own) == ""
+
+
 def test_a_mount_that_is_gone_is_refused_and_nothing_is_made_below_it(
     share: Share, point: Path
 ) -> None:
