@@ -185,7 +185,7 @@ def test_what_cannot_be_traced_is_named_and_the_run_is_done(
 
 _BEGIN = """
 import sys, time
-from runner.host import block_events
+from runner.host.tracing import block_events
 with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
     trace.begin()
     print("begun", flush=True)

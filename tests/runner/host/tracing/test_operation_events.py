@@ -137,7 +137,7 @@ def test_who_prints_too_much_is_ended(
 
 _BEGIN = """
 import sys
-from runner.host import operation_events
+from runner.host.tracing import operation_events
 with operation_events.counted(int(sys.argv[1]), "ext4", sys.argv[2]) as seen:
     seen.begin()
     (pid,) = [pid for pid, _ in operation_events.left(sys.argv[2][:-1], lambda run: False)]

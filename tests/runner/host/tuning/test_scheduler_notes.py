@@ -28,7 +28,7 @@ pytestmark = pytest.mark.root
 RUN = """
 import sys
 from pathlib import Path
-from runner.host import scheduler_notes
+from runner.host.tuning import scheduler_notes
 from runner.host.locks import device_lock
 from runner.host.tuning.scheduler import scheduler_set
 folder, device, wanted = sys.argv[1:]
