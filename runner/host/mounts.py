@@ -159,7 +159,7 @@ def contender(entry: LunEntry) -> as_mounted.Contender:
 def fingerprint(entry: LunEntry, mark: str) -> dict[str, Any]:
     """Which server and export, and which folder there (catalog.workers.lun_identity)."""
     mount = found(entry)
-    server, export = as_mounted.server_of(mount.source)
+    server, export = as_mounted.server_of(mount.source, mount.options)
     known = {
         "server": server,
         "export": export,
@@ -176,7 +176,7 @@ def identity(entry: LunEntry) -> list[list[str]]:
     mount = mounted_at(entry.path)
     if mount is None:
         return []
-    server, export = as_mounted.server_of(mount.source)
+    server, export = as_mounted.server_of(mount.source, mount.options)
     rows = [
         ["File system", mount.filesystem],
         ["Server", server],

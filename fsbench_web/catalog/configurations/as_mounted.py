@@ -162,12 +162,13 @@ def contender(kernel_name: str, words: str) -> Contender:
     return Contender(slug, options)
 
 
-def server_of(source: str) -> tuple[str, str]:
+def server_of(source: str, words: str = "") -> tuple[str, str]:
     """(server, export) of a mount's source: ``nas:/export``, ``//nas/share``,
     ``10.0.0.1:6789,10.0.0.2:6789:/``; ("", source) of what comes from no server.
 
     CephFS since Linux 5.17 is ``user@FSID.NAME=/path``: its server is the cluster with the name of
-    the file system, because monitors come and go.
+    the file system, because monitors come and go. Before that the name, of one of several of a
+    cluster, stands among the options in effect (``words``), and its server is ``NAME on MONITORS``.
     """
     if found := _CEPH_SOURCE.fullmatch(source):
         return found[1], found[2]
@@ -176,5 +177,7 @@ def server_of(source: str) -> tuple[str, str]:
         return server, share
     server, colon, path = source.rpartition(":")
     if colon and path.startswith("/"):
-        return server.removeprefix("[").removesuffix("]"), path
+        server = server.removeprefix("[").removesuffix("]")
+        name = re.search(r"(?:^|,)mds_namespace=([^,]+)", words)
+        return (f"{name[1]} on {server}" if name else server), path
     return "", source

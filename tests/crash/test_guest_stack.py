@@ -1,0 +1,151 @@
+"""`kill -9` of the worker, and a cancelled run, while a guest serves and measures a stack."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.catalog.configurations.layers import Layer
+from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_ability
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import lifecycle
+from runner.executors.guest import GuestExecutor
+from runner.host import kernels, signatures
+from tests.crash.invariants import assert_sound
+from tests.crash.lab import FOR_MINUTES, IMAGE, Lab
+from tests.measured import measured
+from tests.services.kernel import kernel_folder
+
+pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
+
+LAYERS = (
+    Layer.of({"layer": "integrity", "algorithm": "crc32c", "writes": "journal"}),
+    Layer.of({"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64}),
+)
+BOOT_S = 300
+
+
+class Stacked:
+    """The lab with a LUN for caches and a kernel that its worker need not boot to know it."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab, self.cache = lab, lab.folder / "cache.img"
+        self.folder = lab.folder / "data/kernels"
+        self.had = lab.lun_file.read_text()
+
+    def begin(self) -> None:
+        self.lab.stop()
+        self.lab.lun_file.write_text(
+            f'{self.had}[[lun]]\nname = "fast"\nkind = "sparse-file"\npath = "{self.cache}"\n'
+            'size = "68 MiB"\nrole = "journal"\n'
+        )
+        self.folder.mkdir()
+        shutil.copy(sorted(kernel_folder().glob("linux-image-*.deb"))[0], self.folder)
+        self._look()
+        self.lab.start_worker()
+        self.lab.wait_until(lambda: self.kernel is not None)
+
+    def end(self) -> None:
+        self.lab.stop()
+        self.lab.lun_file.write_text(self.had)
+        shutil.rmtree(self.folder)
+
+    def _look(self) -> None:
+        """What a first boot would find, as far as this test needs it."""
+        known = self.lab.folder / "data/guest"
+        executor = GuestExecutor(IMAGE, "lab", folder=self.folder, cache=known)
+        assert executor._why_unusable() == ""
+        [package] = kernels.listed(self.folder)
+        kernel = kernels.unpacked(package, known)
+        image = str(executor.client.images.get(IMAGE).id).rpartition(":")[2][:16]
+        usable = {"usable": True, "reason": ""}
+        said = {"version": kernel.version, "filesystems": {"ext4": usable}}
+        said |= {"schedulers": ["none"], "boot_s": None}
+        (kernel.folder / f"seen-{image}-{EMULATED}.json").write_text(json.dumps(said))
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        emulated = {"boot": boot, "qemu": executor.qemu, "accelerator": EMULATED, "reason": ""}
+        (known / "accelerator.json").write_text(json.dumps(emulated))
+
+    @property
+    def kernel(self) -> tuple[str, str] | None:
+        """(name, version) of the kernel, once its worker announces it."""
+        worker = Worker.objects.get(name=self.lab.name)
+        ability = guest_ability(worker.capabilities)
+        found = ability.usable_kernels if ability is not None else ()
+        return (found[0].name, found[0].version) if found else None
+
+    def measuring(self) -> Run:
+        """A run of ext4 by NFS over bcache over dm-integrity, which is being measured."""
+        self.lab.wait_until(lambda: self.kernel is not None)
+        assert self.kernel is not None
+        name, version = self.kernel
+        run = self.lab.submit(
+            options={"nfs": "4.2"},
+            members=[("cache", "fast")],
+            layers=LAYERS,
+            machine=Machine(name, EMULATED, 384 * MIB, 1),
+            kernel=version,
+            **FOR_MINUTES,
+        )
+        self.lab.wait_for(run, RunState.RUNNING, "benchmark", BOOT_S)
+        assert any("qemu-system" in one for one in self.lab.agents())
+        return run
+
+    def loops(self) -> list[str]:
+        """The LUNs' loop devices: one each while the worker lives."""
+        found = []
+        for path in (self.lab.disk, self.cache):
+            argv = ["losetup", "--noheadings", "--output", "NAME", "-j", str(path)]
+            done = subprocess.run(argv, capture_output=True, text=True, check=True)
+            found += done.stdout.split()
+        return found
+
+    def layers_left(self) -> set[str]:
+        found = {one.type for device in self.loops() for one in signatures.of(device)}
+        return found & LAYER_SIGNATURES
+
+
+@pytest.fixture
+def stacked(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stacked]:
+    monkeypatch.setenv("DOCKER_HOST", lab.dockerd.host)
+    made = Stacked(lab)
+    try:
+        made.begin()
+        yield made
+    finally:
+        made.end()
+
+
+def test_a_stack_in_a_guest_survives_neither_its_worker_nor_its_run(stacked: Stacked) -> None:
+    """Three runs on the same LUNs: a lost one, a cancelled one, and one that is done."""
+    lab, since = stacked.lab, time.time()
+    lost = stacked.measuring()
+    lab.kill_worker()
+    assert lab.containers()
+    assert stacked.layers_left()
+    lab.start_worker()
+    lab.wait_for(lost, RunState.LOST)
+    assert "The worker stopped while the run was running" in lost.reason
+    assert lab.containers() == []
+
+    # On both LUNs with what the killed guest left on them.
+    cancelled = stacked.measuring()
+    said = " ".join(cancelled.log_lines.values_list("text", flat=True))
+    assert "Left of layers on disk, and removed: " in said
+    assert "Left of layers on fast, and removed: " in said
+    lifecycle.cancel(cancelled.pk, "ann")
+    lab.wait_for(cancelled, RunState.CANCELLED)
+    assert stacked.layers_left() == set()
+    assert len(stacked.loops()) == 2
+
+    assert_sound(lab, since)
+    assert [measured(run) for run in (lost, cancelled)] == [[], []]
+    lab.stop()
+    assert stacked.loops() == []
+    assert lab.agents() == []
