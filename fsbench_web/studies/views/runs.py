@@ -178,7 +178,11 @@ def _waiting(shown: Run) -> dict[str, Any]:
         "waits_for": queue.before(shown),
         "starts_at": starts_at if starts_at and starts_at > clock.now() else None,
         "shared_in_use": leases.shared_in_use(shown.series),
-        "worker_problems": list(availability.lun_problems(lun)) if lun else [],
+        "worker_problems": [
+            problem
+            for one in ([lun, *shown.series.clients] if lun else [])
+            for problem in availability.lun_problems(one)
+        ],
     }
 
 
