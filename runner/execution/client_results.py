@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers import same_host
 from fsbench_web.core.clients import Together, overlap, together
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.studies.models import Run, RunClient
@@ -73,10 +75,14 @@ def _values(parsed: dict[str, ParsedResult]) -> list[ParsedValue]:
 
 
 def noted(run_id: int) -> dict[str, object]:
-    """For the conditions of the run: how many there were, and how far they worked at once."""
+    """For the conditions of the run: how many there were, which of them were one machine
+    (the names, of each), and how far they worked at once.
+    """
     rows = RunClient.objects.filter(run=run_id).values_list("began_at", "ended_at")
     times = [(a.timestamp(), b.timestamp()) for a, b in rows if a is not None and b is not None]
-    found: dict[str, object] = {"count": len(rows)}
+    names = RunClient.objects.filter(run=run_id).values("worker")
+    together = same_host.on_one_machine(Worker.objects.filter(name__in=names).order_by("name"))
+    found: dict[str, object] = {"count": len(rows), "one_machine": together}
     if len(times) == len(rows) and (share := overlap(times)) is not None:
         begins = [begin for begin, _ in times]
         found |= {"overlap": round(share, 6), "skew_s": round(max(begins) - min(begins), 6)}

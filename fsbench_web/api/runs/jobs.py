@@ -153,6 +153,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "notes": list(wanted.notes),
         "warnings": [
             *cautions.of_memory(runs),
+            *cautions.of_clients(runs),
             *cautions.of_data(runs),
             *cautions.of_cache(runs),
             *cautions.of_probe(wanted, runs),

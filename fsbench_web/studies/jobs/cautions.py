@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
 from fsbench_web.catalog.configurations.pools.zfs_options import PRIMARYCACHE
-from fsbench_web.catalog.workers import capacity
+from fsbench_web.catalog.workers import capacity, same_host
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.models.studies import client_luns
 from fsbench_web.studies.runs.probes import OF_SEVERAL
 
 MOST_NAMED = 5
@@ -22,6 +23,13 @@ def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+
+def of_clients(runs: Sequence[PlannedRun]) -> list[str]:
+    """Which of the workers that measure at once are no hosts of their own."""
+    others = client_luns(runs[0].machine.clients)
+    workers = [runs[0].lun.worker, *(lun.worker for lun in others)] if others else []
+    return same_host.in_words(same_host.on_one_machine(workers))
 
 
 def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:

@@ -76,7 +76,7 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         .filter(pk=run_id, series__lun__worker=worker, series__lun__worker__drained_at=None)
         .first()
     )
-    if run is None or run.series.lun is None:
+    if run is None or run.series.lun is None or queue.drained_clients(run.series):
         return None
     if why := authority.refusal(run_id):
         _refuse(run_id, worker, why)

@@ -6,7 +6,8 @@ the highest priority is next, and among equals the one that was submitted first;
 an interrupted run has the turn of that. The order of a LUN's
 runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
 past, and holds up no run of another LUN. One that measures with the workers of other hosts has its
-turn on the LUNs of these as well, while its own worker is there.
+turn on the LUNs of these as well, while its own worker is there. It waits while one of them is
+drained, and then holds up no run of another LUN.
 """
 
 from django.db.models import F, Q, QuerySet
@@ -14,7 +15,7 @@ from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import leases
 
 # A run that replaces an interrupted one has the turn of that, and so stays in its block.
@@ -68,12 +69,17 @@ def startable(worker: Worker) -> list[Run]:
     chosen = []
     for run in sorted(firsts, key=_turn):
         needed = set(leases.resources(run.series))
-        if not needed & taken:
+        if not needed & taken and not drained_clients(run.series):
             taken |= needed
             # One of another worker is that one's to claim, and has the LUN that it needs here.
             if run.series.lun is not None and run.series.lun.worker_id == worker.pk:
                 chosen.append(run)
     return chosen
+
+
+def drained_clients(series: Series) -> list[str]:
+    """The other workers of its runs that take none now. No query where it has no others."""
+    return [lun.worker.name for lun in series.clients if lun.worker.is_drained]
 
 
 def _of_several_clients() -> QuerySet[Run]:
@@ -92,7 +98,9 @@ def _first_of_others(worker: Worker) -> list[Run]:
     )
     for run in rows.exclude(series__lun__worker=worker).select_related(*_RELATED)[:_MOST_OTHERS]:
         lun, clients = run.series.lun_id, [name for name, _ in run.series.runs_on.clients]
-        if lun is not None and lun not in found and worker.name in clients:
+        if lun is None or lun in found or worker.name not in clients:
+            continue
+        if not drained_clients(run.series):
             found[lun] = run
     # What comes before it on its own LUN comes before it here.
     return [run for lun, run in found.items() if _first(lun) == run]

@@ -46,6 +46,7 @@ def review_context(
         **_planned(runs),
         **_erased(plan),
         "memory_warnings": cautions.of_memory(runs),
+        "client_warnings": cautions.of_clients(runs),
         "data_warnings": cautions.of_data(runs),
         "cache_warnings": cautions.of_cache(runs),
         "without_probe": cautions.of_probe(spec, runs),

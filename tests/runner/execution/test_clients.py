@@ -156,6 +156,7 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     assert {"fio.json", "node2/fio.json", "node2/commands.jsonl"} <= names
     said = run.conditions["clients"]
     assert said["count"] == 2
+    assert said["one_machine"] == [["node1", "node2"]]
     assert 0.5 < said["overlap"] <= 1
     assert said["skew_s"] < 0.5
     assert Lease.objects.exclude(run=None).count() == 0

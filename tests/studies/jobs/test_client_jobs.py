@@ -10,6 +10,7 @@ from fsbench_web.accounts.models import LunGrant, Role
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.studies.jobs import cautions
 from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
@@ -195,6 +196,26 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     assert said["clients"][1]["results"][0]["value"] == 12.5
     assert said["machine"] == {"clients": [["lab2", "nas"]]}
     assert "2 clients (with lab2)" in client.get("/runs/").content.decode()
+
+
+def test_workers_of_one_machine_are_said_to_be(
+    nas: Lun, client: Client, ann: User, spec: MakeSpec
+) -> None:
+    for worker, mark in (("lab1", "a"), ("lab2", "a"), ("lab3", "b")):
+        found = mounted(worker, "share" if worker == "lab3" else "nas").worker
+        found.capabilities = found.capabilities | {"host_mark": mark}
+        found.save()
+    nas.refresh_from_db()
+    assert cautions.of_clients(preview(wanted(spec, nas, "lab3"))) == []
+    (said,) = cautions.of_clients(preview(wanted(spec, nas, "lab2", "lab3")))
+    assert said.startswith("lab1, lab2 are workers of one machine")
+    client.force_login(ann)
+    run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]
+    assert lifecycle.claim(run.pk, nas.worker)
+    assert said in client.get(f"/runs/{run.pk}/").content.decode()
+    # A result keeps what held when it was measured.
+    Run.objects.filter(pk=run.pk).update(conditions={"clients": {"count": 2, "one_machine": []}})
+    assert said not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
 def test_it_is_submitted_again_as_it_was(nas: Lun, spec: MakeSpec, ann: User) -> None:

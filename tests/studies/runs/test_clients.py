@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils import timezone
 
@@ -11,6 +13,8 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.catalog.workers.maintenance import set_drained
+from fsbench_web.catalog.workers.states import worker_state
 from fsbench_web.studies.models import ClientState, Lease, Run, RunState, Study
 from fsbench_web.studies.runs import authority, lifecycle, new_runs, queue
 from fsbench_web.studies.runs.clients import parts
@@ -147,6 +151,33 @@ def test_it_has_its_turn_on_the_luns_of_the_others(nodes: dict[str, Worker]) -> 
     # A worker that is away keeps nothing from others.
     Worker.objects.filter(name="node1").update(seen_at="2020-01-01T00:00:00Z")
     assert queue.next_run(later.series.lun_id or 0) == later
+
+
+def test_it_waits_while_a_client_is_drained(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2", "node3"])
+    alone = submitted(nodes, "node3")
+    set_drained(nodes["node2"], True, by="ada")
+    assert queue.startable(nodes["node1"]) == []
+    assert lifecycle.claim(run.pk, nodes["node1"]) is None
+    assert fresh(run).state == RunState.QUEUED
+    # Meanwhile it keeps nothing from the others.
+    assert queue.startable(nodes["node3"]) == [alone]
+    set_drained(nodes["node2"], False, by="ada")
+    assert queue.startable(nodes["node1"]) == [run]
+    assert lifecycle.claim(run.pk, nodes["node1"])
+
+
+def test_a_client_is_not_drained_before_its_part_is_over(nodes: dict[str, Worker]) -> None:
+    run = submitted(nodes, "node1", ["node2"])
+    handle = lifecycle.claim(run.pk, nodes["node1"])
+    assert handle is not None
+    with pytest.raises(CommandError, match=rf"Runs \[{run.pk}\] of node2 did not end"):
+        call_command("drain", "node2", wait=True, timeout=0)
+    state = worker_state("node2")
+    assert state is not None
+    assert (state.state, state.running) == ("draining", [run.pk])
+    lifecycle.finish(handle, RunState.FAILED, "x")
+    call_command("drain", "node2", wait=True, timeout=0)
 
 
 def test_whoever_may_not_use_the_lun_of_a_client_starts_nothing(nodes: dict[str, Worker]) -> None:

@@ -2,6 +2,7 @@ import time
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import Q
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import maintenance
@@ -47,8 +48,13 @@ class Command(SiteCommand):
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         reported: list[int] = []
         while running := list(
-            Run.objects.filter(series__lun__worker=worker, state__in=ACTIVE_STATES)
+            Run.objects.filter(
+                # Those that another worker leads, too: their leases have a LUN of this one.
+                Q(series__lun__worker=worker) | Q(leases__lun__worker=worker),
+                state__in=ACTIVE_STATES,
+            )
             .order_by("pk")
+            .distinct()
             .values_list("pk", flat=True)
         ):
             if running != reported:

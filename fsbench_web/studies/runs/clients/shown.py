@@ -1,8 +1,11 @@
 """What pages and the API show of the clients of a run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers import same_host
 from fsbench_web.studies.models import Run, RunClient
 
 MOST_ROWS = 100
@@ -31,6 +34,7 @@ class ShownClients:
     row_count: int
     overlap_percent: float | None
     skew_s: float | None
+    warnings: list[str]
 
 
 def clients_of(run: Run) -> list[RunClient]:
@@ -63,6 +67,16 @@ def shown(run: Run) -> ShownClients | None:
         len(by_test),
         None if share is None else 100 * float(share),
         said.get("skew_s"),
+        same_host.in_words(_on_one_machine(clients, said)),
+    )
+
+
+def _on_one_machine(clients: list[RunClient], said: Mapping[str, Any]) -> list[list[str]]:
+    """As it was noted with the result; before, as the workers say it now."""
+    if "one_machine" in said:
+        return [[str(name) for name in names] for names in said["one_machine"]]
+    return same_host.on_one_machine(
+        Worker.objects.filter(name__in=[one.worker for one in clients]).order_by("name")
     )
 
 
