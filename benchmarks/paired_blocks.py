@@ -38,7 +38,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.core.scoring import paired
+from fsbench_web.core.scoring.blocks import paired
 
 FALSE_REFUSALS = 0.05
 """Of sessions, all jobs together, where nothing was wrong."""

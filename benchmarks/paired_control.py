@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from benchmarks.paired_blocks import FALSE_REFUSALS, Control, of_block
-from fsbench_web.core.scoring.paired import rank_interval
+from fsbench_web.core.scoring.blocks.paired import rank_interval
 
 SEED = 20_261_123
 TRIALS = 2000

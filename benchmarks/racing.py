@@ -11,8 +11,8 @@ from math import exp
 
 import numpy as np
 
-from fsbench_web.core.scoring import racing
-from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER
+from fsbench_web.core.scoring.blocks import racing
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER
 
 SEED = 20_261_122
 TRIALS = 500

@@ -12,7 +12,8 @@ from math import log
 
 import numpy as np
 
-from fsbench_web.core.scoring import paired, significance
+from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.confidence import interval
 
 SEED = 20_261_122

@@ -15,7 +15,7 @@ from math import exp, sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from fsbench_web.core.scoring import paired
+from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.profiles.combining import Combined, combined
 from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.core.scoring.profiles.presets import LATEST

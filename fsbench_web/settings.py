@@ -68,10 +68,10 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "fsbench_web.operations.requests.watched",
     "django.middleware.security.SecurityMiddleware",
-    "fsbench_web.platform.security.content_security_policy",
-    "fsbench_web.platform.caching.closed",
-    "fsbench_web.platform.static_files.StaticFiles",
-    "fsbench_web.platform.compression.CompressedPages",
+    "fsbench_web.platform.http.security.content_security_policy",
+    "fsbench_web.platform.http.caching.closed",
+    "fsbench_web.platform.http.static_files.StaticFiles",
+    "fsbench_web.platform.http.compression.CompressedPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "fsbench_web.api.protocol.limits.limited",
     "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "fsbench_web.platform.error_pages.database_away",
+    "fsbench_web.platform.http.error_pages.database_away",
 ]
 
 ROOT_URLCONF = "fsbench_web.urls"

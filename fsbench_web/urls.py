@@ -67,7 +67,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", api_urls),
 ]
 
-handler400 = "fsbench_web.platform.error_pages.bad_request"
-handler403 = "fsbench_web.platform.error_pages.permission_denied"
-handler404 = "fsbench_web.platform.error_pages.page_not_found"
-handler500 = "fsbench_web.platform.error_pages.server_error"
+handler400 = "fsbench_web.platform.http.error_pages.bad_request"
+handler403 = "fsbench_web.platform.http.error_pages.permission_denied"
+handler404 = "fsbench_web.platform.http.error_pages.page_not_found"
+handler500 = "fsbench_web.platform.http.error_pages.server_error"

@@ -44,7 +44,7 @@ class WorkerConfig:
 
     @property
     def processor_notes(self) -> Path:
-        """The same of processors (runner.host.processors)."""
+        """The same of processors (runner.host.tuning.processors)."""
         return self.data_folder / "processors"
 
     @property
@@ -57,7 +57,7 @@ class WorkerConfig:
 
     @property
     def scheduler_notes(self) -> Path:
-        """Where it is kept what runs have to put back (runner.host.scheduler_notes)."""
+        """Where it is kept what runs have to put back (runner.host.tuning.scheduler_notes)."""
         return self.data_folder / "schedulers"
 
 

@@ -11,7 +11,8 @@ from django.db import InterfaceError, OperationalError
 from fsbench_web.accounts import audit
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import block_events, operation_events, processors, scheduler_notes
+from runner.host.tracing import block_events, operation_events
+from runner.host.tuning import processors, scheduler_notes
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")

@@ -20,21 +20,12 @@ from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import (
-    block_events,
-    blockdev,
-    layer_marks,
-    locks,
-    operation_events,
-    pools,
-    processors,
-    scheduler_notes,
-    signatures,
-    sparse,
-)
+from runner.host import blockdev, layer_marks, locks, pools, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.hardware import host_mark
 from runner.host.luns import LunEntry, read_luns
+from runner.host.tracing import block_events, operation_events
+from runner.host.tuning import processors, scheduler_notes
 
 
 @dataclass(frozen=True)

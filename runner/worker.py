@@ -17,21 +17,13 @@ from fsbench_web.platform.version import VERSION
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
-from runner.host import (
-    block_events,
-    blockdev,
-    checks,
-    locks,
-    lun_facts,
-    mounts,
-    operation_events,
-    sparse,
-)
+from runner.host import blockdev, checks, locks, lun_facts, mounts, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.hardware import host_facts, host_mark
 from runner.host.luns import LunEntry, LunFileError, read_luns
-from runner.host.scheduler import read_schedulers
+from runner.host.tracing import block_events, operation_events
+from runner.host.tuning.scheduler import read_schedulers
 
 logger = logging.getLogger("fsbench.worker")
 

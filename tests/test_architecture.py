@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_every_template_compiles(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_templates_hold_no_inline_script(path: Path) -> None:
-    """The policy forbids it (fsbench_web.platform.security); the browser would drop it
+    """The policy forbids it (fsbench_web.platform.http.security); the browser would drop it
     in silence.
     """
     text = path.read_text()
@@ -146,3 +147,20 @@ def test_vendored_files_name_their_version_and_licence() -> None:
 def test_links_between_documents_lead_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", path.read_text())
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+# Modules that a folder may hold: more of them are several subjects.
+MODULES = 20
+# The agent's files stand side by side wherever it runs: the image, a guest's first root and the
+# local executor take the folder as it is, and its programs import each other as siblings there.
+LARGER = {"runner/agent"}
+
+
+def test_no_folder_holds_more_than_twenty_modules() -> None:
+    held = Counter(
+        str(path.parent.relative_to(ROOT))
+        for top in ("client", "fsbench_web", "runner")
+        for path in (ROOT / top).rglob("*.py")
+        if path.name != "__init__.py" and path.parent.name != "migrations"
+    )
+    assert {folder for folder, count in held.items() if count > MODULES} == LARGER

@@ -37,11 +37,11 @@ SHOWN_BY = {
     ),
     "As many repeats as the variability asks for, not a fixed number": (
         "core/scoring/test_confidence.py::test_every_test_has_to_be_sure",
-        "core/scoring/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
-        "core/scoring/test_paired.py::test_the_rank_interval_is_of_walsh_averages",
+        "core/scoring/blocks/test_racing.py::test_what_is_clear_ends_early_and_says_what_it_saved",
+        "core/scoring/blocks/test_paired.py::test_the_rank_interval_is_of_walsh_averages",
         "core/scoring/test_median.py::test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows",
         "core/scoring/test_median.py::test_the_mean_over_all_subsets_is_worked_out_and_not_drawn",
-        "compare/tables/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
+        "compare/tables/verdicts/test_ratio_verdicts.py::test_the_median_stands_beside_the_mean_with_an_interval_of_its_own",
     ),
     "Repeat at the level at which results vary": (
         "runner/execution/test_preparation.py::test_mkfs_and_mount_are_measured_and_lead_back_to_their_line",
@@ -50,11 +50,11 @@ SHOWN_BY = {
     "An order that no drift can favour": (
         "studies/test_sequence.py::test_every_block_has_everything_once",
         "studies/test_sequence.py::test_positions_in_a_random_order_are_about_even",
-        "core/scoring/test_paired.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
+        "core/scoring/blocks/test_paired.py::test_a_drift_of_the_blocks_does_not_hide_a_difference",
     ),
     "Say how large a difference is, with an interval, not only that there is one": (
-        "core/scoring/test_paired.py::test_interval_and_p_values_are_those_of_scipy",
-        "core/scoring/test_paired.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
+        "core/scoring/blocks/test_paired.py::test_interval_and_p_values_are_those_of_scipy",
+        "core/scoring/blocks/test_paired.py::test_what_is_less_than_the_margin_is_no_difference_however_sure",
         "core/scoring/test_significance.py::test_holm_by_hand",
     ),
     "Means as the quantity asks (rates, ratios)": (
@@ -108,8 +108,8 @@ SHOWN_BY = {
     "Record the processors' frequency and idle states, and hold them": (
         "runner/execution/test_conditions.py::test_turbo_and_idle_states_are_told_as_the_kernel_has_them",
         "runner/execution/test_conditions.py::test_what_is_held_of_the_processors_stands_with_the_run",
-        "runner/host/test_processors.py::test_they_are_held_and_given_back",
-        "runner/host/test_processors.py::test_after_kill_9_they_are_given_back",
+        "runner/host/tuning/test_processors.py::test_they_are_held_and_given_back",
+        "runner/host/tuning/test_processors.py::test_after_kill_9_they_are_given_back",
     ),
     "Processors beside the device": (
         "runner/host/test_blockdev.py::test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus",

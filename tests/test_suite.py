@@ -28,7 +28,7 @@ def test_what_has_its_place_is_there(name: str) -> None:
 def test_what_takes_longest_begins_first() -> None:
     counts = Counter(
         {
-            "tests/platform/test_proxies.py": 9,
+            "tests/platform/http/test_proxies.py": 9,
             "tests/platform/test_settings.py": 80,
             "tests/test_rights.py": 38,
             "tests/deploy/test_backup.py": 3,

@@ -1,12 +1,11 @@
 """``fsbench check --along``: whether lines over kernels or days got slower; ``list lines``."""
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fsbench import terminal
 from fsbench.client import Client
-from fsbench.correction import holm
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
 from fsbench.terminal import RIGHT, Cell, Column
 
@@ -240,3 +239,17 @@ def _in_words(code: int, fell: list[Any], unknown: list[Any], along: str) -> str
             "yellow",
         )
     return terminal.coloured("Nothing got slower.", "green")
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Corrected p-values, in the order given: S. Holm, Scand. J. Statist. 6 (1979).
+
+    The smallest of m is multiplied by m, the next by m - 1 and so on; none is below the one before
+    it, nor above 1.
+    """
+    found = [0.0] * len(p_values)
+    least = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
+        found[place] = least
+    return found

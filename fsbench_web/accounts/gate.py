@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from fsbench_web.accounts import passwords, requirements, rights, tokens
 from fsbench_web.accounts.models import ApiToken
-from fsbench_web.platform import error_pages
+from fsbench_web.platform.http import error_pages
 
 NEEDS_SIGN_IN = (
     "This call needs an account: send the header "

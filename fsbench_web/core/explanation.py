@@ -1,6 +1,6 @@
 """What differs most between two contenders in costs and waits: associations, never a proof. Pure.
 
-Each cost is compared by the ratio of the two contenders, as speeds are (``scoring.paired``): over
+Each cost is compared by the ratio of the two contenders, as speeds are (``blocks.paired``): over
 the blocks that they share where these are enough, else over their runs. To each value the cost's
 floor is added, so that next to nothing against nothing is no large ratio. Over all costs and waits
 of a pair Holm's correction holds (S. Holm, Scand. J. Stat. 6, 1979): that any of them is said to
@@ -27,8 +27,9 @@ from fsbench_web.core import setup_effects
 from fsbench_web.core.activity import price
 from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.waits import WAITS
-from fsbench_web.core.scoring import confidence, paired
-from fsbench_web.core.scoring.paired import EQUIVALENT, INCONCLUSIVE, RatioVerdict
+from fsbench_web.core.scoring import confidence
+from fsbench_web.core.scoring.blocks import paired
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, INCONCLUSIVE, RatioVerdict
 from fsbench_web.core.setup_effects import SetupDifference
 
 ALIKE_PERCENT = 10.0

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from fsbench_web.platform import problems
+from fsbench_web.platform.http import problems
 
 # Room for the other fields of a form and the boundaries between its parts.
 FORM_BYTES = 256 * 1024

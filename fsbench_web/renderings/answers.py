@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
-from fsbench_web.platform import error_pages
+from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.kept import Kept
 from fsbench_web.renderings.process import LONGEST_S, Away, Renderer, TooLarge
 

@@ -6,7 +6,7 @@ import os
 from django.conf import settings
 
 from fsbench_web.imports.upload_limit import BodyLimit
-from fsbench_web.platform.proxies import TrustedProxies
+from fsbench_web.platform.http.proxies import TrustedProxies
 from fsbench_web.renderings import answers
 from fsbench_web.serving import framing, slow_senders, thread_pools
 from fsbench_web.serving.warm_up import settle

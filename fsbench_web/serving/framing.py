@@ -10,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from fsbench_web.platform import problems
+from fsbench_web.platform.http import problems
 
 SENTENCE = (
     "The request says twice how long it is, with Content-Length and with Transfer-Encoding, or "

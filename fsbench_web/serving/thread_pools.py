@@ -41,7 +41,7 @@ from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 from fsbench_web.accounts.networks import network_of
-from fsbench_web.platform import error_pages
+from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
 
 PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE, STATIC_FILES = 4, 2, 2, 1, 1
@@ -61,7 +61,7 @@ TOO_MANY = (
     f"keeps waiting. Ask again in {COME_AGAIN_S} seconds."
 )
 
-_FIRST_INNER = "fsbench_web.platform.static_files.StaticFiles"
+_FIRST_INNER = "fsbench_web.platform.http.static_files.StaticFiles"
 
 
 class Lanes(ASGIHandler):

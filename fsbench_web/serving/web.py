@@ -92,7 +92,7 @@ def settings_of(application: object) -> uvicorn.Config:
         # Its lines go the way of all others (fsbench_web.platform.log_lines).
         log_config=None,
         timeout_graceful_shutdown=GRACE_S,
-        # fsbench_web.platform.proxies does that, for untrusted senders too.
+        # fsbench_web.platform.http.proxies does that, for untrusted senders too.
         proxy_headers=False,
     )
 

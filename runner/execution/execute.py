@@ -50,9 +50,11 @@ from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import Executor, Message, Outcome, Target, why_in_guests_alone
 from runner.executors.guest import GuestExecutor
-from runner.host import block_events, blockdev, disk_health, locks, lun_state, processors
+from runner.host import blockdev, disk_health, locks, lun_state
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
+from runner.host.tracing import block_events
+from runner.host.tuning import processors
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 

@@ -21,10 +21,11 @@ from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, layer_marks, mounts, scheduler_notes
+from runner.host import blockdev, checks, layer_marks, mounts
 from runner.host.locks import device_lock, mount_lock
 from runner.host.luns import LunEntry
-from runner.host.scheduler import read_schedulers, scheduler_set
+from runner.host.tuning import scheduler_notes
+from runner.host.tuning.scheduler import read_schedulers, scheduler_set
 from runner.plan import RunPlan
 from runner.worker import Host
 

@@ -5,7 +5,7 @@ from fsbench_web.catalog.configurations.preparation import PreparationError
 from fsbench_web.core.workloads import ParameterError
 from runner.execution.places import RunRefused
 from runner.host.locks import LockedElsewhere
-from runner.host.scheduler import SchedulerError
+from runner.host.tuning.scheduler import SchedulerError
 from runner.plan import PlanError
 from runner.worker import LunUnusable
 

@@ -30,9 +30,9 @@ from runner.executors import containers
 from runner.executors.base import Capabilities
 from runner.executors.containers import ERRORS, short
 from runner.executors.docker import DockerExecutor
-from runner.host import kernels
-from runner.host.kernel_fetch import KernelFetch
-from runner.host.kernels import Kernel, Package, UnusableKernel
+from runner.host.guest_kernels import kernels
+from runner.host.guest_kernels.kernel_fetch import KernelFetch
+from runner.host.guest_kernels.kernels import Kernel, Package, UnusableKernel
 
 logger = logging.getLogger("fsbench.worker")
 

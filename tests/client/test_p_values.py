@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core.scoring import changes, significance
 from tests.client.conftest import CLIENT
 
@@ -37,5 +37,5 @@ def test_holms_correction_is_that_of_the_site(module) -> None:  # type: ignore[n
     chance = random.Random(5)
     for count in (0, 1, 2, 3, 7, 30):
         values = [round(chance.random() ** 3, 4) for _ in range(count)]  # with ties
-        assert module("correction").holm(values) == significance.holm(values)
+        assert module("over_time").holm(values) == significance.holm(values)
     assert changes.LEVEL == significance.FALSE_ALARM == module("terminal").LIMIT

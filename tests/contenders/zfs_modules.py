@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from runner.executors import guest_modules
-from runner.host import kernel_packages
+from runner.host.guest_kernels import kernel_packages
 from tests.services.image import cache_folder
 from tests.services.kernel import kernel_folder
 

@@ -16,7 +16,8 @@ from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_a
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner.executors.guest import GuestExecutor
-from runner.host import kernels, signatures
+from runner.host import signatures
+from runner.host.guest_kernels import kernels
 from tests.crash.invariants import assert_sound
 from tests.crash.lab import FOR_MINUTES, IMAGE, Lab
 from tests.measured import measured

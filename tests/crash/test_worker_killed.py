@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from fsbench_web.studies.models import Job, Run, RunState
-from runner.host.scheduler import read_schedulers
+from runner.host.tuning.scheduler import read_schedulers
 from tests.crash.invariants import assert_sound
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, IN_MOUNT, Lab
 

@@ -29,7 +29,7 @@ from runner.host.luns import read_luns
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_run
-from tests.runner.host.fake_apt import FakeApt
+from tests.runner.host.guest_kernels.fake_apt import FakeApt
 from tests.services.server import database_url
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]

@@ -21,8 +21,8 @@ from django.views.decorators.csrf import csrf_exempt
 from fsbench_web import urls
 from fsbench_web.accounts.models import Person, Role, Visibility
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.platform.caching import CLOSED
-from fsbench_web.platform.security import POLICY
+from fsbench_web.platform.http.caching import CLOSED
+from fsbench_web.platform.http.security import POLICY
 from fsbench_web.serving import thread_pools
 from fsbench_web.studies.models import Study
 

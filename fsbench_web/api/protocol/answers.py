@@ -18,7 +18,7 @@ from django.utils.cache import patch_vary_headers
 from ninja import Header
 
 from fsbench_web.api.protocol import entity_tags, errors
-from fsbench_web.platform import problems
+from fsbench_web.platform.http import problems
 
 View = Callable[..., HttpResponseBase]
 IfMatch = Annotated[

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fsbench_web.platform import problems
+from fsbench_web.platform.http import problems
 
 _READ_HEADERS = {
     "ETag": {"description": "of this very answer", "schema": {"type": "string"}},

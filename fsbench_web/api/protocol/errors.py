@@ -1,5 +1,5 @@
 """One shape for every error of the API: a problem document
-(fsbench_web.platform.problems, docs/api.md).
+(fsbench_web.platform.http.problems, docs/api.md).
 """
 
 import difflib
@@ -14,7 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from fsbench_web.platform import problems as problem_documents
+from fsbench_web.platform.http import problems as problem_documents
 
 logger = logging.getLogger("fsbench.api")
 BUSY = (

@@ -21,7 +21,7 @@ from django.http.response import HttpResponseBase
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.networks import network_of
-from fsbench_web.platform import error_pages
+from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
 
 logger = logging.getLogger("fsbench.api")

@@ -6,7 +6,7 @@ from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
 from fsbench_web.compare.drawings.ceilings import ceilings_of
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.significance import is_ranked, nearest_first
+from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import SUM

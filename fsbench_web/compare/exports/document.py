@@ -13,8 +13,8 @@ from typing import Literal
 
 from fsbench_web.compare.drawings.charts import axis_words
 from fsbench_web.compare.selection.wording import flag_label, flag_meaning
-from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 
 Value = str | float | int | Decimal | None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
+from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, probability
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.changes import Change
 

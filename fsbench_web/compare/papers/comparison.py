@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import is_ranked
+from fsbench_web.compare.tables.verdicts.significance import is_ranked
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.studies.jobs import reproductions

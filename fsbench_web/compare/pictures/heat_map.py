@@ -22,8 +22,8 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import FLAGS, ordered
 from fsbench_web.figures import heatmap
 from fsbench_web.studies.models import Series
-from fsbench_web.studies.runs import quality as run_quality
 from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.runs.shown import quality as run_quality
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
 

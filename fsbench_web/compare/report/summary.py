@@ -19,7 +19,7 @@ from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.answer import answer
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.significance import nearest_first
+from fsbench_web.compare.tables.verdicts.significance import nearest_first
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study

@@ -1,8 +1,8 @@
 """The sentence of a slide until somebody writes another: what its table says. Pure."""
 
-from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import is_ranked, nearest_first
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT

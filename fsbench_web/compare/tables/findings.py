@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import is_ranked, nearest_first
-from fsbench_web.compare.tables.uncertainty import (
+from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
+from fsbench_web.compare.tables.verdicts.uncertainty import (
     effect,
     how,
     methods_of,

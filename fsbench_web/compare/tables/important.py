@@ -9,7 +9,7 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
 
 REFERENCE = "reference"
 _STATUS = {

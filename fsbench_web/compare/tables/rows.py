@@ -77,7 +77,7 @@ class DeltaRow:
     of what it is of, which need not be the score. ``printed_score`` is the score in
     ``printed_unit``, what its tool printed, where that is another than the table's; else None.
     ``verdict`` and ``change_verdict`` say what of a
-    difference is more than chance (compare.tables.significance).
+    difference is more than chance (verdicts.significance).
     ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
     ``share`` is what the score is of what its LUN does by itself, its ceiling in the table's unit.
     """

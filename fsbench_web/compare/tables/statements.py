@@ -11,8 +11,8 @@ from typing import Any
 
 from fsbench_web.compare.tables.findings import Part, Places, section_place
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import nearest_first
-from fsbench_web.compare.tables.uncertainty import percents
+from fsbench_web.compare.tables.verdicts.significance import nearest_first
+from fsbench_web.compare.tables.verdicts.uncertainty import percents
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 

@@ -28,11 +28,11 @@ from fsbench_web.compare.selection.table_view import (
     joined,
     without_view,
 )
-from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.answer import TestLine, headline_tables
 from fsbench_web.compare.tables.important import hidden, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
+from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.templatetags.delta_columns import columns_of
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, paper_rows, study_rows
@@ -43,7 +43,7 @@ from fsbench_web.compare.views.rows_of_tests import TestRow, tables_of
 from fsbench_web.compare.views.study_tabs import line_of
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.units import SUM
 
 DIFFERENT_CELLS = (

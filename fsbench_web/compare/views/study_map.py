@@ -15,7 +15,7 @@ from fsbench_web.compare.tables.answer import Answer, headline_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Series
-from fsbench_web.studies.runs import quality
+from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores import cells
 
 

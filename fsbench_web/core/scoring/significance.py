@@ -1,7 +1,7 @@
 """Verdicts: whether one contender is ahead of another by more than chance. Pure.
 
-What a verdict says is here, and the rule *freenix*; the other two, of ratios, are
-``scoring.paired``. It is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX
+What a verdict says is here, and the rule *freenix*; the other two, of ratios, are in
+``scoring.blocks``. It is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX
 2002: two means differ significantly when their 95% Student-t intervals do not overlap, and the
 means differ by at least 10%. The difference is taken as delta 1 is, in percent of the larger mean,
 which is the stricter reading of the two. That the winner is the one with the better mean is asked

@@ -1,9 +1,9 @@
 """Operations of a file system as a picture: how long each took, by what it was. Pure.
 
-Read from what bpftrace prints of ``runner.host.operation_scripts`` with ``-f json``: a line of JSON
-for each map, at the end. Latencies are in bins of powers of two nanoseconds, as ext4dist of
-BCC and ``hist()`` of bpftrace have them (B. Gregg, "BPF Performance Tools", 2019, chapter 8):
-bin 0 is below 2 ns, bin k from 2^k to below 2^(k+1).
+Read from what bpftrace prints of ``runner.host.tracing.operation_scripts`` with ``-f json``: a
+line of JSON for each map, at the end. Latencies are in bins of powers of two nanoseconds, as
+ext4dist of BCC and ``hist()`` of bpftrace have them (B. Gregg, "BPF Performance Tools", 2019,
+chapter 8): bin 0 is below 2 ns, bin k from 2^k to below 2^(k+1).
 """
 
 import json

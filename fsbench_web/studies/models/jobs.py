@@ -90,7 +90,7 @@ class RepeatRule(models.Model):
 
 class Race(models.Model):
     """A job that looks for the best of its configurations, or for the kernel at which speed
-    changed: who is measured next follows from what was measured (core.scoring.racing and
+    changed: who is measured next follows from what was measured (core.scoring.blocks: racing,
     bisecting), and is written by ``studies.runs.lifecycle`` where the last run of a block ends.
     Jobs without one measure everything as often.
 

@@ -18,7 +18,7 @@ from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, P
 from fsbench_web.core.scoring.changes import Change, changes
 from fsbench_web.figures import lines
 from fsbench_web.studies.models import LunProbe, Run
-from fsbench_web.studies.runs.conditions import SECTOR_BYTES
+from fsbench_web.studies.runs.shown.conditions import SECTOR_BYTES
 
 MOST_RUNS = 20_000
 """Of one LUN, the latest, whose bytes are added up."""

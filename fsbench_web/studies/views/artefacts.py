@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring.testnames import CREATION_TESTS
 from fsbench_web.studies.models import Artefact, MeasurementBlock
-from fsbench_web.studies.runs import raw_text
+from fsbench_web.studies.runs.shown import raw_text
 
 
 def _found(run_id: int, artefact_id: int) -> Artefact:

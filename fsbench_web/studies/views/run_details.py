@@ -31,7 +31,7 @@ from fsbench_web.studies.jobs.spec import (
     WorkloadSpec,
 )
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
-from fsbench_web.studies.runs import quality
+from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Measurement
 from fsbench_web.studies.sequence import RANDOM

@@ -22,21 +22,17 @@ from fsbench_web.studies.activity import shown_latencies, shown_traces
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.runs import (
     authority,
-    conditions,
     control,
-    guest_crash,
     leases,
     listing,
     logs,
     probes,
-    quality,
     queue,
     repeats,
-    scores,
-    shown_probe,
 )
 from fsbench_web.studies.runs.clients import shown as clients
-from fsbench_web.studies.runs.steadiness import steadiness
+from fsbench_web.studies.runs.shown import conditions, guest_crash, quality, scores, shown_probe
+from fsbench_web.studies.runs.shown.steadiness import steadiness
 from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import run_details

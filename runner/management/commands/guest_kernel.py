@@ -9,8 +9,8 @@ from django.core.management.base import CommandError
 from fsbench_web.platform.commands import SiteCommand
 from runner.config import guest_kernels, read_config
 from runner.executors import guest_modules
-from runner.host import kernel_packages, kernels
-from runner.host.kernel_packages import CannotFetch, Found
+from runner.host.guest_kernels import kernel_packages, kernels
+from runner.host.guest_kernels.kernel_packages import CannotFetch, Found
 
 
 class Command(SiteCommand):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from fsbench_web.compare.tables import uncertainty
 from fsbench_web.compare.tables.answer import answer, headline_tables, line_against, trust
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.significance import judged
-from tests.compare.tables.test_significance import row
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.significance import judged
+from tests.compare.tables.verdicts.test_significance import row
 
 
 def table(test: str, unit: str = "KB/s", category: str = "mean", **scores: float) -> DeltaTable:

@@ -9,16 +9,16 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.tables import significance
 from fsbench_web.compare.tables.findings import Finding, collected, findings, pairs_tested, summary
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import Rule
-from fsbench_web.compare.tables.uncertainty import effect, probability, wanted
+from fsbench_web.compare.tables.verdicts import significance
+from fsbench_web.compare.tables.verdicts.significance import Rule
+from fsbench_web.compare.tables.verdicts.uncertainty import effect, probability, wanted
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series
-from tests.compare.tables.test_significance import around, judged, row, table
+from tests.compare.tables.verdicts.test_significance import around, judged, row, table
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 NAMES = ["ext", "jfs", "xfs", "reiser", "btrfs"]

@@ -11,7 +11,7 @@ from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.statements import CONFIRMED, DIFFERS, UNCHECKED, Checked
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.published.data import published_studies
-from tests.compare.tables.test_significance import row, table
+from tests.compare.tables.verdicts.test_significance import row, table
 
 STATED = next(
     section

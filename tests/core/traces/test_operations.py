@@ -2,7 +2,7 @@
 
 ``calls.bpftrace.json``: bpftrace 0.17 on Linux 6.18, system calls on Btrfs on a loop device while
 fio 3.33 ran (psync, randrw, 4 KiB, two jobs of 16 MiB, fsync=64), by the script of
-``runner.host.operation_scripts``.
+``runner.host.tracing.operation_scripts``.
 
 ``functions.bpftrace.json``: bpftrace 0.17 on Debian's Linux 6.1 (emulated), kprobes on ext4 on a
 loop device; dd wrote 300 blocks of 4 KiB and an fsync, read them in 16 KiB and then, directly, in

@@ -21,8 +21,9 @@ from fsbench_web.studies.scores import ingest
 from runner import leftovers, orphans
 from runner.execution import tracing
 from runner.executors.local import LocalExecutor
-from runner.host import block_events, locks, operation_events
-from runner.host.block_events import TraceError
+from runner.host import locks
+from runner.host.tracing import block_events, operation_events
+from runner.host.tracing.block_events import TraceError
 from runner.worker import Host
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns
 
@@ -184,7 +185,7 @@ def test_what_cannot_be_traced_is_named_and_the_run_is_done(
 
 _BEGIN = """
 import sys, time
-from runner.host import block_events
+from runner.host.tracing import block_events
 with block_events.traced(int(sys.argv[1]), sys.argv[2]) as trace:
     trace.begin()
     print("begun", flush=True)

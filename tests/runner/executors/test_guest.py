@@ -24,7 +24,8 @@ from runner.executors import guest_kernels
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
 from runner.executors.guest_kernels import Seen
-from runner.host import checks, kernels
+from runner.host import checks
+from runner.host.guest_kernels import kernels
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host

@@ -18,7 +18,8 @@ from fsbench_web.studies.models import LogLine, Run, RunState
 from runner.execution.record import Recorder
 from runner.executors.base import Message, Target
 from runner.executors.guest import GuestExecutor
-from runner.host import checks, kernels, signatures
+from runner.host import checks, signatures
+from runner.host.guest_kernels import kernels
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host

@@ -12,10 +12,10 @@ import pytest
 from docker.errors import DockerException, ImageNotFound
 
 from runner.executors import guest_modules
-from runner.host import kernels
-from runner.host.kernel_packages import CannotFetch
-from tests.runner.host.fake_apt import FakeApt
-from tests.runner.host.test_kernels import VERSION, ZFS, deb, files, tar_of
+from runner.host.guest_kernels import kernels
+from runner.host.guest_kernels.kernel_packages import CannotFetch
+from tests.runner.host.guest_kernels.fake_apt import FakeApt
+from tests.runner.host.guest_kernels.test_kernels import VERSION, ZFS, deb, files, tar_of
 
 NAME = f"linux-image-{VERSION}_6.1.9-1_amd64"
 BUILT = {f"lib/modules/{VERSION}/updates/dkms/{name}.ko": one for name, one in ZFS.items()}

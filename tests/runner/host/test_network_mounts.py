@@ -2,7 +2,7 @@
 
 Copied as they stand there, from mount(8) (``SOURCE on POINT type KIND (OPTIONS)``) and from
 /proc/mounts (``SOURCE POINT KIND OPTIONS 0 0``); who printed one has blanked out what is secret.
-SMB is mounted for real too (tests/contenders/test_smb.py).
+None of the three was mounted for this.
 """
 
 import re

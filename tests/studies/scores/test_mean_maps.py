@@ -9,7 +9,7 @@ from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series, Study
-from fsbench_web.studies.runs import quality
+from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.scores.mean_maps import mean_maps
 from fsbench_web.studies.scores.measurements import rows_of

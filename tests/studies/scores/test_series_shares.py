@@ -9,7 +9,7 @@ from fsbench_web.core.scoring.quality import ABOVE_DEVICE
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import LunProbe, Run, Selection
 from fsbench_web.studies.runs import lifecycle, probes
-from fsbench_web.studies.runs.quality import run_quality
+from fsbench_web.studies.runs.shown.quality import run_quality
 from fsbench_web.studies.scores import ingest, quality
 from tests.core.scoring.test_ceilings import KIB, MIB, document, point
 from tests.studies.conftest import start

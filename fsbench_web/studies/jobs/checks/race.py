@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
-from fsbench_web.core.scoring import bisecting, racing
+from fsbench_web.core.scoring.blocks import bisecting, racing
 from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
 from fsbench_web.core.scoring.testnames import at_load, place
 from fsbench_web.core.workloads import ParameterError, Workload

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from math import exp, fsum, isfinite, log
 
-from fsbench_web.core.scoring import racing
-from fsbench_web.core.scoring.bisecting import AFTER, BEFORE, FAILED, Bisection
-from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER
-from fsbench_web.core.scoring.racing import Place
+from fsbench_web.core.scoring.blocks import racing
+from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, FAILED, Bisection
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER
+from fsbench_web.core.scoring.blocks.racing import Place
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import Standing

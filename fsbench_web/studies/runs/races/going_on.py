@@ -5,8 +5,8 @@ attempt, or the end of the race.
 from datetime import datetime
 
 from fsbench_web.core import units
+from fsbench_web.core.scoring.blocks.racing import ENDED
 from fsbench_web.core.scoring.categories import MEAN
-from fsbench_web.core.scoring.racing import ENDED
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.studies.models import Race, Run, RunState, Series

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from fsbench_web.core.scoring import racing
-from fsbench_web.core.scoring.bisecting import AFTER, BEFORE, Bisection
-from fsbench_web.core.scoring.bisecting import FAILED as NOT_MEASURED
-from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.racing import ENDED, Place
+from fsbench_web.core.scoring.blocks import racing
+from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, Bisection
+from fsbench_web.core.scoring.blocks.bisecting import FAILED as NOT_MEASURED
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
+from fsbench_web.core.scoring.blocks.racing import ENDED, Place
 from fsbench_web.studies.models import Job, Race
 from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fsbench_web.core import units
-from fsbench_web.core.scoring import bisecting, racing
-from fsbench_web.core.scoring.bisecting import Bisection
-from fsbench_web.core.scoring.racing import Place
+from fsbench_web.core.scoring.blocks import bisecting, racing
+from fsbench_web.core.scoring.blocks.bisecting import Bisection
+from fsbench_web.core.scoring.blocks.racing import Place
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
 

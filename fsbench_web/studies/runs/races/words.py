@@ -4,9 +4,10 @@ from math import isfinite
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.numbers import duration
-from fsbench_web.core.scoring import categories, racing, testnames
-from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER, MOST_BLOCKS
-from fsbench_web.core.scoring.racing import FAILED, FINALISTS, Out
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.blocks import racing
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, MOST_BLOCKS
+from fsbench_web.core.scoring.blocks.racing import FAILED, FINALISTS, Out
 from fsbench_web.studies.models import Race, Series
 from fsbench_web.studies.runs.races.standing import Standing, labels_of
 

@@ -1,0 +1,300 @@
+"""Which differences of delta tables are more than chance. Pure.
+
+Every table asks the same of each row: is the best ahead of it? Where there is a baseline it asks of
+each row too whether it and the baseline differ. A table is one question, so these pairs are what is
+tested together: Holm's correction is over them and over nothing else, and a row says the same on
+whatever page, with whatever filter of tests and categories, it is shown. Who looks at many tables
+explores: of twenty without any difference one shows one (R. Bender and S. Lange, J. Clin.
+Epidemiol. 54, 2001), which findings say.
+
+Where two share three blocks or more (``Run.block``), the verdict is paired; elsewhere it is not,
+and says so. By the rule of FREENIX 2002 is judged what was published, and what is asked to be.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks import paired
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, RatioVerdict
+from fsbench_web.core.scoring.confidence import SAMPLES
+from fsbench_web.core.scoring.deltas import is_same
+from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.scoring.significance import (
+    EMULATED,
+    EQUAL,
+    EQUIVALENT,
+    FALSE_ALARM,
+    FREENIX,
+    HOLM,
+    MARGIN_PERCENT,
+    NO_INTERVAL,
+    NO_SCATTER,
+    ONE_RUN,
+    ORDER,
+    PAIRED,
+    PUBLISHED,
+    SCATTER,
+    SIGNIFICANT,
+    TIE,
+    UNKNOWN,
+    UNPAIRED,
+    Verdict,
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a comparison is judged: ``name`` is FREENIX, or "" for what the runs allow.
+
+    ``margin_percent`` is of that rule, ``equivalence_percent`` what is no difference by the others.
+    """
+
+    name: str = ""
+    margin_percent: float = MARGIN_PERCENT
+    equivalence_percent: float = EQUIVALENCE_PERCENT
+
+
+class _Pair(NamedTuple):
+    """``ahead``, ``behind`` and ``row`` are places of rows; ``is_change``: against the baseline."""
+
+    ahead: int
+    behind: int
+    row: int
+    is_change: bool
+    found: Verdict | RatioVerdict
+
+
+def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[DeltaTable]:
+    """The tables, with a verdict in each row that stands against another.
+
+    ``DeltaRow.verdict`` of a best row is of it against all others: a tie when it ties with any
+    (``against`` names them, nearest first), unknown when that is the worst of any, equal when it is
+    equivalent to any, and significant only against all. Of another row it is that of the best
+    against this row. ``DeltaRow.change_verdict`` is of a row against the baseline. Both are None
+    where there is nothing to stand against.
+    """
+    return [_judged(table, rule or Rule()) for table in tables]
+
+
+def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
+    pairs = list(_pairs(table, rule))
+    p_values = [pair.found.p_value for pair in pairs if pair.found.p_value is not None]
+    adjusted = iter(significance.holm(p_values))
+    against_best: dict[int, Verdict] = {}
+    against_baseline: dict[int, Verdict] = {}
+    for pair in pairs:
+        found = pair.found
+        if isinstance(found, RatioVerdict):
+            verdict = _of_ratio(
+                table, pair, paired.corrected(found, next(adjusted), len(p_values)), rule
+            )
+        elif found.p_value is not None:
+            verdict = significance.corrected(found, next(adjusted), len(p_values))
+        else:
+            verdict = found
+        (against_baseline if pair.is_change else against_best)[pair.row] = verdict
+    return replace(
+        table,
+        rows=tuple(
+            replace(
+                row,
+                verdict=_lead(table, place, against_best, rule)
+                if row.best
+                else against_best.get(place),
+                change_verdict=against_baseline.get(place),
+            )
+            for place, row in enumerate(table.rows)
+        ),
+    )
+
+
+def nearest_first(table: DeltaTable) -> list[int]:
+    """The places of the rows from the best to the worst, however they are sorted for the page."""
+    return list(table.nearest_first)
+
+
+def is_ranked(table: DeltaTable) -> bool:
+    """Whether anybody said which direction of the unit is better."""
+    return any(row.best for row in table.rows)
+
+
+def _pairs(table: DeltaTable, rule: Rule) -> Iterator[_Pair]:
+    if not is_ranked(table) or len(table.rows) < 2:
+        return
+    order = nearest_first(table)
+    for behind in order[1:]:
+        found = _verdict(table, order[0], behind, rule, table.rows[order[0]].contender)
+        yield _Pair(order[0], behind, behind, False, found)
+    base = next((place for place, row in enumerate(table.rows) if row.is_baseline), None)
+    if base is None:
+        return
+    rank = {place: position for position, place in enumerate(order)}
+    for place in order:
+        if place != base:
+            ahead, behind = sorted((place, base), key=rank.__getitem__)
+            found = _verdict(table, ahead, behind, rule, table.rows[base].contender)
+            yield _Pair(ahead, behind, place, True, found)
+
+
+def _verdict(
+    table: DeltaTable, ahead: int, behind: int, rule: Rule, against: str
+) -> Verdict | RatioVerdict:
+    """What is found of one pair by itself."""
+    first, second = table.rows[ahead], table.rows[behind]
+    lower, margin = table.lower_is_better, rule.margin_percent
+    is_freenix = rule.name == FREENIX or "published" in (first.origin, second.origin)
+    method = FREENIX if is_freenix else UNPAIRED
+    if (EMULATED in first.flags) != (EMULATED in second.flags):
+        return significance.unknown(
+            EMULATED, margin_percent=margin, against=(against,), method=method
+        )
+    if not is_freenix:
+        found = paired.paired(
+            *shared_blocks(first, second),
+            lower_is_better=lower,
+            margin_percent=rule.equivalence_percent,
+        )
+        if found is None and first.interval is not None and second.interval is not None:
+            found = paired.unpaired(
+                first.interval,
+                second.interval,
+                lower_is_better=lower,
+                margin_percent=rule.equivalence_percent,
+            )
+        if found is not None:
+            return found
+    if is_same(first.score, second.score):
+        return Verdict(TIE, (EQUAL,), 0.0, margin_percent=margin, against=(against,), method=method)
+    if first.interval is None or second.interval is None:
+        why = [_why_missing(row) for row in (first, second) if row.interval is None]
+        return significance.unknown(*why, margin_percent=margin, against=(against,), method=method)
+    return significance.compare(
+        first.interval,
+        second.interval,
+        margin_percent=margin,
+        lower_is_better=lower,
+        against=(against,),
+    )
+
+
+def shared_blocks(first: DeltaRow, second: DeltaRow) -> tuple[dict[str, float], dict[str, float]]:
+    """Their scores by the blocks that both were measured in; several repeats in one by their mean.
+
+    Runs of two studies were never measured beside each other, whatever their blocks are called.
+    """
+    if first.study != second.study:
+        return {}, {}
+    one, other = _by_block(first), _by_block(second)
+    shared = one.keys() & other.keys()
+    return {block: one[block] for block in shared}, {block: other[block] for block in shared}
+
+
+def _by_block(row: DeltaRow) -> Mapping[str, float]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for block, value in row.repeat_scores or ():
+        if block and value is not None:
+            found[block].append(value)
+    return {block: mean(values) for block, values in found.items()}
+
+
+def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -> Verdict:
+    """The verdict of a ratio, said of the row of its pair."""
+    first, second = table.rows[pair.ahead], table.rows[pair.behind]
+    status = TIE
+    reasons: tuple[str, ...] = (SCATTER,)
+    if found.status == paired.FASTER:
+        status, reasons = SIGNIFICANT, ()
+    elif found.status == paired.EQUIVALENT:
+        status, reasons = EQUIVALENT, ()
+    elif found.status == paired.SLOWER:
+        reasons = (ORDER,)  # by its score it leads, by what is tested it does not
+    elif found.p_value <= FALSE_ALARM:
+        reasons = (HOLM,)
+    intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
+    reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
+    reasons += (NO_SCATTER,) if found.deviation == 0 and found.ratio != 1 else ()
+    low, high = found.rank_interval or (None, None)
+    verdict = Verdict(
+        status,
+        reasons,
+        p_value=found.p_value,
+        p_holm=found.p_holm,
+        tested=found.tested,
+        margin_percent=rule.margin_percent,
+        method=PAIRED if found.blocks else UNPAIRED,
+        ratio=found.ratio,
+        ratio_low=found.low,
+        ratio_high=found.high,
+        blocks=found.blocks or len(shared_blocks(first, second)[0]),
+        more_blocks=found.more_blocks if status == TIE else None,
+        equivalence_percent=found.margin_percent,
+        p_equivalence=found.p_equivalence,
+        p_normal=found.p_normal,
+        rank_low=low,
+        rank_high=high,
+        against=((second if pair.row == pair.ahead else first).contender,),
+    )
+    return verdict if pair.row == pair.ahead else verdict.turned()
+
+
+def _why_missing(row: DeltaRow) -> str:
+    if row.origin == "published":
+        return PUBLISHED
+    return ONE_RUN if row.runs == 1 else NO_INTERVAL
+
+
+def _lead(
+    table: DeltaTable, best: int, against_best: dict[int, Verdict], rule: Rule
+) -> Verdict | None:
+    """Of a best row against all others; of several best rows each ties with the others."""
+    others = [
+        (table.rows[place].contender, verdict)
+        for place in nearest_first(table)
+        if place != best
+        for verdict in [_of_other(place, best, against_best)]
+        if verdict is not None
+    ]
+    if not others:
+        return None
+    for status in (TIE, UNKNOWN, EQUIVALENT):
+        found = [(name, verdict) for name, verdict in others if verdict.status == status]
+        if len(found) == 1:
+            return replace(found[0][1].turned(), against=(found[0][0],))
+        if found:
+            return _together(status, found, rule)
+    # Of the closest call: it was significant against each of the others as well.
+    closest = max((verdict for _, verdict in others), key=lambda one: one.p_holm or 0.0)
+    names = tuple(name for name, _ in others)
+    return replace(closest.turned(), reasons=_reasons(others), against=names)
+
+
+def _together(status: str, found: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
+    """One verdict of a best row and several others, with what it takes to decide them all."""
+    verdicts = [verdict for _, verdict in found]
+    methods = {verdict.method for verdict in verdicts}
+    wanted = [verdict.more_blocks for verdict in verdicts]
+    return Verdict(
+        status,
+        _reasons(found),
+        margin_percent=rule.margin_percent,
+        against=tuple(name for name, _ in found),
+        tested=next((one.tested for one in verdicts if one.tested is not None), None),
+        method=methods.pop() if len(methods) == 1 else UNPAIRED,
+        equivalence_percent=next((one.equivalence_percent for one in verdicts), None),
+        more_blocks=None if None in wanted else max(one for one in wanted if one is not None),
+    )
+
+
+def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, ...]:
+    """Those of all together, each once."""
+    return tuple(dict.fromkeys(why for _, verdict in verdicts for why in verdict.reasons))
+
+
+def _of_other(place: int, best: int, against_best: Mapping[int, Verdict]) -> Verdict | None:
+    """What was found of the two, said of ``place``; the first of several best is in no pair."""
+    found = against_best.get(place)
+    return found or (against_best[best].turned() if best in against_best else None)

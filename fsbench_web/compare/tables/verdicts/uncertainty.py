@@ -1,0 +1,377 @@
+"""Verdicts in words, as they stand in tables, captions and findings. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
+from fsbench_web.core.scoring.confidence import SAMPLES
+from fsbench_web.core.scoring.significance import (
+    EQUIVALENT,
+    FALSE_ALARM,
+    FREENIX,
+    PAIRED,
+    SIGNIFICANT,
+    TIE,
+    UNKNOWN,
+    UNPAIRED,
+    Verdict,
+)
+
+NAMED_AT_MOST = 3
+NOT_KNOWN = "not known"
+EQUIVALENT_WORD, INCONCLUSIVE = "equivalent", "inconclusive"
+_FEW_BLOCKS = {
+    0: "They share no block",
+    1: "They share one block, and three are the least",
+    2: "They share two blocks, and three are the least",
+}
+_ZERO_IN_BLOCKS = "One of them has a 0 in the {} blocks they share, and 0 has no logarithm"
+NO_SCATTER = "Each side came out the same every time: there was no scatter to judge by."
+
+
+def standing(row: DeltaRow) -> str:
+    """The verdict of a row in a few words; empty where there is nothing to stand against."""
+    verdict = row.verdict
+    if verdict is None:
+        return ""
+    if verdict.method != FREENIX:
+        return _word(verdict, "faster" if row.best else "slower", names_others=row.best)
+    if verdict.status == TIE:
+        return f"tie with {named(verdict.against)}"
+    if verdict.status == SIGNIFICANT:
+        said = "significantly ahead" if row.best else "significantly slower"
+        return f"{said}{_no_scatter(verdict)}"
+    return NOT_KNOWN
+
+
+def told(row: DeltaRow) -> str:
+    """The same with how large the difference is, where there is room for it."""
+    verdict = row.verdict
+    if verdict is None or verdict.method == FREENIX:
+        return standing(row)
+    if verdict.status == UNKNOWN:
+        return NOT_KNOWN
+    said = effect(verdict)
+    if verdict.status == SIGNIFICANT and said:
+        return said + _no_scatter(verdict)
+    return f"{standing(row)}, {how(verdict)}"
+
+
+def of_pair(verdict: Verdict | None) -> str:
+    """The verdict of two in a word, and what it rests on: ``faster, paired in 5 blocks``."""
+    if verdict is None:
+        return NOT_KNOWN
+    if verdict.method == FREENIX:
+        words = {TIE: "tie", SIGNIFICANT: "significantly ahead"}
+        return words.get(verdict.status, NOT_KNOWN) + _no_scatter(verdict)
+    if verdict.status == UNKNOWN:
+        return NOT_KNOWN
+    word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    word = "faster" if verdict.status == SIGNIFICANT else word
+    return f"{word}, {how(verdict)}{_no_scatter(verdict)}"
+
+
+def of_others(lead: Verdict) -> str:
+    """What a lead over one is not over all: ``inconclusive against 2 others``."""
+    others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
+    if lead.status == EQUIVALENT:
+        return f"{EQUIVALENT_WORD} to {others}"
+    return f"{'not known' if lead.method == FREENIX else INCONCLUSIVE} against {others}"
+
+
+def interval_of(verdict: Verdict | None) -> str:
+    """``\u22123.0% to +8.1%``, of 95%; "" where no ratio was judged."""
+    if verdict is None or verdict.ratio_low is None or verdict.ratio_high is None:
+        return ""
+    return f"{signed_percent(verdict.ratio_low)} to {signed_percent(verdict.ratio_high)}"
+
+
+def signed_percent(ratio: float) -> str:
+    """By how much a ratio of speeds is more or less than one: ``+8.1%``, ``\u22123.0%``, ``0%``."""
+    text = _tenths(100 * (ratio - 1))
+    return f"{'+' if ratio > 1 and text != '0' else ''}{text}%"
+
+
+def change_standing(row: DeltaRow) -> str:
+    """The same of a row against the baseline."""
+    verdict = row.change_verdict
+    if verdict is None:
+        return ""
+    if verdict.method != FREENIX:
+        return _word(verdict, "faster" if (verdict.ratio or 0) > 1 else "slower")
+    if verdict.status == SIGNIFICANT:
+        return f"significant{_no_scatter(verdict)}"
+    return "tie" if verdict.status == TIE else NOT_KNOWN
+
+
+def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> str:
+    """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
+    if verdict.status == SIGNIFICANT:
+        return f"{different}, {verdict.method}{_no_scatter(verdict)}"
+    said = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    if not names_others or not verdict.against:
+        return said
+    return f"{said} {'to' if verdict.status == EQUIVALENT else 'against'} {named(verdict.against)}"
+
+
+def effect(verdict: Verdict) -> str:
+    """``6.1% faster, 4.8 to 7.3, paired in 5 blocks``; "" where no ratio was judged."""
+    ratio, low, high = verdict.ratio, verdict.ratio_low, verdict.ratio_high
+    if ratio is None or low is None or high is None:
+        return ""
+    ends, word = (ratio - 1, low - 1, high - 1), "faster"
+    if ratio < 1:
+        ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
+    by, least, most = (_tenths(100 * one) for one in ends)
+    return f"{by}% {word}, {least} to {most}, {how(verdict)}"
+
+
+def how(verdict: Verdict) -> str:
+    """``paired in 5 blocks``, ``paired`` against several, ``unpaired``."""
+    if verdict.method != PAIRED:
+        return "unpaired"
+    # Against several at once: each pair has its own blocks.
+    return "paired" if verdict.blocks is None else f"paired in {verdict.blocks} blocks"
+
+
+def wanted(verdict: Verdict) -> str:
+    """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
+    if verdict.method == FREENIX or not verdict.is_inconclusive:
+        return ""
+    if significance.EQUAL in verdict.reasons:
+        return ""  # nothing was tested
+    if verdict.status == UNKNOWN:
+        if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
+            return ""
+        return f"{LEAST_BLOCKS} blocks that both are in are the least that can decide"
+    if verdict.more_blocks is None:
+        return f"not even {MOST_BLOCKS:,} blocks would decide, if they are what they seem to be"
+    is_paired = verdict.method == PAIRED
+    more = f"about {verdict.more_blocks} {'more ' * is_paired}block"
+    more += "" if verdict.more_blocks == 1 else "s"
+    return f"{more}{'' if is_paired else ' that both are in'} would decide"
+
+
+def _tenths(percent: float) -> str:
+    """With one decimal and a minus sign; with more where none of it would be left."""
+    text = f"{percent:,.1f}" if abs(percent) < 1e9 else f"{percent:.2e}"
+    if float(text.replace(",", "")) == 0:
+        text = f"{percent:.1g}" if abs(percent) >= 0.001 else "0"
+    return text.replace("-", "\u2212")
+
+
+def _no_scatter(verdict: Verdict) -> str:
+    return ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
+
+
+def has_standing(table: DeltaTable) -> bool:
+    """Whether the table can say of any row whether its difference is more than chance."""
+    return any(row.verdict and row.verdict.status != significance.UNKNOWN for row in table.rows)
+
+
+def has_change_standing(table: DeltaTable) -> bool:
+    """The same of any change against the baseline."""
+    return any(
+        row.change_verdict and row.change_verdict.status != significance.UNKNOWN
+        for row in table.rows
+    )
+
+
+def methods_of(tables: Iterable[DeltaTable]) -> set[str]:
+    """By which rules the rows of tables were judged."""
+    return {row.verdict.method for table in tables for row in table.rows if row.verdict}
+
+
+def rule(tables: Sequence[DeltaTable], tested: int) -> str:
+    """By what the tables were judged, ``tested`` pairs at once, and what of them is exploration."""
+    verdicts = [row.verdict for table in tables for row in table.rows if row.verdict]
+    said = []
+    if any(one.method == FREENIX for one in verdicts):
+        holm = f", with p at most 0.05 by Holm's correction over {tested} pairs" * (tested > 1)
+        said.append(
+            "A winner is significant when the 95% intervals do not overlap and the means differ by "
+            f"at least {verdicts[0].margin_percent:g}%{holm}; otherwise it is a tie (the rule of "
+            "FREENIX 2002). Without repeats it is not known."
+        )
+    ratios = [one for one in verdicts if one.method != FREENIX]
+    if ratios:
+        within = next((one.equivalence_percent for one in ratios if one.equivalence_percent), None)
+        margin = EQUIVALENCE_PERCENT if within is None else within
+        said.append(
+            "Faster is what differs by more than chance: Student's t of the logarithms of the "
+            "ratios, paired where runs share three blocks or more, p at most 0.05 by Holm's "
+            f"correction over the pairs of a table. Equivalent is what differs by less than "
+            f"{margin:g}% for sure, inconclusive what is not known yet."
+        )
+    count = sum(1 for table in tables if any(row.verdict for row in table.rows))
+    if ratios and count > 1:
+        said.append(
+            f"Each of the {count} tables is a question by itself. The first of each test is the "
+            "answer to it; the others are exploration, because of twenty tables without any "
+            "difference one shows one by chance."
+        )
+    return " ".join(said)
+
+
+def why(verdict: Verdict) -> str:
+    """The reasons of a verdict as sentences."""
+    if verdict.method != FREENIX:
+        return " ".join(_of_ratio(verdict))
+    said = [_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in _SENTENCES]
+    if verdict.status == SIGNIFICANT:
+        said.insert(0, _significant(verdict))
+    return " ".join(said)
+
+
+def _of_ratio(verdict: Verdict) -> Iterator[str]:
+    """What was tested, what came out, and what it rests on."""
+    if said := effect(verdict):
+        is_one = len(verdict.against) == 1
+        yield f"{f'Against {verdict.against[0]}' if is_one else 'The closest call'}: {said} (95%)."
+    yield from _outcome(verdict)
+    if verdict.method == UNPAIRED and verdict.p_value is not None:
+        few = _FEW_BLOCKS.get(verdict.blocks or 0, _ZERO_IN_BLOCKS.format(verdict.blocks))
+        yield f"{few}, so that what drifted between their runs counts."
+    if verdict.p_normal is not None:
+        is_odd = verdict.p_normal <= FALSE_ALARM
+        yield (
+            f"The logarithms of the ratios {'are not' if is_odd else 'may be'} normally "
+            f"distributed (p is {probability(verdict.p_normal)})."
+        )
+    if verdict.rank_low is not None and verdict.rank_high is not None:
+        low, high = (_tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
+        yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
+    others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, SAMPLES)
+    yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
+    if clause := wanted(verdict):
+        yield f"{clause[0].upper()}{clause[1:]}."
+
+
+def _outcome(verdict: Verdict) -> Iterator[str]:
+    if verdict.status == EQUIVALENT and verdict.p_equivalence is not None:
+        yield (
+            f"The difference is below {verdict.equivalence_percent:g}% for sure (two one-sided "
+            f"tests, p is {probability(verdict.p_equivalence)}), which is none worth a decision."
+        )
+    if verdict.status == SIGNIFICANT and verdict.p_holm is not None:
+        tested = f" by Holm's correction over the {verdict.tested} pairs of this table"
+        yield f"p is {probability(verdict.p_holm)}{'' if verdict.tested == 1 else tested}."
+    if significance.ORDER in verdict.reasons:
+        yield "By what is tested the better score is not the faster one."
+    if significance.HOLM in verdict.reasons and verdict.p_holm is not None:
+        yield (
+            f"Among the {verdict.tested} pairs of this table p is {probability(verdict.p_holm)} by "
+            "Holm's correction, above 0.05."
+        )
+    if significance.SCATTER in verdict.reasons:
+        yield "The scatter leaves open whether they differ."
+
+
+def nothing_to_judge_by(verdict: Verdict) -> str:
+    """The sentence for a verdict that rests on no scatter at all; empty for any other."""
+    return NO_SCATTER if significance.NO_SCATTER in verdict.reasons else ""
+
+
+def missing(verdict: Verdict) -> str:
+    """What is missing to know more, as a phrase."""
+    return "; ".join(_MISSING[reason] for reason in verdict.reasons if reason in _MISSING)
+
+
+def named(names: Sequence[str], most: int = NAMED_AT_MOST) -> str:
+    """``a``, ``a and b``, ``a, b, c and 4 others``."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) > most:
+        others = len(names) - most
+        return f"{', '.join(names[:most])} and {others} other{'s' if others > 1 else ''}"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def probability(p: float) -> str:
+    """A p-value, wherever one is written: two significant digits, and no zero.
+
+    ``0.034``, ``below 0.0001``. More where two would not stand on the side of 0.05 where the number
+    does: ``0.0501``, ``0.0497``. The command line writes them alike (client/fsbench/terminal.py).
+    """
+    if p < 0.0001:
+        return "below 0.0001"
+    texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
+    return next(text for text in texts if _side(float(text)) == _side(p))
+
+
+def _side(p: float) -> int:
+    """Below, at or above the limit."""
+    return (p > FALSE_ALARM) - (p < FALSE_ALARM)
+
+
+def percents(value: float) -> str:
+    """``12.34%``; two decimals, as in the tables, and no difference shown as none."""
+    if 0 < value < 0.005:
+        return "less than 0.01%"
+    return f"{numbers.percent(value)}%"
+
+
+def _margin(verdict: Verdict) -> str:
+    than = f"less than the {verdict.margin_percent:g}% of the rule"
+    if verdict.difference_percent is None:
+        return f"Means differ by {than}."
+    return (
+        f"The means differ by {_less(verdict.difference_percent, verdict.margin_percent)}, {than}."
+    )
+
+
+def _less(value: float, limit: float) -> str:
+    """``percents`` of what is less than a limit, with as many decimals as it takes to read so."""
+    if value < limit:
+        for decimals in (2, 3, 5, 10):
+            text = numbers.number(value, decimals)
+            if float(text.replace(",", "")) < limit:
+                return percents(value) if decimals == 2 else f"{text}%"
+    return percents(value)
+
+
+def _holm(verdict: Verdict) -> str:
+    if verdict.p_value is None or verdict.p_holm is None:
+        return f"Among the {verdict.tested} pairs tested at once, p is above 0.05 (Holm)."
+    return (
+        f"Among the {verdict.tested} pairs tested at once p is {probability(verdict.p_holm)} by "
+        f"Holm's correction, above 0.05; by itself it would be {probability(verdict.p_value)}."
+    )
+
+
+def _significant(verdict: Verdict) -> str:
+    apart = (
+        ""
+        if verdict.difference_percent is None
+        else f" by {percents(verdict.difference_percent)}, at least the {verdict.margin_percent:g}%"
+        " of the rule"
+    )
+    tested = ""
+    if verdict.p_holm is not None:
+        tested = f", and p is {probability(verdict.p_holm)}"
+        if verdict.tested and verdict.tested > 1:
+            tested += f" by Holm's correction over the {verdict.tested} pairs tested at once"
+    return f"The 95% intervals do not overlap, the means differ{apart}{tested}."
+
+
+_MISSING = {
+    significance.EMULATED: "one of them was emulated, and its speed is that of nothing",
+    significance.ONE_RUN: "a single run tells nothing of its scatter",
+    significance.PUBLISHED: "published without the single repeats",
+    significance.NO_INTERVAL: "nothing was kept of the scatter of the repeats",
+}
+_SENTENCES = {
+    significance.EQUAL: lambda _: "The scores are the same.",
+    significance.ORDER: lambda _: "The means of the repeats do not put the better score ahead.",
+    significance.OVERLAP: lambda _: "The 95% intervals overlap.",
+    significance.MARGIN: _margin,
+    significance.HOLM: _holm,
+    **{
+        reason: lambda _, words=words: f"Not known: {words}."  # type: ignore[misc]
+        for reason, words in _MISSING.items()
+    },
+    significance.NO_SCATTER: lambda _: NO_SCATTER,
+    SAMPLES: lambda _: "An interval is of samples of a single run, taken as quasi-independent.",
+}

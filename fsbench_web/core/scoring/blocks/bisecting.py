@@ -1,0 +1,277 @@
+"""Which of many kernels in order made it slower, or faster: who is measured in the next block.
+
+Pure. The two ends are measured until it is known whether they differ at all. Then the range is
+halved: the contender in its middle is measured in blocks with both ends of the range, and is of the
+end that its speed is likelier to come from (binary search with noisy comparisons: U. Feige,
+P. Raghavan, D. Peleg and E. Upfal, "Computing with Noisy Information", SIAM Journal on Computing
+23, 1994; each comparison is a sequential likelihood ratio, A. Wald, "Sequential Tests of
+Statistical Hypotheses", Annals of Mathematical Statistics 16, 1945, with Student's t for a scatter
+that is estimated from all blocks so far). The two neighbours that are left are measured in fresh
+blocks, as the finalists of a race are (``racing``): what the search made of them does not count in
+what is said of them, so that a search that went astray, because speed changed in several steps or
+by chance, claims nothing.
+
+A contender that fails is passed over: its neighbour is measured in its place.
+``benchmarks/bisecting.py`` shows by simulation how often the right one is found, and what it takes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, exp, fsum, inf, log, log1p, log2, sqrt
+
+from fsbench_web.core.scoring.blocks.paired import (
+    EQUIVALENCE_PERCENT,
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+)
+from fsbench_web.core.scoring.blocks.racing import ENDED, LEAST_LOOK, Block, interval, more_blocks
+from fsbench_web.core.scoring.significance import FALSE_ALARM
+
+ENDS, HALVING, CONFIRMING = "ends", "halving", "confirming"
+BEFORE, AFTER, FAILED = "before", "after", "failed"
+LEAST_COMPARED, MOST_COMPARED = 2, 8
+"""Blocks with a contender in the middle, before it is of an end."""
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """Where a bisection stands. ``measure`` is the next block, empty when it has ``ended``.
+
+    ``sides`` are whose speed is that *before* or *after* the change, and who *failed*; ``before``
+    and ``after`` are the two between which it is now known to be, as far as the search went. Of
+    these two, once fresh blocks were measured: ``status``, and the ``ratio`` of the speed after the
+    change to that before it, between ``low`` and ``high`` whenever one looks (95%); ``more_blocks``
+    would decide an inconclusive one. ``whole`` is the same (ratio, low, high) of the last to the
+    first. ``spent`` is of the budget.
+    """
+
+    phase: str
+    sides: Mapping[str, str]
+    before: str
+    after: str
+    measure: tuple[str, ...]
+    spent: float
+    whole: tuple[float, float, float] | None = None
+    is_neighbours: bool = False
+    """Whether nobody who could be measured is between the two."""
+    status: str = INCONCLUSIVE
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    fresh: int = 0
+    more_blocks: int | None = None
+
+
+def least_runs(contenders: int) -> int:
+    """How many runs a bisection of so many takes: three blocks of the ends, and of the neighbours;
+    two blocks of three for each halving.
+    """
+    halvings = ceil(log2(max(contenders - 1, 1)))
+    return 2 * LEAST_LOOK + (2 * LEAST_LOOK + 3 * LEAST_COMPARED * halvings if halvings else 0)
+
+
+def bisection(
+    contenders: Sequence[str],
+    blocks: Sequence[Block],
+    budget: float,
+    *,
+    costs: Sequence[Block] | None = None,
+    failed: Mapping[str, int] | None = None,
+    most_runs: float = inf,
+    margin_percent: float = EQUIVALENCE_PERCENT,
+) -> Bisection:
+    """Where the bisection of ``contenders``, in their order, stands after ``blocks``.
+
+    Each block has the speed (more is better, above 0) of everybody who was to be measured in it, as
+    this function said, but for those who ``failed``: after so many blocks. ``costs`` are those of
+    each run, in the unit of the budget (seconds); None: one each. More than ``most_runs`` are never
+    measured. Raises ValueError for fewer than two contenders, a budget of runs below
+    ``least_runs``, or a block that is none of this bisection.
+    """
+    if len(set(contenders)) < 2 or len(set(contenders)) != len(contenders):
+        raise ValueError("a bisection is of two contenders or more, each once")
+    if costs is None:
+        if budget < least_runs(len(contenders)):
+            raise ValueError(f"a bisection is of {least_runs(len(contenders))} runs at least")
+        costs = [dict.fromkeys(block, 1.0) for block in blocks]
+    logs = [{name: log(speed) for name, speed in block.items()} for block in blocks]
+    margin = log(1 + margin_percent / 100)
+    return _Search(list(contenders), logs, costs, budget, failed or {}, most_runs, margin).run()
+
+
+@dataclass
+class _Search:
+    """A bisection on its way through its blocks: ``done`` of them have been looked at."""
+
+    contenders: list[str]
+    logs: Sequence[Block]
+    costs: Sequence[Block]
+    budget: float
+    failed: Mapping[str, int]
+    most_runs: float
+    margin: float
+    sides: dict[str, str] = field(default_factory=dict)
+    apart: list[float] = field(default_factory=list)
+    """The end after the change beside that before it, in each block so far."""
+    done: int = 0
+    spent: float = 0.0
+
+    def run(self) -> Bisection:
+        self.before, self.after = self.contenders[0], self.contenders[-1]
+        if (stands := self._ends()) is not None:
+            return stands
+        self.sides |= {self.before: BEFORE, self.after: AFTER}
+        while middle := self._middle():
+            if (stands := self._halve(middle)) is not None:
+                return stands
+        return self._confirm()
+
+    def _ends(self) -> Bisection | None:
+        """The first and the last, until it is known whether they differ; None: they do."""
+        while self._next(self.before, self.after):
+            status = self._status(self.apart)
+            if status == EQUIVALENT or (status == FASTER and len(self.contenders) == 2):
+                return self._ended(self.apart)
+            if status == FASTER:
+                return None
+        return self._paused(ENDS, self.before, self.after, seen=self.apart)
+
+    def _middle(self) -> str:
+        """Who is halfway between the two, of those that did not fail; "" where nobody is."""
+        first, last = self.contenders.index(self.before), self.contenders.index(self.after)
+        names = [
+            name for name in self.contenders[first + 1 : last] if self.sides.get(name) != FAILED
+        ]
+        return names[len(names) // 2] if names else ""
+
+    def _halve(self, middle: str) -> Bisection | None:
+        """One comparison; where the bisection stands if it does not get to its end."""
+        compared: list[float] = []
+        while self._next(self.before, middle, self.after):
+            if middle not in self.logs[self.done - 1]:
+                self.sides[middle] = FAILED
+                return None
+            block = self.logs[self.done - 1]
+            compared.append(block[middle] - (block[self.before] + block[self.after]) / 2)
+            odds = self._log_odds(compared)
+            is_sure = abs(odds) >= log(self._halvings / FALSE_ALARM)
+            if len(compared) >= LEAST_COMPARED and (is_sure or len(compared) >= MOST_COMPARED):
+                self.sides[middle] = AFTER if odds > 0 else BEFORE
+                if odds > 0:
+                    self.after = middle
+                else:
+                    self.before = middle
+                return None
+        return self._paused(HALVING, self.before, middle, self.after)
+
+    def _confirm(self) -> Bisection:
+        """The two neighbours in fresh blocks, until it is known or the budget is spent."""
+        begun = len(self.apart)
+        while self._next(self.before, self.after):
+            fresh = self.apart[begun:]
+            if self._status(fresh) != INCONCLUSIVE:
+                return self._ended(fresh)
+        return self._paused(CONFIRMING, self.before, self.after, seen=self.apart[begun:])
+
+    @property
+    def _halvings(self) -> int:
+        return ceil(log2(max(len(self.contenders) - 1, 2)))
+
+    def _log_odds(self, compared: Sequence[float]) -> float:
+        """Of *after* to *before*, for the middle's distance from halfway between both ends.
+
+        Both ends scatter as the middle does: of the distance between two the variance is twice that
+        of one, and of the middle's distance from halfway one and a half times.
+        """
+        freedom = len(self.apart) - 1
+        whole = fsum(self.apart) / len(self.apart)
+        variance = fsum((one - whole) ** 2 for one in self.apart) / freedom / 2
+        error = sqrt(variance * 1.5 / len(compared))
+        centre = fsum(compared) / len(compared)
+        if error == 0:
+            return inf if centre * whole > 0 else -inf
+        off_after, off_before = (centre - whole / 2) / error, (centre + whole / 2) / error
+        likelihoods = [log1p(one**2 / freedom) for one in (off_before, off_after)]
+        return (freedom + 1) / 2 * (likelihoods[0] - likelihoods[1])
+
+    def _next(self, *names: str) -> bool:
+        """Go through the next block, once there is one. False: there is none, or is to be none."""
+        if self.done == len(self.logs) or self._is_over(names):
+            return False
+        block = self.logs[self.done]
+        missing = {name for name in names if self.failed.get(name, -1) == self.done}
+        if set(block) != set(names) - missing:
+            raise ValueError("a block is not of those that were to be measured")
+        self.spent += fsum(self.costs[self.done].values())
+        self.done += 1
+        if missing & {self.before, self.after}:
+            self.sides |= dict.fromkeys(missing, FAILED)
+            return False
+        self.apart.append(block[self.after] - block[self.before])
+        return True
+
+    def _is_over(self, names: Sequence[str]) -> bool:
+        """Whether the budget does not hold another block of these, or an end of it failed."""
+        if FAILED in (self.sides.get(self.before), self.sides.get(self.after)):
+            return True
+        runs = sum(map(len, self.costs[: self.done])) + len(names)
+        if runs > self.most_runs:
+            return True
+        if not self.done:
+            return False
+        a_run = self.spent / sum(map(len, self.costs[: self.done]))
+        return self.spent + a_run * len(names) > self.budget
+
+    def _status(self, apart: Sequence[float]) -> str:
+        low, high = interval(apart)
+        if -self.margin < low and high < self.margin:
+            return EQUIVALENT
+        return FASTER if low > 0 or high < 0 else INCONCLUSIVE
+
+    def _paused(self, phase: str, *names: str, seen: Sequence[float] = ()) -> Bisection:
+        """Another block is needed, or would be if there were budget for it."""
+        if self._is_over(names):
+            return self._ended(seen)
+        return replace(self._standing(seen), phase=phase, measure=names)
+
+    def _ended(self, seen: Sequence[float]) -> Bisection:
+        stands = self._standing(seen)
+        if stands.status == INCONCLUSIVE and seen:
+            stands = replace(stands, more_blocks=more_blocks(seen, self.margin))
+        return stands
+
+    def _standing(self, seen: Sequence[float]) -> Bisection:
+        """``seen`` are the blocks that tell of the two."""
+        whole = None
+        ends = [
+            block[self.contenders[-1]] - block[self.contenders[0]]
+            for block in self.logs[: self.done]
+            if {self.contenders[0], self.contenders[-1]} <= set(block)
+        ]
+        if ends:
+            low, high = interval(ends)
+            whole = (exp(fsum(ends) / len(ends)), exp(low), exp(high))
+        first, last = self.contenders.index(self.before), self.contenders.index(self.after)
+        between = self.contenders[first + 1 : last]
+        stands = Bisection(
+            ENDED,
+            dict(self.sides),
+            self.before,
+            self.after,
+            (),
+            self.spent,
+            whole,
+            is_neighbours=all(self.sides.get(name) == FAILED for name in between),
+            fresh=len(seen),
+        )
+        if not seen:
+            return stands
+        low, high = interval(seen)
+        return replace(
+            stands,
+            status=self._status(seen),
+            ratio=exp(fsum(seen) / len(seen)),
+            low=exp(low),
+            high=exp(high),
+        )

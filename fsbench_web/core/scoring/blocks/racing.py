@@ -1,0 +1,373 @@
+"""The best of many within a budget: who is measured in the next block, who is out. Pure.
+
+Sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost Optimal Exploration in Multi-Armed
+Bandits", ICML 2013): the budget, of runs or of time, goes to rounds of equal size; each round
+measures blocks of all that are left, and the slower half of them is out at its end. Blocks of
+earlier rounds count on, because all that are left share them. A contender that is behind the leader
+by more than the margin for sure is out at once, and so is one that fails. The two that are left are
+then measured in fresh blocks: the best of many is in part the luckiest, so what chose the finalists
+does not count in what is said of them. No block begins that the budget would not hold.
+
+What may stop at every look holds at every look: the intervals are the confidence sequences of the
+t-statistic with a normal prior on the effect and the right Haar prior on the scatter, whose Bayes
+factor is an e-value under optional stopping (A. Hendriksen, R. de Heide and P. Grünwald,
+"Optional Stopping with Bayes Factors", Bayesian Analysis 16, 2021; Gönen et al., The American
+Statistician 59, 2005, for its closed form). ``benchmarks/racing.py`` shows both by simulation.
+
+Everything follows from the blocks alone: whoever was killed asks again and is told the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, exp, fsum, inf, log, log2, sqrt
+
+import numpy as np
+
+from fsbench_web.core.distributions import ndtr
+from fsbench_web.core.scoring.blocks.paired import (
+    EQUIVALENCE_PERCENT,
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    MOST_BLOCKS,
+    POWER,
+)
+from fsbench_web.core.scoring.significance import FALSE_ALARM
+
+HALVING, CONFIRMING, ENDED = "halving", "confirming", "ended"
+BEHIND, SLOWER_HALF, FAILED = "behind", "slower_half", "failed"
+FINALISTS = 2
+CONFIRMING_SHARE = 0.25
+"""Of the budget, for the blocks of the finalists; what halving does not use comes to it."""
+LEAST_LOOK = 3
+EFFECT_VARIANCE = 1.0
+"""Of the prior on the difference, in squared deviations of the log-ratio between blocks."""
+DRAWS, SEED = 4000, 2005
+
+Block = Mapping[str, float]
+"""What each contender of a block measured, or cost."""
+
+
+@dataclass(frozen=True)
+class Out:
+    """Why a contender is not measured any more: ``behind`` the leader by more than the margin at
+    every look that counts, of the ``slower_half`` of a round, or ``failed``; after ``blocks``
+    blocks.
+    """
+
+    why: str
+    blocks: int
+    ratio: float | None
+    """Its speed in that of the leader of that moment; None where it failed."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A contender against the leader: the ratio of its speed, in all ``blocks`` that both have,
+    between ``low`` and ``high`` whenever one looks (95%). None without a block, infinite where
+    nothing can be said yet.
+    """
+
+    blocks: int
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Race:
+    """Where a race stands. ``measure`` is the next block, empty when it has ``ended``.
+
+    ``left`` are those that are not out, ``leader`` the fastest of them by all blocks ("" where none
+    is left). ``status`` is, once it ended, that of the two finalists: *faster*, *equivalent* or
+    *inconclusive*; ``ratio`` of the leader to the other is between ``low`` and ``high`` whenever
+    one looks (95%), from the ``fresh`` blocks alone; None where there are none. ``more_blocks`` of
+    the two would decide an inconclusive one (``more_blocks``). ``spent`` is of the budget.
+    """
+
+    phase: str
+    left: tuple[str, ...]
+    out: Mapping[str, Out]
+    leader: str
+    spent: float
+    status: str = INCONCLUSIVE
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    fresh: int = 0
+    more_blocks: int | None = None
+
+    @property
+    def measure(self) -> tuple[str, ...]:
+        return () if self.phase == ENDED else self.left
+
+
+def least_runs(contenders: int) -> int:
+    """How many runs a race of so many takes: a block of all, and three of the finalists."""
+    return contenders + LEAST_LOOK * FINALISTS
+
+
+def race(
+    contenders: Sequence[str],
+    blocks: Sequence[Block],
+    budget: float,
+    *,
+    costs: Sequence[Block] | None = None,
+    failed: Mapping[str, int] | None = None,
+    most_runs: float = inf,
+    margin_percent: float = EQUIVALENCE_PERCENT,
+) -> Race:
+    """Where the race of ``contenders`` stands after ``blocks``.
+
+    Each block has the speed (more is better, above 0) of everybody who was to be measured in it, as
+    this function said, but for those who ``failed``: after so many blocks that they are in.
+    ``costs`` are those of each run, in the unit of the budget (seconds); None: one each, so that
+    the budget is a number of runs. More than ``most_runs`` are never measured. Raises ValueError
+    for fewer than two contenders, a budget of runs below ``least_runs``, or a block that is none of
+    this race.
+    """
+    names = set(contenders)
+    if len(names) < 2 or len(names) != len(contenders):
+        raise ValueError("a race is of two contenders or more, each once")
+    if costs is None:
+        if budget < least_runs(len(contenders)):
+            raise ValueError(f"a race is of {least_runs(len(contenders))} runs at least")
+        costs = [dict.fromkeys(block, 1.0) for block in blocks]
+    logs = [{name: log(speed) for name, speed in block.items()} for block in blocks]
+    margin = log(1 + margin_percent / 100)
+    return _Course(list(contenders), logs, costs, budget, failed or {}, most_runs, margin).run()
+
+
+def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> dict[str, Place]:
+    """How each contender stands against the leader, in all blocks that it shares with it."""
+    found = {}
+    for name in contenders:
+        ratios = [log(one[name] / one[leader]) for one in blocks if name in one and leader in one]
+        low, high = interval(ratios)
+        if not ratios or name == leader:
+            found[name] = Place(len(ratios))
+        else:
+            found[name] = Place(len(ratios), exp(fsum(ratios) / len(ratios)), exp(low), exp(high))
+    return found
+
+
+def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> float:
+    """That the leader is the best of those left: drawn from what the means may be, with the scatter
+    that all have in common within blocks. Without a scatter known yet all are as likely.
+
+    Each block has all that are left.
+    """
+    if len(blocks) < 2 or len(left) < 2:
+        return 1 / len(left) if left else 0.0
+    values = np.log([[block[name] for name in left] for block in blocks])
+    apart = values - values.mean(axis=1, keepdims=True)
+    freedom = (len(blocks) - 1) * (len(left) - 1)
+    means = apart.mean(axis=0)
+    deviation = sqrt(float(((apart - means) ** 2).sum()) / freedom)
+    draw = np.random.default_rng(SEED)
+    shape = (DRAWS, len(left))
+    scale = deviation / sqrt(len(blocks)) * np.sqrt(freedom / draw.chisquare(freedom, (DRAWS, 1)))
+    best = (means + draw.normal(size=shape) * scale).argmax(axis=1)
+    return float((best == list(left).index(leader)).mean())
+
+
+def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[float, float]:
+    """Where the mean is, at every look together, but for a share ``level`` of all series; of
+    log-ratios, one a block. Infinite where nothing can be said yet.
+    """
+    if len(logarithms) < LEAST_LOOK or (errors := _errors_within(len(logarithms), level)) == inf:
+        return -inf, inf
+    centre, deviation = _centre(logarithms)
+    reach = errors * deviation / sqrt(len(logarithms))
+    return centre - reach, centre + reach
+
+
+def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:
+    """How many blocks beyond these would decide it, either way, with a power of 0.8, if difference
+    and scatter are what they seem to be; of log-ratios, one a block. It is looked at after each, so
+    that a look before the last may decide as well. None where three are not there yet, or that is
+    not within ``MOST_BLOCKS``.
+    """
+    seen = len(logarithms)
+    if seen < LEAST_LOOK:
+        return None
+    centre, deviation = _centre(logarithms)
+
+    def decides(count: int) -> bool:
+        error, reach = deviation / sqrt(count), _errors_within(count, FALSE_ALARM)
+        if error == 0 or reach == inf:
+            return reach != inf
+        apart = ndtr(abs(centre) / error - reach)
+        inside = ndtr((margin - centre) / error - reach) + ndtr((margin + centre) / error - reach)
+        return bool(apart >= POWER or inside - 1 >= POWER)
+
+    return next((more for more in range(1, MOST_BLOCKS + 1) if decides(seen + more)), None)
+
+
+def _centre(logarithms: Sequence[float]) -> tuple[float, float]:
+    """(mean, standard deviation between blocks)."""
+    count = len(logarithms)
+    centre = fsum(logarithms) / count
+    return centre, sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
+
+
+def _errors_within(count: int, level: float) -> float:
+    """How many standard errors the interval of so many blocks reaches; infinite for too few."""
+    weight = 1 + count * EFFECT_VARIANCE
+    bound = (sqrt(weight) / level) ** (2 / count)
+    return inf if bound >= weight else sqrt((bound - 1) / (1 - bound / weight) * (count - 1))
+
+
+@dataclass
+class _Course:
+    """A race on its way through its blocks: ``done`` of them have been looked at."""
+
+    left: list[str]
+    logs: Sequence[Block]
+    costs: Sequence[Block]
+    budget: float
+    failed: Mapping[str, int]
+    most_runs: float
+    margin: float
+    out: dict[str, Out] = field(default_factory=dict)
+    done: int = 0
+    spent: float = 0.0
+    entered: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.entered = len(self.left)
+
+    def run(self) -> Race:
+        for remaining in range(ceil(log2(self.entered / FINALISTS)), 0, -1):
+            stands = self._round(remaining)
+            if stands is not None:
+                return stands
+        return self._confirmed()
+
+    def _round(self, remaining: int) -> Race | None:
+        """A round of halving; where the race stands if it does not get to its end."""
+        begun, planned = self.done, 1
+        while len(self.left) > FINALISTS and self.done - begun < planned:
+            if not self._next():
+                return self._standing(HALVING)
+            if self.done == begun + 1:
+                # What earlier rounds could not use is this round's as well.
+                of_round = self.budget * (1 - CONFIRMING_SHARE) - self.spent + self._last_cost()
+                planned = max(1, round(of_round / remaining / self._last_cost()))
+            self._drop_behind()
+        self._drop_half()
+        return None
+
+    def _confirmed(self) -> Race:
+        """The finalists in fresh blocks, until it is known or the budget is spent."""
+        begun = self.done
+        while self._next():
+            known = self._verdict(self.logs[begun : self.done])
+            if known[1] != INCONCLUSIVE:
+                return self._ended(*known, fresh=self.done - begun)
+        if self.done > begun and len(self.left) == FINALISTS and self._is_over():
+            fresh = self.logs[begun : self.done]
+            one, other = self.left
+            more = more_blocks([block[one] - block[other] for block in fresh], self.margin)
+            known = self._verdict(fresh)
+            return replace(self._ended(*known, fresh=len(fresh)), more_blocks=more)
+        return self._standing(CONFIRMING)
+
+    def _next(self) -> bool:
+        """Go through the next block, once there is one. False: there is none, or is to be none."""
+        for name in [name for name in self.left if self.failed.get(name, -1) == self.done]:
+            self.out[name] = Out(FAILED, self.done, None)
+            self.left.remove(name)
+        if self.done == len(self.logs) or self._is_over():
+            return False
+        if set(self.logs[self.done]) != set(self.left):
+            raise ValueError("a block is not of those that were left")
+        self.spent += fsum(self.costs[self.done].values())
+        self.done += 1
+        return True
+
+    def _is_over(self) -> bool:
+        """Whether the budget does not hold another block, or nobody is left to compare."""
+        runs = sum(map(len, self.logs[: self.done])) + len(self.left)
+        if len(self.left) < 2 or runs > self.most_runs:
+            return True
+        return self.done > 0 and self.spent + self._cost() > self.budget
+
+    def _last_cost(self) -> float:
+        return fsum(self.costs[self.done - 1].values())
+
+    def _cost(self) -> float:
+        """What the next block will cost, from what each cost so far."""
+        return fsum(
+            fsum(block[name] for block in self.costs[: self.done]) / self.done for name in self.left
+        )
+
+    def _drop_behind(self) -> None:
+        """Who is behind the leader by more than the margin, the slowest first. With as many pairs
+        as the best has others, the best is dropped in at most 5 of 100 races.
+        """
+        logs, leader = self.logs[: self.done], self._leader()
+        for name in sorted((name for name in self.left if name != leader), key=self._mean):
+            low, _ = interval(
+                [block[leader] - block[name] for block in logs], FALSE_ALARM / (self.entered - 1)
+            )
+            if low > self.margin and len(self.left) > FINALISTS:
+                self._drop(name, BEHIND, leader)
+
+    def _drop_half(self) -> None:
+        by_speed = sorted(self.left, key=lambda name: -self._mean(name))
+        for name in by_speed[max(FINALISTS, ceil(len(self.left) / 2)) :]:
+            self._drop(name, SLOWER_HALF, by_speed[0])
+
+    def _drop(self, name: str, why: str, leader: str) -> None:
+        self.out[name] = Out(why, self.done, exp(self._mean(name) - self._mean(leader)))
+        self.left.remove(name)
+
+    def _verdict(self, fresh: Sequence[Block]) -> tuple[str, str, float, float, float]:
+        """(leader, status, ratio, low, high) of the finalists by these blocks alone."""
+        leader = max(self.left, key=lambda name: fsum(block[name] for block in fresh))
+        other = next(name for name in self.left if name != leader)
+        ratios = [block[leader] - block[other] for block in fresh]
+        low, high = interval(ratios)
+        if low > 0:
+            status = EQUIVALENT if high < self.margin else FASTER
+        else:
+            is_inside = -self.margin < low and high < self.margin
+            status = EQUIVALENT if is_inside else INCONCLUSIVE
+        ratio = fsum(ratios) / len(ratios)
+        if status != FASTER and leader != self._leader():
+            # All blocks together say which of two that are alike to take.
+            return other, status, exp(-ratio), exp(-high), exp(-low)
+        return leader, status, exp(ratio), exp(low), exp(high)
+
+    def _ended(
+        self, leader: str, status: str, ratio: float, low: float, high: float, *, fresh: int
+    ) -> Race:
+        stands = self._standing(ENDED)
+        return replace(
+            stands,
+            phase=ENDED,
+            leader=leader,
+            status=status,
+            ratio=ratio,
+            low=low,
+            high=high,
+            fresh=fresh,
+        )
+
+    def _standing(self, phase: str) -> Race:
+        leader = self._leader() if self.left else ""
+        return Race(
+            ENDED if self._is_over() else phase,
+            tuple(self.left),
+            dict(self.out),
+            leader,
+            self.spent,
+        )
+
+    def _leader(self) -> str:
+        return max(self.left, key=self._mean)
+
+    def _mean(self, name: str) -> float:
+        logs = self.logs[: self.done]
+        return fsum(block[name] for block in logs) / len(logs) if logs else 0.0

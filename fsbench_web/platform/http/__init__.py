@@ -1,0 +1,1 @@
+"""What every answer passes: headers, compression, errors, and whom to believe about a request."""

@@ -1,0 +1,1 @@
+"""What the page of one run says of it: conditions, quality, scores, probe. No HTTP here."""

@@ -1,0 +1,78 @@
+"""A kernel that somebody asked this worker to fetch: what was asked, and how far it is."""
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from runner.host.guest_kernels import kernel_packages
+from runner.host.guest_kernels.kernel_packages import CannotFetch
+
+logger = logging.getLogger("fsbench.worker")
+
+WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+
+
+class KernelFetch:
+    """One at a time. ``why_not`` says why this worker fetches none, "" if it does.
+
+    Asked for by a task, done by the thread that looks at the kernels, and announced by the signs of
+    life: each is another thread.
+    """
+
+    def __init__(self, folder: Path, why_not: str = "") -> None:
+        self.folder, self.why_not = folder, why_not
+        self._lock = threading.Lock()
+        self._said: dict[str, Any] | None = None
+
+    def ask(self, package: str) -> None:
+        """Fetch this package, or with "" the distribution's own, as soon as nothing is measured.
+
+        Asked again while one is on its way it stays that one. Never raises: what is wrong is
+        announced, because nobody waits for the answer of a task.
+        """
+        with self._lock:
+            if self._said is not None and self._said["state"] in (WAITING, RUNNING):
+                return
+            self._said = {"package": package, "state": WAITING}
+            if self.why_not:
+                self._said |= {"state": FAILED, "problem": self.why_not}
+
+    def look(self, may_begin: Callable[[], bool], keeps_on: Callable[[], bool]) -> None:
+        """Do what was asked for, unless a run is being measured. Takes minutes."""
+        with self._lock:
+            wanted = self._said
+            if wanted is None or wanted["state"] != WAITING or not may_begin():
+                return
+            self._said = wanted | {"state": RUNNING}
+        package = str(wanted["package"])
+        try:
+            path = kernel_packages.fetch(self.folder, package, say=self._say, keeps_on=keeps_on)
+        except CannotFetch as error:
+            logger.error("the kernel %s was not fetched: %s", package or "of today", error)
+            self._end(package, {"state": FAILED, "problem": str(error)})
+        except Exception as error:
+            logger.exception("the kernel %s was not fetched", package or "of today")
+            self._end(
+                package,
+                {"state": FAILED, "problem": f"{error}. The worker's log on its host says more."},
+            )
+        else:
+            logger.info("a kernel for guests was fetched: %s", path)
+            self._end(path.name, {"state": DONE})
+
+    def _say(self, phase: str, share: float | None) -> None:
+        with self._lock:
+            if self._said is not None:
+                self._said = self._said | {"phase": phase, "share": share}
+
+    def _end(self, package: str, said: dict[str, Any]) -> None:
+        with self._lock:
+            self._said = {"package": package, **said}
+
+    def announcement(self) -> dict[str, Any]:
+        """Its part of ``capabilities["guest"]`` (docs/guest.md)."""
+        with self._lock:
+            said = dict(self._said) if self._said is not None else None
+        return {"why_not_fetch": self.why_not, **({"fetching": said} if said else {})}

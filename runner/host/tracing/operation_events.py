@@ -1,0 +1,285 @@
+"""Operations of one file system, counted by bpftrace while a benchmark runs, bounded in bytes and
+time.
+
+bpftrace counts in the kernel and prints at the end: what it needs does not grow with the work. It
+is there before anything is written, because compiling takes seconds, and counts from ``begin`` on
+(``operation_scripts`` has how it hears of that). Only root may.
+
+The kernel ends it when the thread that began it does, however that ends (PR_SET_PDEATHSIG), and
+with it every probe, because these are its open files. Were it ever left it is known by a word of
+its command line, which says whose it was; ``remove_left`` ends it.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fsbench_web.core.traces.operations import CALLS, FUNCTIONS
+from runner.host import blockdev
+from runner.host.blockdev import TOOL_PATH, ToolError
+from runner.host.tracing import block_events, operation_scripts
+from runner.host.tracing.block_events import LOCKDOWN, TRACEFS, TraceError
+
+logger = logging.getLogger("fsbench.worker")
+
+PROGRAM = "bpftrace"
+BTF = Path("/sys/kernel/btf/vmlinux")
+KALLSYMS = Path("/proc/kallsyms")
+PROC = Path("/proc")
+MOST_BYTES = 1024 * 1024
+"""Of JSON: some 10 KB are usual."""
+MOST_S = 3600
+BEGIN_WAIT_S = 60.0
+"""Compiling takes a second, and more where every processor is busy."""
+END_WAIT_S = 30.0
+_GATE = f"sys_enter_{operation_scripts.GATE}"
+_MOST_PROCESSES = 2**22
+"""PID_MAX_LIMIT of include/linux/threads.h: no process has a larger number."""
+_NAME = re.compile(r"[a-zA-Z0-9_.!-]{1,31}\Z")
+_SAID_BYTES = 4096
+
+
+def why_not(
+    folder: Path = TRACEFS,
+    btf: Path = BTF,
+    filesystems: Path = Path("/proc/filesystems"),
+    lockdown: Path = LOCKDOWN,
+) -> str:
+    """Why no file system of this host can be traced so, or "". Changes nothing."""
+    if os.geteuid() != 0:
+        return "Only root may trace operations in the kernel: run the worker as root."
+    if not _program():
+        return "The program bpftrace is not installed on this host: install the package bpftrace."
+    if said := block_events.why_no_events(folder, filesystems, lockdown):
+        return said
+    if not btf.exists():
+        return (
+            "This kernel does not describe its types (CONFIG_DEBUG_INFO_BTF), by which bpftrace "
+            "tells files apart: run one that does, as those of Debian 12 and Ubuntu 22.04."
+        )
+    if (folder / "events").is_dir() and not (folder / "events/syscalls" / _GATE).is_dir():
+        return (
+            "This kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS): run one that "
+            "has them, as those of Debian, Ubuntu, Fedora and RHEL."
+        )
+    return ""
+
+
+def _program() -> str:
+    return shutil.which(PROGRAM, path=TOOL_PATH) or ""
+
+
+def _calls(folder: Path) -> list[str]:
+    """The system calls that this kernel traces, of those that are counted."""
+    events = folder / "events/syscalls"
+    return [
+        name
+        for name in operation_scripts.ALL_CALLS
+        if (events / f"sys_enter_{name}").is_dir() and (events / f"sys_exit_{name}").is_dir()
+    ]
+
+
+def way(filesystem: str, folder: Path = TRACEFS, kallsyms: Path = KALLSYMS) -> str:
+    """How operations of this file system are traced here: FUNCTIONS or CALLS."""
+    wanted = set(operation_scripts.FUNCTIONS_OF.get(filesystem, {}).values())
+    if wanted and (folder / "kprobe_events").exists():
+        with contextlib.suppress(OSError), kallsyms.open(encoding="ascii", errors="replace") as all:
+            for line in all:
+                words = line.split()
+                if len(words) > 2 and words[1] in "tT":
+                    wanted.discard(words[2])
+        if not wanted:
+            return FUNCTIONS
+    return CALLS
+
+
+class Operations:
+    """What is counted. ``begin`` and ``end`` may be called by any thread, and again."""
+
+    def __init__(self, process: subprocess.Popen[bytes], by: str, gate: int) -> None:
+        self.by = by
+        self._gate = gate
+        self.problem = ""
+        self._process = process
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_attached = False
+        self._is_told = threading.Event()
+        self._began: float | None = None
+        self._ended: float | None = None
+        self._is_cut = False
+        self._reader = threading.Thread(target=self._read, name="operations", daemon=True)
+        self._reader.start()
+
+    @property
+    def text(self) -> str:
+        return b"".join(self._parts).decode("utf-8", "replace")
+
+    @property
+    def seconds(self) -> float:
+        if self._began is None or self._ended is None:
+            return 0.0
+        return self._ended - self._began
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it came to its bound before it was ended."""
+        return self._is_cut
+
+    def wait_until_attached(self) -> bool:
+        if self._is_told.wait(BEGIN_WAIT_S) and not self._is_attached:
+            # It closed its output, and is about to end.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_WAIT_S)
+        return self._is_attached and self._process.poll() is None
+
+    def begin(self) -> None:
+        """From now on it counts."""
+        if self._began is None and self._ended is None and self._process.poll() is None:
+            self._say(0)
+            self._began = time.monotonic()
+
+    def _say(self, number: int) -> None:
+        # There is no such process: the call itself is what bpftrace sees.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._gate, number)
+
+    def end(self) -> None:
+        """It prints what it counted, and is gone; before ``begin`` there is nothing to print."""
+        if self._ended is not None:
+            return
+        self._ended = time.monotonic()
+        if self._process.poll() is not None:
+            self._is_cut = self._began is not None and self._process.returncode == 0
+        else:
+            self._end_program()
+        self._reader.join(END_WAIT_S)
+
+    def _end_program(self) -> None:
+        if self._began is None:
+            self._process.kill()
+        else:
+            self._say(signal.SIGCONT)
+        try:
+            self._process.wait(END_WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.problem = f"bpftrace did not end within {END_WAIT_S:.0f} s, and was killed."
+            self._process.kill()
+        self._process.wait()
+
+    def _read(self) -> None:
+        output = self._process.stdout
+        assert output is not None
+        with output:
+            for line in iter(lambda: output.readline(MOST_BYTES), b""):
+                self._size += len(line)
+                if self._size > MOST_BYTES:
+                    self.problem = "bpftrace printed more than it has to say, and was ended."
+                    self._process.kill()
+                    break
+                self._parts.append(line)
+                if b'"printf"' in line:
+                    self._is_attached = True
+                    self._is_told.set()
+        self._is_told.set()  # or it is gone: nobody waits any longer
+
+
+@contextlib.contextmanager
+def counted(
+    number: int, filesystem: str, name: str, folder: Path = TRACEFS
+) -> Iterator[Operations]:
+    """What is done to the file system on this block device is counted from ``begin`` to ``end``.
+
+    ``name`` is a word of the program's command line (``owner`` and the run). Raises TraceError.
+    """
+    block_events.mount(folder)
+    if why := why_not(folder):
+        raise TraceError(why)
+    device = blockdev.kernel_name(number)
+    if not _NAME.match(device):
+        raise TraceError(f"The device {device!r} has a name that cannot be looked for.")
+    by = way(filesystem, folder)
+    script = operation_scripts.script(by, filesystem, _calls(folder), MOST_S)
+    with tempfile.TemporaryFile() as errors:
+        gate = _MOST_PROCESSES + 1 + secrets.randbelow(2**31 - _MOST_PROCESSES - 1)
+        process = _started(script, (device, str(gate), name), errors.fileno())
+        found = Operations(process, by, gate)
+        try:
+            if not found.wait_until_attached():
+                raise TraceError(_why_failed(process, errors.fileno()))
+            yield found
+        finally:
+            found.end()
+
+
+def _started(script: str, parameters: tuple[str, ...], errors: int) -> subprocess.Popen[bytes]:
+    # setpriv: the kernel ends it when the worker dies, however it dies.
+    argv = ("setpriv", "--pdeathsig", "KILL", _program(), "-f", "json", "-e", script, *parameters)
+    try:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={"PATH": TOOL_PATH, "LC_ALL": "C"},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise TraceError(f"bpftrace cannot be started: {error.strerror}.") from None
+
+
+def _why_failed(process: subprocess.Popen[bytes], errors: int) -> str:
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+        return f"bpftrace was not ready within {BEGIN_WAIT_S:.0f} s."
+    said = os.pread(errors, _SAID_BYTES, max(os.fstat(errors).st_size - _SAID_BYTES, 0))
+    lines = [line for line in said.decode("utf-8", "replace").splitlines() if "ERROR" in line]
+    last = re.sub(r"[^\x20-\x7e]", "?", lines[-1])[:400] if lines else "it said nothing"
+    return f"bpftrace ended with status {process.returncode}: {last}"
+
+
+def left(
+    owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC
+) -> Iterator[tuple[int, str]]:
+    """(process, name) of the traces of a worker (``block_events.owner``) whose run is over."""
+    for folder in sorted(proc.glob("[0-9]*")):
+        try:
+            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+        except OSError:
+            continue
+        name = words[-2] if len(words) > 2 else ""
+        if not name.startswith(owned) or Path(words[0]).name != PROGRAM:
+            continue
+        run = name.removeprefix(owned)
+        if run.isdecimal() and not is_going_on(int(run)):
+            yield int(folder.name), name
+
+
+def remove_left(owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC) -> list[str]:
+    """End what killed workers left. Returns the names."""
+    found = []
+    for process, name in left(owned, is_going_on, proc):
+        remove(process)
+        found.append(name)
+    return found
+
+
+def remove(process: int) -> None:
+    """End one. Raises ToolError."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    except OSError as error:
+        raise ToolError(f"The process {process} cannot be ended: {error.strerror}.") from None

@@ -1,0 +1,146 @@
+"""What the I/O scheduler of a disk was before a run set it: kept on the host until it is put back.
+
+A run puts it back when it ends. One whose worker was killed cannot, and the disk would keep a
+scheduler that nobody chose for it: measurements that leave it as it is would be made with that. So
+it is written down before it is changed, and whoever finds a note of the dead gives it back, unless
+the disk is another one now or somebody else set it since.
+"""
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from runner.host import blockdev, locks
+from runner.host.fingerprint import boot_id, disk_of
+from runner.host.tuning.scheduler import SchedulerError, read_schedulers, write_scheduler
+
+logger = logging.getLogger("fsbench.worker")
+
+
+@dataclass(frozen=True)
+class Note:
+    """``before`` is the scheduler of the disk ``number``, ``wanted`` what a run set instead.
+
+    ``boot`` and ``disk`` say which disk had that number, in which boot of the host (fingerprint).
+    """
+
+    number: int
+    boot: str
+    disk: str
+    before: str
+    wanted: str
+
+    @property
+    def is_of_this_disk(self) -> bool:
+        """Whether the disk of this number is still the one that the note is about."""
+        here = blockdev.sys_folder(self.number).is_dir()
+        return here and (self.boot, self.disk) == (boot_id(), disk_of(self.number))
+
+
+@contextlib.contextmanager
+def noted(folder: Path, number: int, wanted: str) -> Iterator[None]:
+    """What follows sets the scheduler of a disk, and puts it back: noted durably until it has.
+
+    Where a run was killed and nobody has given its disk back yet, that is done first. Call it with
+    the lock of the device. Raises SchedulerError, and then nothing is changed.
+    """
+    disk = blockdev.whole_disk(number)
+    path = folder / f"{os.major(disk)}-{os.minor(disk)}.json"
+    known = _read(path)
+    if known is not None and known.is_of_this_disk:
+        for sentence in _put_back(blockdev.kernel_name(disk), known):
+            logger.warning(sentence)
+    before = read_schedulers(disk)[0]
+    try:
+        _write(path, Note(disk, boot_id(), disk_of(disk), before, wanted))
+    except OSError as error:
+        raise SchedulerError(
+            f"The I/O scheduler stays as it is, because what it was cannot be written to {folder}, "
+            f"so that it could be given back: {error.strerror}."
+        ) from None
+    try:
+        yield
+    finally:
+        if read_schedulers(disk)[0] == before:
+            path.unlink(missing_ok=True)
+
+
+def pending(folder: Path) -> Iterator[tuple[Path, Note]]:
+    """The notes of runs that did not put back what they set, or have not yet."""
+    for path in sorted(folder.glob("*.json")):
+        found = _read(path)
+        if found is not None:
+            yield path, found
+        elif path.exists():
+            logger.error("%s cannot be read, and is removed: no I/O scheduler is given back", path)
+            path.unlink(missing_ok=True)
+
+
+def give_back(folder: Path) -> list[str]:
+    """Put back what runs of the dead have set; says what was done, for the log.
+
+    A disk that a run has now is left to it: its lock is taken. Call it at any time.
+    """
+    said = []
+    for path, found in pending(folder):
+        name = blockdev.kernel_name(found.number) if found.is_of_this_disk else ""
+        if not name:
+            said.append(
+                f"the disk {blockdev.as_text(found.number)} is gone or is another one now: its I/O "
+                f"scheduler, which was {found.before}, is not given back"
+            )
+            path.unlink(missing_ok=True)
+            continue
+        try:
+            with locks.device_lock(Path(f"/dev/{name}")):
+                if path.exists():  # not put back meanwhile by a run that ended
+                    said += _put_back(name, found)
+                    path.unlink(missing_ok=True)
+        except locks.LockedElsewhere:
+            continue  # a run has it, and puts it back
+        except (SchedulerError, OSError) as error:
+            said.append(f"the I/O scheduler of {name} cannot be given back yet: {error}")
+    return said
+
+
+def _put_back(name: str, found: Note) -> list[str]:
+    now = read_schedulers(found.number)[0]
+    if now == found.before:
+        return []
+    if now != found.wanted:
+        return [
+            f"the I/O scheduler of {name} stays {now}: somebody changed it after a run, which was "
+            f"killed, had set {found.wanted} instead of {found.before}"
+        ]
+    write_scheduler(found.number, found.before)
+    return [
+        f"the I/O scheduler of {name} is {found.before} again: a run that was killed had set "
+        f"{found.wanted}"
+    ]
+
+
+def _write(path: Path, made: Note) -> None:
+    """Whole or not at all, also where the host loses power."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_suffix(".new")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(made)))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path) -> Note | None:
+    try:
+        return Note(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,320 @@
+"""Verdicts of ratios: paired where runs share blocks, else unpaired; the same words everywhere."""
+
+import dataclasses
+import json
+import re
+from math import log
+from typing import Any
+
+import pytest
+import scipy
+from django.contrib.auth.models import User
+from django.test import Client
+
+from fsbench_web.api.results.comparison import table_of
+from fsbench_web.compare.drawings.charts import chart
+from fsbench_web.compare.drawings.shapes import Rect
+from fsbench_web.compare.pictures.sections import charts
+from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.significance import Rule, judged
+from fsbench_web.compare.templatetags.delta_rows import study_rows
+from fsbench_web.core.scoring.blocks.paired import unpaired
+from fsbench_web.core.scoring.confidence import Interval, interval
+from fsbench_web.core.scoring.significance import FREENIX, Verdict
+from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Run
+from tests.compare.tables.verdicts.test_significance import row, table
+from tests.studies.conftest import ann, complete, disk, spec, worker
+
+__all__ = ["ann", "disk", "spec", "worker"]
+
+DRIFT = (1.0, 1.09, 0.92, 1.05, 0.96)
+OWN = (1.01, 0.99, 1.0, 1.015, 0.985)
+EXT4 = [1000 * drift for drift in DRIFT]
+XFS = [1100 * drift * own for drift, own in zip(DRIFT, OWN, strict=True)]
+
+
+def in_blocks(name: str, values: list[float], first: int = 1, **more: Any) -> DeltaRow:
+    repeats = tuple((f"block {n}", value) for n, value in enumerate(values, start=first))
+    found = interval(values)
+    score = sum(values) / len(values)
+    return row(name, score, found, repeat_scores=repeats, runs=len(values), **more)
+
+
+def verdict_of(shown: DeltaTable, name: str) -> Verdict:
+    found = next(each.verdict for each in shown.rows if each.contender == name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("other", ["computed", "published"])
+def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: str) -> None:
+    """A maximum is the best of all repeats: beyond the interval of the mean."""
+    best = dataclasses.replace(in_blocks("ext4", EXT4), score=2000.0)
+    [found] = judged([table(row("xfs", 500.0, origin=other, study="paper"), best)])
+    [plain] = charts([found], found.test).values()
+    bar, whiskers, dots = plain["data"]
+    mean = sum(EXT4) / len(EXT4)
+    expected = pytest.approx([mean if other == "computed" else 2000.0, 500.0])
+    assert bar["x"] == expected
+    assert whiskers["x"] == [pytest.approx(mean)]
+    assert dots["x"] == EXT4
+    assert ("score 2,000" in bar["hovertemplate"][0]) is (other == "computed")
+    # The same on paper: both bars begin at the line that they stand on.
+    drawn = chart(found)
+    [longer, shorter] = [
+        shape.width
+        for shape in drawn.shapes
+        if isinstance(shape, Rect) and shape.colour.startswith("series-")
+    ]
+    assert longer / shorter == pytest.approx(bar["x"][0] / 500.0)
+    assert ("means of repeats" in drawn.summary) is (other == "computed")
+
+
+@pytest.mark.parametrize(
+    ("category", "unit", "harmonic"),
+    [("mean", "KB/s", 120.0), ("mean", "s", None), ("maximum", "KB/s", None)],
+)
+def test_the_harmonic_mean_stands_beside_the_arithmetic_one_of_rates_alone(
+    category: str, unit: str, harmonic: float | None
+) -> None:
+    """600 KB at 100 KB/s and at 150 KB/s: 1200 KB in 10 s."""
+    measured = in_blocks("ext4", [100.0, 150.0])
+    made = dataclasses.replace(table(measured), category=category, unit=unit)
+    assert made.harmonic_mean_of(measured) == (harmonic and pytest.approx(harmonic))
+    [told] = table_of(made)["rows"]
+    assert told["harmonic_mean"] == made.harmonic_mean_of(measured)
+    assert (told["score"], told["interval"]["mean"]) == (125.0, 125.0)
+    assert ("the harmonic mean, 120.00 KB/s" in study_rows(made, "filesystem")) is bool(harmonic)
+
+
+SKEWED = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 106.0, 107.0, 900.0, 950.0]
+
+
+def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None:
+    made = table(in_blocks("ext4", SKEWED))
+    [told] = table_of(made)["rows"]
+    assert told["median"] == {
+        **{
+            "median": 104.5,
+            "low": 101.0,
+            "high": 900.0,
+            "count": 10,
+            "level": pytest.approx(0.9785, abs=1e-4),
+        },
+        "repeats_for": [
+            {"half_width_percent": 5.0, "repeats": None},
+            {"half_width_percent": 1.0, "repeats": None},
+        ],
+    }
+    page = study_rows(made, "filesystem")
+    assert "Median 104.50 KB/s, 95% interval 101.00 to 900.00 KB/s" in page
+    assert "more than these 10 repeats would give it to ± 5%" in page
+    assert "skewed" not in page  # the mean, 267.8, lies within both
+
+    few = [*SKEWED[:8] * 2, 900.0]
+    page = study_rows(table(in_blocks("ext4", few)), "filesystem")
+    assert "The mean lies outside of it: the repeats are skewed, a few of them very large." in page
+
+    short = table(in_blocks("ext4", SKEWED[:5]))
+    assert table_of(short)["rows"][0]["median"] is None
+    assert "Median" not in study_rows(short, "filesystem")
+
+
+def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    best = verdict_of(found, "xfs")
+    assert (best.status, best.method, best.blocks) == ("significant", "paired", 5)
+    assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.7, paired in 5 blocks"
+    # By hand: the logarithms of the five ratios are log 1.1 + log of OWN.
+    logs = [log(1.1 * own) for own in OWN]
+    assert best.p_value == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
+    other = verdict_of(found, "ext4")
+    assert other.ratio == pytest.approx(1 / (best.ratio or 0))
+    assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5, paired in 5")
+    assert [uncertainty.standing(each) for each in found.rows] == [
+        "slower, paired",
+        "faster, paired",
+    ]
+    [said] = findings.findings([found])
+    assert said.text == (
+        "Write, overall: xfs is first with 1,104.50 KB/s, before ext4 with 1,004.00 KB/s: "
+        "10.0% faster, 8.3 to 11.7, paired in 5 blocks."
+    )
+    apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=6))
+    lone = verdict_of(judged([apart])[0], "xfs")
+    assert (lone.status, lone.method, lone.blocks) == ("tie", "unpaired", 0)
+    assert lone.more_blocks
+    assert lone.more_blocks > 3
+    assert "They share no block" in uncertainty.why(lone)
+    assert f"bout {lone.more_blocks} blocks that both are in would decide" in uncertainty.why(lone)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_unpaired_is_welch_of_relative_deviations(lower: bool) -> None:
+    one, other = [100.0, 104.0, 97.0, 101.0], [80.0, 83.0, 79.0]
+    a, b = interval(one), interval(other)
+    assert a is not None
+    assert b is not None
+    found = unpaired(a, b, lower_is_better=lower)
+    assert found is not None
+    relative = [
+        (log(x.mean), scipy.stats.tstd(v) / x.mean, len(v)) for x, v in ((a, one), (b, other))
+    ]
+    student = scipy.stats.ttest_ind_from_stats(
+        *relative[0], *relative[1], equal_var=False, alternative="two-sided"
+    )
+    assert found.p_value == pytest.approx(student.pvalue, rel=1e-9)
+    assert found.ratio == pytest.approx((b.mean / a.mean) if lower else (a.mean / b.mean))
+    assert found.low < found.ratio < found.high
+    assert unpaired(Interval(0.0, 1.0, 3), b, lower_is_better=lower) is None
+
+
+def test_two_blocks_are_too_few_and_studies_share_none() -> None:
+    pair = (in_blocks("ext4", EXT4[:2]), in_blocks("xfs", XFS[:2]))
+    two = verdict_of(judged([table(*pair)])[0], "xfs")
+    assert (two.method, two.blocks) == ("unpaired", 2)
+    assert "They share two blocks, and three are the least" in uncertainty.why(two)
+    apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, study="other"))
+    assert verdict_of(judged([apart])[0], "xfs").method == "unpaired"
+
+
+def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
+    [found] = judged([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
+    verdict = verdict_of(found, "ext4")
+    assert (verdict.method, verdict.blocks) == ("unpaired", 5)
+    assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in uncertainty.why(verdict)
+
+
+def test_nothing_is_wanted_of_what_was_not_tested() -> None:
+    [found] = judged([table(row("ext4", 100.0), row("xfs", 100.0))])
+    assert uncertainty.why(verdict_of(found, "ext4")) == "The scores are the same."
+
+
+def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
+    same = [value * own for value, own in zip(EXT4, (1.002, 1.001, 1.0, 1.001, 1.002), strict=True)]
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
+    equal = verdict_of(found, "xfs")
+    assert (equal.status, uncertainty.standing(found.rows[1])) == ("equal", "equivalent to ext4")
+    assert "below 2% for sure" in uncertainty.why(equal)
+    assert "xfs is equivalent to ext4" in findings.findings([found])[0].text
+    [narrow] = judged([table(*found.rows)], Rule(equivalence_percent=0.05))
+    assert verdict_of(narrow, "xfs").status == "significant"
+    noisy = [value * own for value, own in zip(EXT4, (1.3, 0.8, 1.1, 0.9, 1.2), strict=True)]
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
+    lead = verdict_of(found, "xfs")
+    assert (lead.status, lead.reasons) == ("tie", ("scatter",))
+    assert [each.mark for each in found.rows] == ["", "leading"]
+    [said] = findings.findings([found])
+    assert "xfs leads with" in said.text
+    assert "faster" not in said.text, "what is not known is no difference"
+    assert f"about {lead.more_blocks} more blocks would decide." in said.text
+
+
+def test_a_better_score_that_is_slower_where_both_were_measured_is_no_winner() -> None:
+    """xfs has a sixth repeat, of a fast day: its mean is the better one, in each block it loses."""
+    slower = [value * 0.97 for value in EXT4]
+    shown = table(in_blocks("ext4", EXT4), in_blocks("xfs", [*slower, 5000.0]))
+    lead = verdict_of(judged([shown])[0], "xfs")
+    assert (lead.status, lead.reasons[:1]) == ("tie", ("order",))
+
+
+def test_published_figures_and_who_asks_are_judged_by_freenix() -> None:
+    published = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, origin="published"))
+    assert verdict_of(judged([published])[0], "xfs").method == "freenix"
+    asked = verdict_of(
+        judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))], Rule(FREENIX))[0], "xfs"
+    )
+    assert (asked.method, asked.ratio) == ("freenix", None)
+
+
+def test_a_permalink_of_before_reads_as_it_did() -> None:
+    kept = {"status": "tie", "reasons": ["margin"], "difference_percent": 5.0, "p_value": 0.01}
+    old = Verdict.from_dict(kept | {"against": ["xfs"], "margin_percent": 10.0})
+    shown = row("ext4", 100, best=True, verdict=old)
+    assert uncertainty.standing(shown) == "tie with xfs"
+    assert shown.mark == "best"
+    assert "The means differ by 5.00%" in uncertainty.why(old)
+
+
+def test_rows_with_ratios_survive_the_way_through_json() -> None:
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    assert DeltaTable.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+
+
+def test_only_what_a_table_asks_is_corrected_with_it() -> None:
+    rows = (in_blocks("ext4", EXT4), in_blocks("xfs", XFS))
+    many = judged([table(*rows, test=f"test{number}") for number in range(40)])
+    assert {verdict_of(each, "xfs").tested for each in many} == {1}
+    assert "exploration" in findings.collected(many).rule
+    assert "exploration" not in findings.collected(many[:1]).rule
+
+
+# --- from files to pages ------------------------------------------------------------------------
+
+TESTS = ("untar", "compile")
+
+
+@pytest.fixture
+def lab(db: None) -> None:
+    lines = ["filesystem,configuration,block,test,value,unit"]
+    for name, values in (("ext4", EXT4), ("xfs", XFS), ("jfs", [v * 0.7 for v in EXT4])):
+        lines += [
+            f"{name},{name},night {block},{test},{value},KB/s"
+            for test in TESTS
+            for block, value in enumerate(values)
+        ]
+    import_files([("t.csv", "\n".join(lines).encode())], study="Lab", user=None)
+
+
+def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
+    asked = ["study=lab", "study=lab&test=untar", "study=lab&test=untar&category=mean"]
+    for query in asked:
+        rows = client.get(f"/api/v1/comparison?{query}").json()["tables"][-1]["rows"]
+        best = next(one for one in rows if one["best"])["verdict"]
+        assert (best["status"], best["method"], best["blocks"], best["tested"]) == (
+            *("significant", "paired", 5),
+            2,
+        ), query
+        assert best["ratio_low"] == pytest.approx(1.083, abs=0.001)
+        [file] = client.get(f"/compare/deltas.json?{query}&part_test=untar").json()["tables"][-1:]
+        assert next(one for one in file["rows"] if one["best"])["verdict"] == best
+    study = "/studies/lab/?tab=tests"
+    for address in ("/compare/?study=lab", study, "/compare/?study=lab&test=untar"):
+        html = client.get(address).content.decode()
+        assert "10.0% faster, 8.3 to 11.7, paired in 5 blocks" in html, address
+        assert "faster, paired" in html
+    plain = client.get("/api/v1/deltas?study=lab").json()["tables"][0]["rows"][0]
+    assert "verdict" not in plain
+
+
+def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User) -> None:
+    runs = submit(spec(), "disk1", ann)
+    for run, value in zip(runs, (1000.0, 1010.0, 1090.0, 1060.0), strict=True):
+        complete(run, value)
+    address = "/studies/first-look/"
+    stranger = client.get(address).content.decode()
+    assert "inconclusive" in stranger
+    assert "Measure more" not in stranger
+    client.force_login(ann)
+    html = client.get(address).content.decode()
+    link = re.search(r'href="(/runs/new/blocks/[^"]+)"', html)
+    assert link is not None
+    form = client.get(link[1].replace("&amp;", "&"))
+    assert form.status_code == 302
+    wanted = form["Location"]
+    assert "fs=ext4.1&fs=xfs.1" in wanted
+    assert "workload=iozone-small" in wanted
+    assert re.search(r"repeats=(\d+)", wanted)
+    page = client.get(wanted)
+    assert page.status_code == 200
+    assert Run.objects.count() == 4, "nothing is ordered before it is confirmed"
+
+
+@pytest.mark.parametrize("query", ["", "series=1", "series=x&blocks=-1", "series=99&blocks=9" * 20])
+def test_an_order_of_nothing_is_the_plain_form(client: Client, ann: User, query: str) -> None:
+    client.force_login(ann)
+    assert client.get(f"/runs/new/blocks/?{query}")["Location"] == "/runs/new/"

@@ -1,0 +1,343 @@
+"""What of the differences in delta tables is more than chance, by the rule of FREENIX 2002.
+
+The other rules are in test_ratio_verdicts.py.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts import intervals, uncertainty
+from fsbench_web.compare.tables.verdicts import significance as subject
+from fsbench_web.compare.tables.verdicts.significance import Rule
+from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.deltas import delta_rows
+from fsbench_web.core.scoring.significance import FREENIX
+from fsbench_web.studies.models import Score
+from tests.compare.conftest import make_run, make_score, make_series
+
+
+def judged(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[DeltaTable]:
+    return subject.judged(tables, Rule(FREENIX, margin_percent))
+
+
+def row(name: str, score: float, found: Interval | None = None, **more: Any) -> DeltaRow:
+    plain: dict[str, Any] = dict.fromkeys(DeltaRow.__dataclass_fields__)
+    return DeltaRow(
+        **plain
+        | {
+            "contender": name,
+            "score": score,
+            "interval": found,
+            "flags": (),
+            "run_ids": (),
+            "filesystem": name,
+            "study": "lab",
+            "study_title": "Lab",
+            "origin": "computed",
+            "runs": found.count if found else 1,
+            "best": False,
+        }
+        | more
+    )
+
+
+def around(mean: float, half_width: float = 1.0, count: int = 5) -> Interval:
+    return Interval(mean, half_width, count)
+
+
+def table(*rows: DeltaRow, lower: bool = False, **more: Any) -> DeltaTable:
+    deltas = delta_rows([each.score for each in rows], lower)
+    made = [
+        DeltaRow(
+            **{name: getattr(each, name) for name in DeltaRow.__dataclass_fields__}
+            | {
+                "best": delta.best,
+                "delta1_percent": delta.delta1_percent,
+                "delta2_percent": delta.delta2_percent,
+            }
+        )
+        for each, delta in zip(rows, deltas, strict=True)
+    ]
+    shown: dict[str, Any] = {"test": "write", "category": "overall", "unit": "KB/s"} | more
+    return DeltaTable(lower_is_better=lower, rows=tuple(made), **shown)
+
+
+def verdicts(shown: DeltaTable) -> dict[str, tuple[str, tuple[str, ...]]]:
+    return {r.contender: (r.verdict.status, r.verdict.against) for r in shown.rows if r.verdict}
+
+
+def test_a_winner_ahead_of_all_is_significant() -> None:
+    [found] = judged(
+        [table(row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100)))]
+    )
+    assert verdicts(found) == {
+        "a": ("significant", ("c",)),
+        "b": ("significant", ("c",)),
+        "c": ("significant", ("b", "a")),
+    }
+    assert [uncertainty.standing(each) for each in found.rows] == [
+        "significantly slower",
+        "significantly slower",
+        "significantly ahead",
+    ]
+
+
+def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
+    """Also with one further behind whose interval is wide, while the second is clearly behind."""
+    [found] = judged(
+        [
+            table(
+                row("wide", 70, around(70, 60, 2)),
+                row("second", 80, around(80)),
+                row("best", 100, around(100)),
+            )
+        ]
+    )
+    assert verdicts(found)["best"] == ("tie", ("wide",))
+    assert verdicts(found)["second"][0] == "significant"
+    assert uncertainty.standing(found.rows[2]) == "tie with wide"
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (row("a", 50), "one_run"),
+        (row("a", 50, origin="published", runs=2), "published"),
+        (row("a", 50, runs=2), "no_interval"),
+        (row("a", 99.99), "one_run"),
+    ],
+)
+def test_without_an_interval_nothing_is_claimed(other: DeltaRow, reason: str) -> None:
+    [found] = judged([table(other, row("b", 100, around(100, 0.01, 50)))])
+    for each in found.rows:
+        assert each.verdict is not None
+        assert (each.verdict.status, each.verdict.reasons) == ("unknown", (reason,))
+    assert not uncertainty.has_standing(found)
+
+
+def test_equal_scores_tie_whatever_is_known_of_them() -> None:
+    [found] = judged([table(row("a", 100), row("b", 100, around(100)), row("c", 10))])
+    assert verdicts(found) == {
+        "a": ("tie", ("b",)),
+        "b": ("tie", ("a",)),
+        "c": ("unknown", ("a",)),
+    }
+
+
+def test_means_of_the_same_decimals_are_the_same_score() -> None:
+    [found] = judged([table(row("a", (0.1 + 0.2 + 0.3) / 3), row("b", 0.2))])
+    [first, second] = [each.verdict for each in found.rows]
+    assert first is not None
+    assert second is not None
+    assert (first.status, first.reasons) == (second.status, second.reasons) == ("tie", ("equal",))
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0.034, "0.034"),
+        (0.05, "0.05"),
+        (0.0501, "0.0501"),  # not "0.05, above 0.05"
+        (0.05001, "0.05001"),
+        (0.0499, "0.0499"),  # not "0.05", which is not below 0.05
+        (0.049997, "0.049997"),
+        (0.0497, "0.0497"),
+        (0.00034, "0.00034"),
+        (0.00001, "below 0.0001"),
+        (0.0, "below 0.0001"),
+        (1.0, "1"),
+    ],
+)
+def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> None:
+    assert uncertainty.probability(p) == words
+
+
+def test_a_difference_below_the_margin_reads_as_below() -> None:
+    # 9.9991 of 99.9991 to 90: 9.99919%, which two decimals would make "10.00%, less than the 10%".
+    [found] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
+    [said] = [each.verdict for each in found.rows if each.best]
+    assert said is not None
+    assert "The means differ by 9.999%, less than the 10% of the rule." in uncertainty.why(said)
+    [found] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
+    assert found.rows[0].verdict is not None
+    assert "differ by 5.00%, less than" in uncertainty.why(found.rows[0].verdict)
+
+
+def test_of_times_the_shortest_is_ahead() -> None:
+    [found] = judged([table(row("slow", 20, around(20)), row("fast", 10, around(10)), lower=True)])
+    assert verdicts(found)["fast"] == ("significant", ("slow",))
+
+
+def test_a_single_contender_and_an_unranked_table_have_no_verdict() -> None:
+    unranked = DeltaTable("x", "mean", "widgets", False, (row("a", 1), row("b", 2)))
+    for each in judged([table(row("a", 1, around(1))), unranked]):
+        assert verdicts(each) == {}
+
+
+def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
+    close = [row("a", 60, Interval(60, 12, 2)), row("b", 100, Interval(100, 12, 2))]
+    [alone] = judged([table(*close)])
+    assert verdicts(alone)["b"] == ("significant", ("a",))
+    assert {verdicts(each)["b"] for each in judged([table(*close)] * 90)} == {
+        ("significant", ("a",))
+    }
+    more = [row(str(number), 95 + number / 100, around(95)) for number in range(90)]
+    [among] = judged([table(*close, *more)])
+    found = next(each.verdict for each in among.rows if each.contender == "a")
+    assert found is not None
+    assert (found.status, found.reasons, found.tested) == ("tie", ("holm",), 91)
+    assert "91 pairs tested at once" in uncertainty.why(found)
+
+
+def test_the_margin_is_that_of_the_comparison() -> None:
+    shown = table(row("a", 95, around(95, 0.1)), row("b", 100, around(100, 0.1)))
+    assert verdicts(judged([shown])[0])["b"][0] == "tie"
+    assert verdicts(judged([shown], 5.0)[0])["b"][0] == "significant"
+
+
+def test_the_order_of_the_rows_on_the_page_does_not_matter() -> None:
+    rows = [row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100))]
+    found = {
+        tuple(sorted(verdicts(judged([table(*each)])[0]).items())) for each in (rows, rows[::-1])
+    }
+    assert len(found) == 1
+
+
+def test_against_a_baseline_each_row_is_judged_in_its_own_direction() -> None:
+    [found] = judged(
+        [
+            table(
+                row("slow", 50, around(50)),
+                row("base", 80, around(80), is_baseline=True),
+                row("fast", 100, around(100)),
+                row("near", 81, around(81)),
+            )
+        ]
+    )
+    changes = {r.contender: r.change_verdict and r.change_verdict.status for r in found.rows}
+    assert changes == {"slow": "significant", "base": None, "fast": "significant", "near": "tie"}
+    tested = {r.change_verdict.tested for r in found.rows if r.change_verdict}
+    assert tested == {6}, "against the best and against the baseline are tested together"
+
+
+def test_rows_survive_the_way_through_json() -> None:
+    samples = sample_interval([79.0, 80.0, 81.0])
+    [found] = judged([table(row("a", 80, samples), row("b", 100, around(100)))])
+    assert DeltaTable.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+
+
+def test_a_row_kept_before_there_were_verdicts_has_none() -> None:
+    kept = row("a", 80).as_dict()
+    for name in ("interval", "verdict", "change_verdict"):
+        del kept[name]
+    assert DeltaRow.from_dict(kept).verdict is None
+
+
+def test_an_interval_says_around_what_it_is_and_of_what() -> None:
+    assert intervals.interval_sentence(around(50, 2.5, 3), "KB/s") == (
+        "95% interval 47.50 to 52.50 KB/s, around 50.00 KB/s, the mean of the scores of 3 repeats, "
+        "each scored by itself."
+    )
+    samples = sample_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0])
+    assert samples is not None
+    wide = around(50, 60, 3)
+    said = intervals.interval_sentence(wide, "KB/s")
+    assert "95% interval -10.00 to 110.00 KB/s, around 50.00 KB/s" in said
+    assert said.endswith(intervals.BELOW_ZERO)
+    assert intervals.BELOW_ZERO not in intervals.interval_sentence(around(50, 50, 3), "KB/s")
+    said = intervals.interval_sentence(samples, "KB/s")
+    assert "12 interval samples of one run, taken as quasi-independent" in said
+    assert "correlate by 0.75 (lag 1), more than chance" in said
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (around(100, 2.48), "± 2.5%"),
+        (around(100, 0.001), "± < 0.1%"),
+        (around(100, 0.0), "± 0.0%"),
+        (around(0.0, 3.0), "± 3.00 KB/s"),
+    ],
+)
+def test_a_half_width_is_short_and_never_hidden(found: Interval, words: str) -> None:
+    assert intervals.half_width(found, "KB/s") == words
+
+
+def measured(label: str, value: float, found: Interval, **more: Any) -> None:
+    score = make_score(label, value, repeats=found.count, **more)
+    Score.objects.filter(pk=score.pk).update(interval=found.as_dict())
+
+
+@pytest.mark.django_db
+class TestPages:
+    def test_scores_bring_their_intervals(self) -> None:
+        measured("ext4", 100, around(98, 1, 3))
+        make_score("xfs", 50)
+        [found] = delta_tables(ComparisonSpec())
+        assert found.rows[1].interval == around(98, 1, 3)
+        assert found.rows[0].verdict is not None
+        assert found.rows[0].verdict.status == "unknown"
+
+    def test_the_page_says_tie_and_why(self, client: Client) -> None:
+        measured("ext4", 100, around(100))
+        measured("xfs", 95, around(95, 0.5))
+        html = client.get("/compare/?rule=freenix").content.decode()
+        assert "tie with xfs" in html
+        assert "The means differ by 5.00%, less than the 10% of the rule." in html
+        assert "ties with xfs: not significant" in html
+        assert "99.00 to 101.00 KB/s" in html
+
+    def test_the_margin_is_in_the_address(self, client: Client) -> None:
+        measured("ext4", 100, around(100))
+        measured("xfs", 95, around(95, 0.5))
+        html = client.get("/compare/?margin=2").content.decode()
+        assert "significant against it" in html
+        assert "at least 2%" in html
+
+    def test_a_study_page_calls_what_is_not_known_inconclusive(self, client: Client) -> None:
+        measured("ext4", 100, around(100, 9))
+        measured("xfs", 95, around(95, 9))
+        overview = client.get("/studies/lab/?tab=tests").content.decode()
+        assert "inconclusive against xfs" in overview
+
+    def test_a_permalink_keeps_its_verdicts(self, admin_client: Client) -> None:
+        measured("ext4", 100, around(100))
+        measured("xfs", 95, around(95, 0.5))
+        make_run(make_series("ext4"))
+        link = records.pin(ComparisonSpec(margin=2.0), User.objects.get(username="admin"))
+        Score.objects.update(interval=None)
+        html = admin_client.get(f"/p/{link.key}/").content.decode()
+        assert "significant against it" in html
+
+
+def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> None:
+    """The rule holds for two repeats that are the same: p is 0. So much is said beside it."""
+    still = [row("a", 100, around(100, 0.0)), row("b", 50, around(50, 0.0))]
+    [found] = judged([table(*still)])
+    best, other = found.rows
+    assert [each.verdict and each.verdict.status for each in found.rows] == ["significant"] * 2
+    for each in found.rows:
+        assert each.verdict is not None
+        assert "no scatter to judge by" in uncertainty.why(each.verdict)
+    assert uncertainty.standing(best) == "significantly ahead, no scatter"
+    assert uncertainty.standing(other) == "significantly slower, no scatter"
+    said = "".join(part.text for part in findings.collected([found]).tests[0].headline.parts)
+    assert "no scatter to judge by" in said
+
+
+def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
+    [found] = judged([table(row("a", 100, around(100, 0.0)), row("b", 50, around(50, 1.0)))])
+    verdict = found.rows[1].verdict
+    assert verdict is not None
+    assert verdict.status == "significant"
+    assert "no scatter" not in uncertainty.why(verdict)
+    assert "no scatter" not in uncertainty.standing(found.rows[1])

@@ -1,0 +1,202 @@
+"""Verdicts of contenders that share blocks, against scipy's tests and by hand."""
+
+from itertools import compress, product
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fsbench_web.core.scoring.blocks import paired as subject
+from fsbench_web.core.scoring.blocks.paired import (
+    EQUIVALENT,
+    FASTER,
+    INCONCLUSIVE,
+    SLOWER,
+    family,
+    of_logarithms,
+    paired,
+    unpaired,
+)
+from fsbench_web.core.scoring.confidence import Interval
+
+# Five blocks that drift by far more than the two differ.
+EXT4 = {"1": 100.0, "2": 108.0, "3": 93.0, "4": 101.0, "5": 112.0}
+XFS = {
+    block: value * ratio
+    for (block, value), ratio in zip(EXT4.items(), (1.061, 1.055, 1.066, 1.058, 1.063), strict=True)
+}
+
+
+def test_a_drift_of_the_blocks_does_not_hide_a_difference() -> None:
+    verdict = paired(XFS, EXT4, lower_is_better=False)
+    assert verdict is not None
+    assert verdict.status == FASTER
+    assert verdict.blocks == 5
+    assert verdict.ratio == pytest.approx(1.0606, abs=1e-4)
+    assert 1.05 < verdict.low < verdict.ratio < verdict.high < 1.07
+    # Unpaired the same numbers are a tie: the scatter between blocks is 7%.
+    assert stats.ttest_ind(list(XFS.values()), list(EXT4.values()), equal_var=False).pvalue > 0.1
+
+
+def test_the_other_way_round_it_is_slower_by_the_reciprocal() -> None:
+    one = paired(XFS, EXT4, lower_is_better=False)
+    other = paired(EXT4, XFS, lower_is_better=False)
+    assert one is not None
+    assert other is not None
+    assert other.status == SLOWER
+    assert other.ratio == pytest.approx(1 / one.ratio, rel=1e-12)
+    assert other.low == pytest.approx(1 / one.high, rel=1e-12)
+    assert other.p_value == pytest.approx(one.p_value, rel=1e-9)
+
+
+def test_of_times_the_shorter_is_the_faster() -> None:
+    seconds = paired(XFS, EXT4, lower_is_better=True)
+    assert seconds is not None
+    assert seconds.status == SLOWER
+    assert seconds.ratio == pytest.approx(1 / 1.0606, abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [3, 4, 7, 12, 40])
+def test_interval_and_p_values_are_those_of_scipy(count: int) -> None:
+    logarithms = np.random.default_rng(count).normal(0.02, 0.03, count)
+    verdict = of_logarithms(logarithms.tolist())
+    student = stats.ttest_1samp(logarithms, 0)
+    interval = student.confidence_interval(0.95)
+    assert verdict.p_value == pytest.approx(student.pvalue, rel=1e-9)
+    assert log(verdict.low) == pytest.approx(interval.low, rel=1e-9)
+    assert log(verdict.high) == pytest.approx(interval.high, rel=1e-9)
+    margin = log(1.02)
+    sides = (
+        stats.ttest_1samp(logarithms, margin, alternative="less").pvalue,
+        stats.ttest_1samp(logarithms, -margin, alternative="greater").pvalue,
+    )
+    assert verdict.p_equivalence == pytest.approx(max(sides), rel=1e-9)
+
+
+def test_what_is_less_than_the_margin_is_no_difference_however_sure() -> None:
+    tight = [0.0100, 0.0101, 0.0099, 0.0100, 0.0102]
+    verdict = of_logarithms(tight)
+    assert verdict.p_value < 0.001
+    assert verdict.status == EQUIVALENT
+    assert of_logarithms(tight, margin_percent=0.5).status == FASTER
+
+
+def test_what_is_not_known_says_how_many_blocks_would_decide() -> None:
+    verdict = of_logarithms([0.08, -0.05, 0.09, -0.02])
+    assert verdict.status == INCONCLUSIVE
+    assert verdict.more_blocks is not None
+    assert 1 <= verdict.more_blocks < 100
+    decided = of_logarithms([0.08, -0.05, 0.09, -0.02] * 40)
+    assert decided.status == FASTER
+    assert decided.more_blocks is None
+
+
+def test_a_difference_on_the_edge_of_the_margin_is_decided_by_no_number_of_blocks() -> None:
+    """Neither another than none, nor surely below the margin: scatter far above both."""
+    assert of_logarithms([0.9, -0.9, 0.91, -0.9, 0.0]).more_blocks is None
+
+
+def test_without_scatter() -> None:
+    assert of_logarithms([0.05] * 3).status == FASTER
+    assert of_logarithms([0.0] * 3).status == EQUIVALENT
+    same = of_logarithms([0.0625] * 4)
+    assert (same.p_value, same.low, same.high) == (0.0, same.ratio, same.ratio)
+
+
+@pytest.mark.parametrize("shared", [0, 1, 2])
+def test_fewer_than_three_shared_blocks_are_not_paired(shared: int) -> None:
+    ahead = {str(block): 100.0 + block for block in range(shared)} | {"a": 1.0, "b": 2.0}
+    behind = {str(block): 90.0 for block in range(shared)} | {"c": 1.0, "d": 2.0}
+    assert paired(ahead, behind, lower_is_better=False) is None
+
+
+def test_a_value_of_zero_has_no_ratio() -> None:
+    assert paired(EXT4 | {"2": 0.0}, XFS, lower_is_better=False) is None
+    assert paired(EXT4 | {"2": -1.0}, XFS, lower_is_better=False) is None
+    # In a block that only one of them has it does not matter.
+    assert paired(EXT4 | {"6": 0.0}, XFS, lower_is_better=False) is not None
+
+
+def test_the_smallest_numbers_have_a_ratio_too() -> None:
+    least = dict.fromkeys(EXT4, 5e-324)
+    found = paired(
+        least, {block: 1e15 * value for block, value in XFS.items()}, lower_is_better=True
+    )
+    assert found is not None
+    assert found.status == FASTER
+    assert found.low <= found.ratio <= found.high < inf
+    whole = unpaired(Interval(5e-324, 0.0, 3), Interval(2.0, 0.1, 3), lower_is_better=True)
+    assert whole is not None
+    assert whole.ratio > 1e300
+
+
+@pytest.mark.parametrize("value", [inf, float("nan")])
+def test_what_is_no_number_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        paired(EXT4 | {"2": value}, XFS, lower_is_better=False)
+
+
+# Critical values of Wilcoxon's signed ranks, 5% two-sided: Hollander and Wolfe, table A.4.
+@pytest.mark.parametrize(
+    ("count", "critical"), [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52), (25, 89)]
+)
+def test_the_cut_of_the_rank_interval_is_wilcoxons(count: int, critical: int) -> None:
+    assert subject._rank_cut(count) == critical
+
+
+@pytest.mark.parametrize("count", [6, 7, 8, 10, 12])
+def test_a_stricter_level_cuts_off_less(count: int) -> None:
+    """Against all signs of all ranks, one by one."""
+    ranks = range(1, count + 1)
+    sums = [sum(compress(ranks, signs)) for signs in product((0, 1), repeat=count)]
+    cut = subject._rank_cut(count, 0.975)
+    assert sum(one <= cut for one in sums) <= 0.0125 * 2**count
+    assert sum(one <= cut + 1 for one in sums) > 0.0125 * 2**count
+    found = subject.rank_interval([float(number) for number in range(count)], 0.975)
+    assert (found is None) == (count < 7)
+
+
+def test_the_rank_interval_is_of_walsh_averages() -> None:
+    values = [0.01, 0.05, 0.02, 0.04, 0.03, 0.06]
+    found = of_logarithms(values).rank_interval
+    assert found is not None
+    assert found == pytest.approx((exp(0.01), exp(0.06)))
+    assert of_logarithms(values[:5]).rank_interval is None
+
+
+def test_one_wild_block_widens_the_interval_of_t_and_is_said() -> None:
+    wild = [0.05, 0.051, 0.049, 0.05, 0.052, 0.048, 0.05, 0.9]
+    verdict = of_logarithms(wild)
+    assert verdict.status == INCONCLUSIVE
+    assert verdict.p_normal is not None
+    assert verdict.p_normal < 0.001
+    assert verdict.rank_interval is not None
+    assert verdict.rank_interval[0] > 1
+
+
+def test_normality_is_judged_as_others_judge_it() -> None:
+    """Shapiro and Francia's statistic is near Shapiro and Wilk's, which scipy has."""
+    draw = np.random.default_rng(7)
+    for make in (draw.normal, draw.exponential):
+        ours, theirs = [], []
+        for _ in range(200):
+            values = make(size=20)
+            ours.append((of_logarithms(values.tolist()).p_normal or 0) < 0.05)
+            theirs.append(stats.shapiro(values).pvalue < 0.05)
+        assert abs(sum(ours) - sum(theirs)) <= 20
+    assert of_logarithms([0.1, 0.2, 0.3, 0.5]).p_normal is None
+
+
+def test_holm_over_a_family_takes_back_what_chance_found() -> None:
+    barely = of_logarithms([0.03, 0.05, 0.045, 0.08, 0.01, 0.11])
+    assert barely.status == FASTER
+    nothing = [of_logarithms([0.05, -0.04, 0.02, -0.03, 0.06, -0.05])] * 9
+    found = family([barely, *nothing])
+    assert found[0].p_holm == pytest.approx(10 * barely.p_value)
+    assert found[0].tested == 10
+    assert found[0].status == INCONCLUSIVE
+    # It takes more blocks than it would alone.
+    assert found[0].more_blocks is not None
+    equal = of_logarithms([0.001, -0.001, 0.0005, -0.0005])
+    assert family([equal, *nothing])[0].status == EQUIVALENT

@@ -1,0 +1,204 @@
+import json
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.test import AsyncClient, Client, override_settings
+from django.urls import include, path
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs import control
+
+SENTENCE = 'There is no study "<b>nope</b>"; the list has those there are.'
+
+
+@requires(Action.OPEN)
+def say_404(request: HttpRequest) -> HttpResponse:
+    raise Http404(SENTENCE)
+
+
+@requires(Action.OPEN)
+def missing_run(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(get_object_or_404(Run, pk=4711))
+
+
+@requires(Action.OPEN)
+def forbid(request: HttpRequest) -> HttpResponse:
+    raise PermissionDenied("Only the LUN's owner may do this.")
+
+
+@requires(Action.OPEN)
+def suspect(request: HttpRequest) -> HttpResponse:
+    raise SuspiciousOperation
+
+
+@requires(Action.OPEN)
+def break_down(request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("secret detail")
+
+
+@requires(Action.OPEN)
+def find_it_locked(request: HttpRequest) -> HttpResponse:
+    raise OperationalError("database is locked: secret detail")
+
+
+@requires(Action.OPEN)
+async def find_it_gone(request: HttpRequest) -> HttpResponse:
+    raise InterfaceError("connection already closed: secret detail")
+
+
+urlpatterns = [
+    *(path(f"{prefix}locked/", find_it_locked) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}gone/", find_it_gone) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}say-404/", say_404) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}missing-run/", missing_run) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}forbid/", forbid) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}suspect/", suspect) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}break/", break_down) for prefix in ("", "api/v1/")),
+    path("", include("fsbench_web.urls")),
+]
+handler400 = "fsbench_web.platform.http.error_pages.bad_request"
+handler403 = "fsbench_web.platform.http.error_pages.permission_denied"
+handler404 = "fsbench_web.platform.http.error_pages.page_not_found"
+handler500 = "fsbench_web.platform.http.error_pages.server_error"
+
+pytestmark = pytest.mark.urls(__name__)
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(raise_request_exception=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "says"),
+    [
+        ("/nowhere/", 404, "may be mistyped"),
+        ("/say-404/", 404, "There is no study &quot;&lt;b&gt;nope&lt;/b&gt;&quot;"),
+        ("/missing-run/", 404, "may be mistyped"),
+        ("/forbid/", 403, "Only the LUN&#x27;s owner may do this."),
+        ("/suspect/", 400, "could not be understood"),
+        ("/break/", 500, "Something went wrong"),
+    ],
+)
+def test_people_get_a_page_in_the_sites_look(
+    client: Client, db: None, address: str, status: int, says: str
+) -> None:
+    response = client.get(address)
+    assert response.status_code == status
+    text = response.content.decode()
+    assert says in text
+    assert 'class="site-head"' in text
+    assert "secret detail" not in text
+    assert "<b>nope" not in text
+
+
+def test_a_404_says_what_was_asked_for_and_where_to_go(client: Client, db: None) -> None:
+    text = client.get("/nowhere/<script>/").content.decode()
+    assert "/nowhere/&lt;script&gt;/" in text
+    for way in ("/studies/", "/runs/", "/compare/"):
+        assert f'href="{way}"' in text
+
+
+@pytest.mark.parametrize("address", ["/a%00b/", "/%F0%9F%90%A7/", "/" + "x" * 5000, "/%ff/"])
+def test_odd_addresses_are_404(client: Client, db: None, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"),
+    [
+        ("nowhere", 404, "There is no /api/v1/nowhere/"),
+        ("say-404", 404, SENTENCE),
+        ("missing-run", 404, "/api/v1/docs"),
+        ("forbid", 403, "Only the LUN's owner"),
+        ("suspect", 400, "malformed"),
+        ("break", 500, "log of the web process"),
+    ],
+)
+def test_programs_get_json(client: Client, db: None, name: str, status: int, says: str) -> None:
+    response = client.get(f"/api/v1/{name}/")
+    assert response.status_code == status
+    body = json.loads(response.content)
+    assert list(body) == ["detail", "errors", "type", "title", "status"]
+    assert [error["message"] for error in body["errors"]] == [body["detail"]]
+    assert says in body["detail"]
+
+
+@override_settings(ALLOWED_HOSTS=["bench.example"])
+def test_a_host_that_is_not_allowed_is_told_what_to_set(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    response = client.get("/", headers={"Host": "evil.example"})
+    assert response.status_code == 400
+    assert "FSBENCH_ALLOWED_HOSTS" in response.content.decode()
+    # Scanners do that all day: no traceback for each.
+    lines = [one for one in caplog.records if one.name.startswith("django.security")]
+    assert lines
+    assert {(line.levelname, line.exc_info) for line in lines} == {("WARNING", None)}
+
+
+def test_too_many_fields_are_refused_in_a_sentence_and_logged_as_one(
+    db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(headers={"host": "localhost"})
+    for address, said in (("/compare/", "<p"), ("/api/v1/deltas", '"detail"')):
+        caplog.clear()
+        response = client.get(address + "?" + "study=x&" * 1001)
+        assert response.status_code == 400
+        assert "more than 1,000 fields" in response.content.decode()
+        assert said in response.content.decode()
+        [line] = [one for one in caplog.records if one.name.startswith("django.security")]
+        assert (line.levelname, line.exc_info) == ("WARNING", None)
+
+
+def test_the_error_page_needs_no_database(client: Client) -> None:
+    # No database fixture: pytest-django raises at the first query, here in the session.
+    client.cookies["sessionid"] = "x" * 32
+    response = client.get("/account/")
+    assert response.status_code == 500
+    assert "Something went wrong" in response.content.decode()
+
+
+@override_settings(
+    STORAGES={"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
+)
+def test_it_answers_even_when_the_error_page_fails(client: Client, db: None) -> None:
+    response = client.get("/break/")
+    assert response.status_code == 500
+    assert "Something went wrong" in response.content.decode()
+    assert 'class="site-head"' not in response.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/locked/", "/gone/"])
+def test_a_busy_database_is_said_so(client: Client, address: str) -> None:
+    served = AsyncClient(raise_request_exception=False)
+    for response in (client.get(address), async_to_sync(served.get)(address)):
+        assert response.status_code == 503
+        assert response["Retry-After"] == "30"
+        text = response.content.decode()
+        assert "The database is busy" in text
+        assert "Load this page again" in text
+        assert "secret detail" not in text
+    assert "before you send it again" in client.post(address).content.decode()
+    body = json.loads(client.get(f"/api/v1{address}").content)
+    assert list(body) == ["detail", "errors", "type", "title", "status"]
+    assert "try again" in body["detail"]
+
+
+def test_a_form_that_finds_the_database_locked_gets_this_page(
+    client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait_too_long(job_id: int) -> bool:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(control, "pause", wait_too_long)
+    client.force_login(admin_user)
+    response = client.post("/jobs/1/pause/")
+    assert response.status_code == 503
+    assert "before you send it again" in response.content.decode()

@@ -1,0 +1,148 @@
+"""Who sent a request, as proxies tell it: believed from those that are trusted alone."""
+
+import os
+import subprocess
+import sys
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsbench_web.platform import env
+from fsbench_web.platform.http.proxies import seen
+
+TRUSTED = [ip_network("127.0.0.1/32"), ip_network("10.0.0.0/24"), ip_network("::1/128")]
+
+
+def through(peer: str | None, *headers: tuple[str, str], kind: str = "http") -> dict[str, Any]:
+    scope = {
+        "type": kind,
+        "scheme": "http" if kind == "http" else "ws",
+        "client": (peer, 4711) if peer else None,
+        "headers": [(b"host", b"fsbench.example")]
+        + [(name.lower().encode(), value.encode()) for name, value in headers],
+    }
+    return dict(seen(scope, TRUSTED))
+
+
+FOR, PROTO = "X-Forwarded-For", "X-Forwarded-Proto"
+
+
+def test_a_trusted_proxy_tells_client_and_scheme() -> None:
+    scope = through("127.0.0.1", (FOR, "192.0.2.7"), (PROTO, "https"))
+    assert scope["client"] == ("192.0.2.7", 0)
+    assert scope["scheme"] == "https"
+
+
+def test_nobody_else_does() -> None:
+    scope = through("192.0.2.66", (FOR, "127.0.0.1"), (PROTO, "https"))
+    assert scope["client"] == ("192.0.2.66", 4711)
+    assert scope["scheme"] == "http"
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "192.0.2.66", None])
+def test_nothing_behind_it_sees_these_headers(peer: str | None) -> None:
+    scope = through(
+        peer,
+        (FOR, "192.0.2.7"),
+        (PROTO, "https"),
+        ("X-Forwarded-Host", "evil.example"),
+        ("X-Forwarded-Port", "443"),
+        ("Forwarded", "for=192.0.2.7"),
+        ("X-Real-IP", "192.0.2.7"),
+    )
+    assert scope["headers"] == [(b"host", b"fsbench.example")]
+
+
+def test_what_the_client_wrote_before_is_not_believed() -> None:
+    """The proxy appends the address it saw; what stands left of it came from that address."""
+    scope = through("127.0.0.1", (FOR, "198.51.100.1, 192.0.2.7"))
+    assert scope["client"][0] == "192.0.2.7"
+
+
+def test_a_chain_of_trusted_proxies_is_followed() -> None:
+    scope = through("127.0.0.1", (FOR, "198.51.100.1, 192.0.2.7"), (FOR, "10.0.0.5"))
+    assert scope["client"][0] == "192.0.2.7"
+
+
+@pytest.mark.parametrize("value", ["", "unknown", "192.0.2.7:80x", "_hidden, ", "a" * 9000])
+def test_what_is_no_address_is_not_taken_for_one(value: str) -> None:
+    assert through("127.0.0.1", (FOR, value))["client"] == ("127.0.0.1", 4711)
+
+
+def test_ipv4_in_ipv6_is_ipv4() -> None:
+    assert through("::ffff:127.0.0.1", (FOR, "192.0.2.7"))["client"][0] == "192.0.2.7"
+    assert through("::1", (FOR, "2001:db8::7"))["client"][0] == "2001:db8::7"
+
+
+@pytest.mark.parametrize(
+    ("value", "scheme"),
+    [("https", "https"), ("http, https", "https"), ("https, http", "http"), ("ftp", "http")],
+)
+def test_the_nearest_proxy_tells_the_scheme(value: str, scheme: str) -> None:
+    assert through("127.0.0.1", (PROTO, value))["scheme"] == scheme
+
+
+def test_a_socket_has_schemes_of_its_own() -> None:
+    assert through("127.0.0.1", (PROTO, "https"), kind="websocket")["scheme"] == "wss"
+
+
+@given(peer=st.ip_addresses(v=4), value=st.text(st.characters(codec="ascii"), max_size=40))
+def test_no_stranger_is_ever_somebody_else(peer: object, value: str) -> None:
+    if any(peer in network for network in TRUSTED):
+        return
+    scope = through(str(peer), (FOR, value), (PROTO, value))
+    assert scope["client"] == (str(peer), 4711)
+    assert scope["scheme"] == "http"
+
+
+@pytest.mark.parametrize("value", ["*", "0.0.0.0/0", "::/0", "proxy.example", "10.0.0.1/24"])
+def test_everybody_is_no_proxy(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("FSBENCH_TRUSTED_PROXIES", value)
+    with pytest.raises(ImproperlyConfigured, match="FSBENCH_TRUSTED_PROXIES"):
+        env.networks("FSBENCH_TRUSTED_PROXIES", [])
+
+
+def test_plain_http_is_sent_to_https_whatever_a_stranger_says(tmp_path: Path) -> None:
+    """The whole application, asked by a trusted proxy and by somebody else."""
+    script = """
+import asyncio
+from fsbench_web.serving.asgi import application
+async def ask(peer):
+    sent = []
+    messages = [{"type": "http.request", "body": b"", "more_body": False}]
+    async def receive(): return messages.pop() if messages else await asyncio.Future()
+    async def send(message): sent.append(message)
+    await application({"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1",
+        "method": "GET", "scheme": "http", "path": "/account/sign-in/", "raw_path": b"",
+        "query_string": b"", "root_path": "", "server": ("127.0.0.1", 8000), "client": (peer, 1),
+        "headers": [(b"host", b"fsbench.example"), (b"x-forwarded-proto", b"https")]},
+        receive, send)
+    return sent[0]["status"]
+print(asyncio.run(ask("192.0.2.66")), asyncio.run(ask("127.0.0.1")))
+"""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "FSBENCH_DATA": str(tmp_path),
+        "FSBENCH_HTTPS": "True",
+        "FSBENCH_ALLOWED_HOSTS": "fsbench.example",
+    }
+    for command in (
+        ["manage.py", "migrate", "--skip-checks", "-v0"],
+        ["-W", "ignore", "-c", script],
+    ):
+        if command[0] != "manage.py":
+            subprocess.run(
+                [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"],
+                env=environment,
+                check=True,
+            )
+        done = subprocess.run(
+            [sys.executable, *command], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["301", "200"]

@@ -1,0 +1,193 @@
+"""The I/O scheduler that a killed worker's run had set is given back, and nobody else's."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from runner import leftovers, orphans
+from runner.host import blockdev, locks
+from runner.host.tuning import scheduler_notes
+from runner.host.tuning.scheduler import (
+    SchedulerError,
+    read_schedulers,
+    scheduler_set,
+    write_scheduler,
+)
+from runner.worker import Host
+from tests.runner.conftest import tool
+
+pytestmark = pytest.mark.root
+
+# A run on a device: noted, set, and then it waits to be killed.
+RUN = """
+import sys
+from pathlib import Path
+from runner.host.tuning import scheduler_notes
+from runner.host.locks import device_lock
+from runner.host.tuning.scheduler import scheduler_set
+folder, device, wanted = sys.argv[1:]
+number = Path(device).stat().st_rdev
+with (
+    device_lock(Path(device)),
+    scheduler_notes.noted(Path(folder), number, wanted),
+    scheduler_set(number, wanted),
+):
+    print("set", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def number(other_loop: str) -> Iterator[int]:
+    found = Path(other_loop).stat().st_rdev
+    before = read_schedulers(found)[0]
+    write_scheduler(found, "none")
+    yield found
+    write_scheduler(found, before)
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "schedulers"
+
+
+def in_effect(number: int) -> str:
+    return read_schedulers(number)[0]
+
+
+def begun(notes: Path, device: str, wanted: str) -> "subprocess.Popen[str]":
+    run = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(notes), device, wanted],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "set\n"
+    return run
+
+
+def killed(notes: Path, device: str, wanted: str) -> None:
+    run = begun(notes, device, wanted)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+
+
+def test_a_killed_runs_scheduler_is_given_back_once(
+    notes: Path, other_loop: str, number: int
+) -> None:
+    killed(notes, other_loop, "mq-deadline")
+    assert in_effect(number) == "mq-deadline"
+    (said,) = scheduler_notes.give_back(notes)
+    assert in_effect(number) == "none"
+    name = blockdev.kernel_name(number)
+    assert said.startswith(f"the I/O scheduler of {name} is none again")
+    assert list(notes.iterdir()) == []
+    write_scheduler(number, "mq-deadline")
+    assert scheduler_notes.give_back(notes) == []
+    assert in_effect(number) == "mq-deadline", "what a person sets is a person's"
+
+
+def test_while_the_run_goes_on_it_is_left_to_it(notes: Path, other_loop: str, number: int) -> None:
+    run = begun(notes, other_loop, "mq-deadline")
+    assert scheduler_notes.give_back(notes) == []
+    assert in_effect(number) == "mq-deadline"
+    run.communicate()  # the end of its standard input ends it
+    assert in_effect(number) == "none"
+    assert list(notes.iterdir()) == []
+
+
+def test_killed_again_and_again_it_is_what_it_was_before_the_first(
+    notes: Path, other_loop: str, number: int
+) -> None:
+    killed(notes, other_loop, "mq-deadline")
+    killed(notes, other_loop, "kyber")
+    assert in_effect(number) == "kyber"
+    scheduler_notes.give_back(notes)
+    assert in_effect(number) == "none"
+
+
+def test_what_somebody_set_since_stays(notes: Path, other_loop: str, number: int) -> None:
+    killed(notes, other_loop, "mq-deadline")
+    write_scheduler(number, "kyber")
+    (said,) = scheduler_notes.give_back(notes)
+    assert "stays kyber: somebody changed it" in said
+    assert in_effect(number) == "kyber"
+    assert list(notes.iterdir()) == []
+
+
+@pytest.mark.parametrize("changed", [{"disk": "0"}, {"boot": "another"}])
+def test_another_disk_of_that_number_is_left_alone(
+    notes: Path, other_loop: str, number: int, changed: dict[str, str]
+) -> None:
+    killed(notes, other_loop, "mq-deadline")
+    (path,) = notes.iterdir()
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    (said,) = scheduler_notes.give_back(notes)
+    assert "is gone or is another one now" in said
+    assert in_effect(number) == "mq-deadline"
+    assert list(notes.iterdir()) == []
+
+
+def test_a_loop_device_on_another_file_is_another_disk(
+    notes: Path, other_loop: str, number: int, tmp_path: Path
+) -> None:
+    killed(notes, other_loop, "mq-deadline")
+    tool("losetup", "--detach", other_loop)
+    tool("losetup", other_loop, str(tmp_path / "other.img"))
+    assert "another one now" in scheduler_notes.give_back(notes)[0]
+    assert in_effect(number) == "mq-deadline"
+
+
+def test_killed_before_it_was_set_there_is_nothing_to_give_back(
+    notes: Path, other_loop: str, number: int
+) -> None:
+    killed(notes, other_loop, "mq-deadline")
+    write_scheduler(number, "none")
+    assert scheduler_notes.give_back(notes) == []
+    assert list(notes.iterdir()) == []
+
+
+def test_half_a_note_is_removed(notes: Path) -> None:
+    notes.mkdir()
+    (notes / "7-0.json").write_text('{"number": 17')
+    assert scheduler_notes.give_back(notes) == []
+    assert list(notes.iterdir()) == []
+
+
+def test_what_cannot_be_noted_is_not_set(tmp_path: Path, number: int) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(SchedulerError, match="stays as it is"),
+        scheduler_notes.noted(tmp_path / "file", number, "mq-deadline"),
+        scheduler_set(number, "mq-deadline"),
+    ):
+        pass
+    assert in_effect(number) == "none"
+
+
+def test_a_worker_gives_back_and_its_orphans_are_told(
+    make_host: Callable[..., Host],
+    other_loop: str,
+    number: int,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    db: None,
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
+    host = make_host(name=f"notes-{os.getpid()}")
+    killed(host.config.scheduler_notes, other_loop, "mq-deadline")
+    (found,) = [one for one in orphans.find(host.config) if one.kind == "scheduler"]
+    assert "mq-deadline" in found.what
+    with locks.worker_lock(orphans.lock_of(host.name, host.config.site)):
+        assert not [one for one in orphans.find(host.config) if one.kind == "scheduler"]
+    leftovers.look(host)
+    assert in_effect(number) == "none"
+    assert "is none again" in caplog.text
