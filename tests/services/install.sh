@@ -33,6 +33,8 @@ need debootstrap have debootstrap
 need systemd have systemd-analyze
 need chromium have chromium
 need xz-utils have xz
+# Kernels of newer Debian releases are packed with it.
+need zstd have zstd
 need git have git
 need iproute2 have ip
 need openssl have openssl
