@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
+from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.studies.activity import latencies

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.workers.machines import (
     GUEST_DEVICE,
