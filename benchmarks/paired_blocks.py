@@ -58,7 +58,7 @@ def of_block(order: str, rates: Sequence[float]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Found:
+class RatioEstimate:
     """Ratio of speeds with its 95% interval, from logarithms of ratios, one a block.
 
     ``ratio``, ``low`` and ``high`` are by ranks; ``student`` is Student's (ratio, low, high);
@@ -73,7 +73,7 @@ class Found:
     blocks: int
 
     @classmethod
-    def of(cls, logarithms: Sequence[float]) -> "Found":
+    def of(cls, logarithms: Sequence[float]) -> "RatioEstimate":
         """Raises ValueError for too few."""
         verdict = paired.of_logarithms(logarithms)
         return cls(
@@ -150,7 +150,7 @@ class Blocks:
         return cls(empty(), empty(), empty(), [])
 
 
-def told(found: Blocks, what: str, known_to_percent: float) -> bool:
+def report(found: Blocks, what: str, known_to_percent: float) -> bool:
     """Print what came out of each job; whether each is known to so many percent."""
     jobs, is_known = len(found.speed), True
     for job, ratios in found.speed.items():
@@ -158,10 +158,10 @@ def told(found: Blocks, what: str, known_to_percent: float) -> bool:
             few = f"{len(ratios)} blocks are too few, {least_blocks(jobs)} are the least"
             print(f"\n{job}: {few}")
             return False
-        ratio, control = Found.of(ratios), Control.of(found.control[job], jobs)
+        ratio, control = RatioEstimate.of(ratios), Control.of(found.control[job], jobs)
         print(
             f"\n{job}\n  {what}: {ratio}\n"
-            f"  {what}, for each second of a processor: {Found.of(found.work[job])}\n"
+            f"  {what}, for each second of a processor: {RatioEstimate.of(found.work[job])}\n"
             f"  control, how the first side changed within a block beside the other: {control}"
         )
         if not control.holds:

@@ -54,7 +54,7 @@ def main() -> int:
                 given.blocks,
                 given.minutes - TIDYING_MINUTES,
             )
-    is_known = paired_blocks.told(found, "through fsbench / by hand", KNOWN_TO_PERCENT)
+    is_known = paired_blocks.report(found, "through fsbench / by hand", KNOWN_TO_PERCENT)
     return 0 if is_known else 1
 
 

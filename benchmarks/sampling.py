@@ -55,9 +55,9 @@ def main() -> int:
             found = paired_runs.in_blocks(
                 without, sampled, given.blocks, given.minutes - TIDYING_MINUTES
             )
-    is_told = paired_blocks.told(found, "sampled / not sampled", MOST_PERCENT)
-    is_kept = is_told and all(
-        paired_blocks.Found.of(ratios).low >= 1 - MOST_PERCENT / 100
+    is_known = paired_blocks.report(found, "sampled / not sampled", MOST_PERCENT)
+    is_kept = is_known and all(
+        paired_blocks.RatioEstimate.of(ratios).low >= 1 - MOST_PERCENT / 100
         for ratios in found.speed.values()
     )
     print(f"Sampling costs at most {MOST_PERCENT:g}%: {'shown' if is_kept else 'not shown'}")

@@ -55,8 +55,8 @@ def main() -> int:
     ):
         for job in paired_runs.JOBS:
             _follow(job, device, point, given.blocks, given.held_ms, found)
-    is_kept = paired_blocks.told(found, "sampled / not sampled", MOST_PERCENT) and all(
-        paired_blocks.Found.of(ratios).low >= 1 - MOST_PERCENT / 100
+    is_kept = paired_blocks.report(found, "sampled / not sampled", MOST_PERCENT) and all(
+        paired_blocks.RatioEstimate.of(ratios).low >= 1 - MOST_PERCENT / 100
         for ratios in found.speed.values()
     )
     print(f"Sampling costs at most {MOST_PERCENT:g}%: {'shown' if is_kept else 'not shown'}")

@@ -68,14 +68,14 @@ def own(port: int) -> None:
         Child("web", argv, pass_fds=[listening.fileno()], tells_ready=True)
         for _ in range(PROCESSES)
     ]
-    told: list[int] = []
+    signals: list[int] = []
     for number in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, lambda number, frame: told.append(number))
+        signal.signal(number, lambda number, frame: signals.append(number))
     for web in webs:
         web.start()
-    while signal.SIGTERM not in told:
-        if told:
-            told.clear()
+    while signal.SIGTERM not in signals:
+        if signals:
+            signals.clear()
             for web in webs:
                 web.ask_to_end()
                 web.end(30)
@@ -197,7 +197,7 @@ def send_at_once(
     send_table(Client(port, seen), token, number, turn, seen)
 
 
-def said(port: int, request: bytes) -> bytes:
+def response_to(port: int, request: bytes) -> bytes:
     answer = b""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as connection:
         connection.settimeout(5)
@@ -212,7 +212,7 @@ def refused(port: int) -> int:
     count = 0
     for headers, body in TWO_LENGTHS:
         head = b"POST /account/sign-in/ HTTP/1.1\r\nHost: localhost\r\n"
-        answer = said(port, head + headers + b"\r\n" + body + HIDDEN)
+        answer = response_to(port, head + headers + b"\r\n" + body + HIDDEN)
         is_closed = answer.count(b"HTTP/1.1 ") == 1
         count += answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ")) and is_closed
     return count

@@ -233,7 +233,7 @@ def change_permalink(
 ) -> dict[str, Any]:
     """Title, note, who may see it and until when; the numbers stay. Also one that has expired."""
     with transaction.atomic():
-        link = _own(request, key)
+        link = _own_permalink(request, key)
         require_match(request)
         said = given(permalink)
         form = SharingForm(
@@ -286,15 +286,15 @@ def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
 
 
 def _open(request: HttpRequest, key: str) -> Permalink:
-    link = permalink_views.found(request, key)
+    link = permalink_views.visible_permalink(request, key)
     if sharing.is_over(link):
         raise Refused(410, [(None, f"This permalink expired: {link.expires_on} was its last day.")])
     return link
 
 
-def _own(request: HttpRequest, key: str) -> Permalink:
+def _own_permalink(request: HttpRequest, key: str) -> Permalink:
     """The row, locked. Raises Http404, PermissionDenied."""
-    link = permalink_views.found(request, key)
+    link = permalink_views.visible_permalink(request, key)
     user = user_of(request)
     require(user, Action.SHARE)
     if not sharing.may_change(link, user):
@@ -304,7 +304,7 @@ def _own(request: HttpRequest, key: str) -> Permalink:
 
 def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
     """The row, locked. Raises Http404, Refused."""
-    link = permalink_views.found(request, key, to_withdraw=True)
+    link = permalink_views.visible_permalink(request, key, to_withdraw=True)
     if not sharing.may_withdraw(link, user_of(request)):
         raise Refused(403, [(None, sharing.NOT_YOURS)])
     return Permalink.objects.select_for_update(of=("self",)).get(pk=link.pk)

@@ -193,18 +193,18 @@ def _team(request: HttpRequest, given: ProfileIn) -> Team | None:
 
 def _preset(profile: Profile) -> dict[str, Any]:
     numbers = [one.version for one in VERSIONS.values() if one.slug == profile.slug]
-    return _said(profile, numbers[::-1], is_preset=True)
+    return _answer_of(profile, numbers[::-1], is_preset=True)
 
 
 def _out(profile: Profile, versions: list[WorkProfileVersion]) -> dict[str, Any]:
     row = next(one for one in versions if one.number == profile.version)
-    return _said(profile, [one.number for one in versions]) | {
+    return _answer_of(profile, [one.number for one in versions]) | {
         "created_by": row.created_by.get_username() if row.created_by else None,
         "created_at": row.created_at,
     }
 
 
-def _said(profile: Profile, numbers: list[int], *, is_preset: bool = False) -> dict[str, Any]:
+def _answer_of(profile: Profile, numbers: list[int], *, is_preset: bool = False) -> dict[str, Any]:
     return profile.as_dict() | {
         "slug": profile.slug,
         "version": profile.version,

@@ -108,7 +108,7 @@ class WatchIn(Strict):
 @requires(Action.ACCOUNT)
 def list_watches(request: HttpRequest) -> dict[str, Any]:
     """100 at most, newest first."""
-    return {"watches": [_watch(one) for one in _mine(request)]}
+    return {"watches": [_watch(one) for one in _own_watches(request)]}
 
 
 @router.post(
@@ -159,7 +159,7 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
 @requires(Action.ACCOUNT)
 def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """What it looks at, and what became of its messages."""
-    one = _own(request, watch_id)
+    one = _own_watch(request, watch_id)
     return {**_watch(one), "messages": _messages(one)}
 
 
@@ -173,7 +173,7 @@ def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 @requires(Action.WATCH)
 def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
     """For good, with its messages."""
-    watching.delete(_own(request, watch_id))
+    watching.delete(_own_watch(request, watch_id))
     return Status(204, None)
 
 
@@ -187,8 +187,8 @@ def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
 @requires(Action.WATCH)
 def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Nothing is looked at and nothing is sent."""
-    watching.pause(_own(request, watch_id))
-    return _watch(_own(request, watch_id))
+    watching.pause(_own_watch(request, watch_id))
+    return _watch(_own_watch(request, watch_id))
 
 
 @router.post(
@@ -201,8 +201,8 @@ def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 @requires(Action.WATCH)
 def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """From now on; what got slower meanwhile is noted and not told."""
-    watching.resume(_own(request, watch_id))
-    return _watch(_own(request, watch_id))
+    watching.resume(_own_watch(request, watch_id))
+    return _watch(_own_watch(request, watch_id))
 
 
 @router.post(
@@ -215,7 +215,7 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 @requires(Action.WATCH)
 def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Sends a message that says of itself that it is a test; every 20 seconds at most."""
-    one = _own(request, watch_id)
+    one = _own_watch(request, watch_id)
     if not rights.is_there(one):
         raise Refused(422, [(None, "You may not see this line any more: nothing was sent.")])
     if not one.email and not one.webhook_url:
@@ -230,14 +230,14 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     return _message(watching.try_out(one))
 
 
-def _mine(request: HttpRequest) -> Any:
+def _own_watches(request: HttpRequest) -> Any:
     return Watch.objects.filter(user=user_of(request)).select_related(
         "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
     )
 
 
-def _own(request: HttpRequest, watch_id: int) -> Watch:
-    one: Watch | None = _mine(request).filter(pk=watch_id).first()
+def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
+    one: Watch | None = _own_watches(request).filter(pk=watch_id).first()
     if one is None:
         raise Http404(f"You have no watch {watch_id}; /api/v1/watches lists yours.")
     return one

@@ -129,7 +129,7 @@ class _Bar(NamedTuple):
         return self.score is not None
 
     @property
-    def said(self) -> list[str]:
+    def value_lines(self) -> list[str]:
         """Its number with the unit, and the score beside a mean."""
         if self.score is None:
             return [self.with_unit]
@@ -137,12 +137,12 @@ class _Bar(NamedTuple):
         return [f"mean of {len(self.repeats)} repeats {self.with_unit}", f"score {score}"]
 
     @property
-    def told(self) -> list[str]:
+    def hover_lines(self) -> list[str]:
         """What a pointer is told: value, n and interval."""
         count = None if self.is_mean else len(self.repeats) or self.runs
         sure = f"95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
         more = (f"n = {count}" if count else "", sure, self.share)
-        return [*self.said, *filter(None, more)]
+        return [*self.value_lines, *filter(None, more)]
 
     @property
     def text(self) -> str:
@@ -161,7 +161,7 @@ class _Bar(NamedTuple):
         """For the text alternative."""
         is_best = " (best)" if self.is_best else ""
         sure = f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        said, *score = self.said
+        said, *score = self.value_lines
         return ", ".join([f"{self.label} {said}{is_best}{sure}", *score])
 
 
@@ -224,7 +224,8 @@ def _trace(
         "marker": {"color": [palette.colour(number) for number in series]},
         "meta": {"series": series} | ({"links": list(links)} if links else {}),
         "hovertemplate": [
-            "<br>".join(map(plain_text, (bar.label, *bar.told))) + "<extra></extra>" for bar in bars
+            "<br>".join(map(plain_text, (bar.label, *bar.hover_lines))) + "<extra></extra>"
+            for bar in bars
         ],
     }
 

@@ -74,7 +74,7 @@ def stacked(
     layout["xaxis"] = curves.x_axis(places, names, x_title) | {
         "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"
     }
-    said = "; ".join(f"{one.title}: {_said(one, names)}" for one in panels)
+    said = "; ".join(f"{one.title}: {_hover_text(one, names)}" for one in panels)
     layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {said}."}
     return figure(traces, layout)
 
@@ -87,7 +87,7 @@ def _above(words: str, top: float) -> dict[str, Any]:
     }
 
 
-def _said(panel: Panel, names: Mapping[float, str]) -> str:
+def _hover_text(panel: Panel, names: Mapping[float, str]) -> str:
     return "; ".join(
         f"{line.name} "
         + ", ".join(

@@ -111,7 +111,7 @@ def from_command(path: str, command: str) -> Guess:
     return Guess()
 
 
-def told_by(files: Sequence[tuple[str, str]]) -> dict[str, str]:
+def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Paths of files that hold the numbers of another in their folder, each with that path.
 
     ``files`` are paths with formats; the one that says most is not among them (formats.THE_SAME).

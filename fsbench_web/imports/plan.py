@@ -231,7 +231,9 @@ def _pass_over(plan: Plan) -> None:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
-    same = guesses.told_by([(file.path, file.parsed.format) for file in plan.files if file.parsed])
+    same = guesses.same_numbers_in(
+        [(file.path, file.parsed.format) for file in plan.files if file.parsed]
+    )
     for file in [file for file in plan.files if file.path in same and file.source.is_of_folder]:
         message = f"its numbers are those of {same[file.path]}."
         file.problems = [ImportProblem(message, file.path, is_note=True)]

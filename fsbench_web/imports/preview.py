@@ -18,7 +18,7 @@ from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given, repeat_said
+from fsbench_web.imports.sources import Given, read_repeat
 from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.storing.known_files import KnownFile
@@ -99,7 +99,7 @@ class FileShown:
         return mappings.proposed(dict.fromkeys(one.test for one in self.parsed.values), mapping)
 
     @property
-    def says_itself(self) -> bool:
+    def names_configurations(self) -> bool:
         """Whether the file's own columns say file system and configuration of every number."""
         return bool(self.parsed and self.parsed.values) and all(
             value.filesystem and value.configuration
@@ -242,7 +242,7 @@ def corrections_of(
                 text[name] = ""
         repeat = None
         try:
-            repeat = repeat_said(text.pop("repeat"))
+            repeat = read_repeat(text.pop("repeat"))
         except ValueError as error:
             problems.append(ImportProblem(str(error), row.path))
         given = Given(**text, repeat=repeat, ignored=_ignored(form, row))

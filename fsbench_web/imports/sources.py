@@ -46,7 +46,7 @@ NOTHING_SAID = Given()
 MOST_REPEATS = 10**6
 
 
-def repeat_said(text: str) -> int | None:
+def read_repeat(text: str) -> int | None:
     """The repeat that somebody says of a file; None for none. Raises ValueError with a sentence."""
     if not text:
         return None

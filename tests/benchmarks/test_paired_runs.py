@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import paired_blocks, paired_control, paired_runs, sampling_within
-from benchmarks.paired_blocks import Blocks, Control, Found, of_block
+from benchmarks.paired_blocks import Blocks, Control, RatioEstimate, of_block
 
 
 @pytest.mark.parametrize("order", ["ABBA", "BAAB"])
@@ -60,16 +60,16 @@ def test_all_controls_together_have_95_percent(capsys: pytest.CaptureFixture[str
         Control.of(values[:6], 2)
     calm = {job: [0.001 * (number % 3 - 1) for number in range(12)] for job in paired_runs.JOBS}
     changed = {job: [one + 0.02 for one in logs] for job, logs in calm.items()}
-    assert paired_blocks.told(Blocks(calm, calm, calm, [1.0]), "B / A", 1.0)
+    assert paired_blocks.report(Blocks(calm, calm, calm, [1.0]), "B / A", 1.0)
     assert "2 at 97.5% each" in capsys.readouterr().out
-    assert not paired_blocks.told(Blocks(calm, changed, calm, [1.0]), "B / A", 1.0)
+    assert not paired_blocks.report(Blocks(calm, changed, calm, [1.0]), "B / A", 1.0)
     assert "nothing is shown" in capsys.readouterr().out
 
 
 def test_one_block_that_was_disturbed_does_not_make_the_interval_wide() -> None:
     lot = random.Random(1)
     calm = [math.log(0.995) + lot.gauss(0, 0.01) for _ in range(29)]
-    found = Found.of([*calm, math.log(0.3)])
+    found = RatioEstimate.of([*calm, math.log(0.3)])
     assert found.low < 0.995 < found.high
     assert found.known_to_percent < 0.5
     assert 50 * (found.student[2] - found.student[1]) > 3
@@ -83,7 +83,7 @@ def test_thirty_blocks_tell_one_percent_where_runs_scatter_by_two_and_a_half() -
         blocks = [
             of_block("ABBA", [math.exp(lot.gauss(0, 0.025)) for _ in "ABBA"])[0] for _ in range(30)
         ]
-        found = Found.of(blocks)
+        found = RatioEstimate.of(blocks)
         widths.append(found.known_to_percent)
         held += found.low <= 1 <= found.high
     assert sum(width <= 1.15 for width in widths) > 180
@@ -93,9 +93,9 @@ def test_thirty_blocks_tell_one_percent_where_runs_scatter_by_two_and_a_half() -
 
 def test_too_few_blocks_are_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="5 blocks"):
-        Found.of([0.0, 0.01, 0.02, 0.03, 0.04])
+        RatioEstimate.of([0.0, 0.01, 0.02, 0.03, 0.04])
     short = {job: [0.01, 0.02] for job in paired_runs.JOBS}
-    assert not paired_blocks.told(Blocks(short, short, short, [10.0, 12.0]), "B / A", 1.0)
+    assert not paired_blocks.report(Blocks(short, short, short, [10.0, 12.0]), "B / A", 1.0)
     assert "2 blocks are too few, 7 are the least" in capsys.readouterr().out
 
 

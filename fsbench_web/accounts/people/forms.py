@@ -154,7 +154,7 @@ class PersonForm(forms.Form):
         field.queryset = heirs
 
     @property
-    def said_of_permalinks(self) -> Permalinks | None:
+    def permalinks_choice(self) -> Permalinks | None:
         """What becomes of them; None where nothing was chosen."""
         fate = self.cleaned_data["permalinks"]
         return Permalinks(Fate(fate), self.cleaned_data["heir"]) if fate else None

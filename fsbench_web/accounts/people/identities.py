@@ -38,7 +38,7 @@ def account_of(claims: Claims, sign_on: SignOn) -> User:
     """
     _check_domain(claims, sign_on)
     with transaction.atomic():
-        user = _found(claims)
+        user = _user_of(claims)
         if user is None and not sign_on.makes_accounts:
             raise Refused(
                 "You have no account here yet. An administrator can link yours to an account: "
@@ -79,7 +79,7 @@ def _usable(email: str) -> str:
     return email if email.isascii() and email.count("@") == 1 else ""
 
 
-def _found(claims: Claims) -> User | None:
+def _user_of(claims: Claims) -> User | None:
     row = (
         SocialAccount.objects.select_related("user")
         .filter(provider=claims.issuer, uid=claims.subject)
@@ -107,7 +107,7 @@ def _make(claims: Claims) -> User:
                 )
             return user
         except IntegrityError:
-            found = _found(claims)
+            found = _user_of(claims)
             if found is not None:
                 return found
     raise Refused("Your account could not be made just now. Begin again.", "no free name", 503)

@@ -114,7 +114,7 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
                     luns=given["luns"].values_list("pk", flat=True),
                     by=_user(request),
                     email=given["email"],
-                    permalinks=form.said_of_permalinks,
+                    permalinks=form.permalinks_choice,
                 )
             except accounts.LastAdministrator as refused:
                 form.add_error("role", str(refused))

@@ -16,7 +16,7 @@ from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, Ref
 from fsbench_web.imports import queue
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, repeat_said
+from fsbench_web.imports.sources import Given, read_repeat
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.imports.upload_limit import too_many_sentence
@@ -214,7 +214,7 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        target, given, only_new = said_in(request, ONLY_NEW)
+        target, given, only_new = options_of(request, ONLY_NEW)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         user = user_of(request)
         done = import_uploads(
@@ -240,13 +240,13 @@ def _handed_over(
     return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
-def said_in(request: HttpRequest, *more: str) -> tuple[Target, Given, bool]:
+def options_of(request: HttpRequest, *more: str) -> tuple[Target, Given, bool]:
     """What the form says of all files, of each of them, and of ``more`` (ONLY_NEW), where that may
     be said. Raises ImportRefused.
     """
     fields = fields_of(request, IGNORED, STRICT, REPEAT, *more)
     try:
-        repeat = repeat_said(fields.pop(REPEAT).strip())
+        repeat = read_repeat(fields.pop(REPEAT).strip())
     except ValueError as error:
         raise ImportRefused([ImportProblem(str(error))]) from None
     ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))

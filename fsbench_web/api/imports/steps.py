@@ -14,10 +14,10 @@ from fsbench_web.api.imports.answers import detail, summary
 from fsbench_web.api.imports.routes import (
     MULTIPART,
     ImportRefusal,
+    options_of,
     refusal,
     refuse_too_large,
     router,
-    said_in,
 )
 from fsbench_web.api.imports.schemas import (
     ColumnsIn,
@@ -78,7 +78,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """
     refuse_too_large(request)
     try:
-        target, given_of_each, _ = said_in(request)
+        target, given_of_each, _ = options_of(request)
         if problems := target_problems(target):
             raise ImportRefused(problems)
         files = request.FILES.getlist("file")
@@ -169,8 +169,8 @@ def set_columns(
     kept = mappings.of(user).filter(pk=columns.kept or 0).first()
     if kept is None and columns.kept is not None:
         raise Http404(f"You have no kept columns {columns.kept}.")
-    columns_said = columns.model_dump(exclude={"name", "team", "kept"})
-    said = Mapping.from_json(kept.mapping if kept else columns_said)
+    given_columns = columns.model_dump(exclude={"name", "team", "kept"})
+    said = Mapping.from_json(kept.mapping if kept else given_columns)
     team = Team.objects.filter(members=user, name=columns.team).first()
     try:
         problems = mappings.check(file, data, said)

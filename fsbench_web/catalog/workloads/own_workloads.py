@@ -152,7 +152,11 @@ def add_version(
             created_by=by,
         )
         workload_of(TOOLS[OwnWorkload.Kind(kind)], parameters_of(row))
-        if last is not None and not last.is_withdrawn and _said(last) == _said(row):
+        if (
+            last is not None
+            and not last.is_withdrawn
+            and _definition_of(last) == _definition_of(row)
+        ):
             raise ParameterError(f"Version {last.version} says the same: nothing was stored.")
         try:
             with transaction.atomic():
@@ -167,5 +171,5 @@ def add_version(
     raise AssertionError("unreachable")
 
 
-def _said(row: OwnWorkload) -> tuple[str, str, str, int]:
+def _definition_of(row: OwnWorkload) -> tuple[str, str, str, int]:
     return row.kind, row.text, row.parser, row.space_mb

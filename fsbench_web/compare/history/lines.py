@@ -17,7 +17,7 @@ from fsbench_web.compare.history import work
 from fsbench_web.compare.history.own import OwnLine, own_line
 from fsbench_web.compare.history.own_of_work import own_of_work
 from fsbench_web.compare.history.same_line import same_line
-from fsbench_web.compare.history.words import MINUS, ShownChange, said_of
+from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.conversion import Printed, Shown, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
@@ -164,8 +164,8 @@ def history(
         points=points,
         changes=[
             replace(
-                said_of(change, named, unit, lower, found.reference is not None),
-                disk=own.said_of_change(change.place, margin),
+                shown_change(change, named, unit, lower, found.reference is not None),
+                disk=own.explanation_of(change.place, margin),
             )
             for change in steps
         ],

@@ -48,7 +48,7 @@ class OwnLine:
         """The scores of a point in percent of that."""
         return mean(self.shares[place]) if self.is_known and self.shares[place] else None
 
-    def said_of_change(self, place: int, margin_percent: float) -> str:
+    def explanation_of(self, place: int, margin_percent: float) -> str:
         """Whether a change of the score at this point is of the disk; "" where nobody knows."""
         before, after = self.share_at(place - 1), self.share_at(place)
         if before is None or after is None:

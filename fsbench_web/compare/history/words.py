@@ -20,7 +20,7 @@ class ShownChange:
     disk: str = ""
 
 
-def said_of(
+def shown_change(
     change: Change,
     points: Sequence[tuple[str, tuple[float, ...]]],
     unit: str,

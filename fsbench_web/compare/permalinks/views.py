@@ -49,7 +49,7 @@ def of_permalink(view: View) -> View:
 
     @wraps(view)
     def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
-        link = found(request, key)
+        link = visible_permalink(request, key)
         answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
         if (
             link.visibility != LinkVisibility.PUBLIC
@@ -62,7 +62,7 @@ def of_permalink(view: View) -> View:
     return opened
 
 
-def found(request: HttpRequest, key: str, *, to_withdraw: bool = False) -> Permalink:
+def visible_permalink(request: HttpRequest, key: str, *, to_withdraw: bool = False) -> Permalink:
     """The permalink, expired or not. Raises Http404 for who may not see it.
 
     ``to_withdraw``: nothing of its numbers is shown, so that whoever shared something of a study
@@ -261,7 +261,7 @@ def mine(request: HttpRequest) -> HttpResponse:
             {
                 "link": link,
                 "title": records.title_of(link),
-                "what": choices and _what(link, choices),
+                "what": choices and _subject_of(link, choices),
                 "is_over": sharing.is_over(link),
             }
             for link in shown
@@ -270,7 +270,7 @@ def mine(request: HttpRequest) -> HttpResponse:
     return render(request, "compare/permalinks.html", context)
 
 
-def _what(link: Permalink, choices: ScoreChoices) -> str:
+def _subject_of(link: Permalink, choices: ScoreChoices) -> str:
     """What a link compares, in words; "" where its query is no longer understood."""
     try:
         return describe(ComparisonSpec.from_query(link.query), choices)
@@ -344,7 +344,7 @@ def _user(request: HttpRequest) -> User:
 
 
 def _to_change(request: HttpRequest, key: str) -> Permalink:
-    link = found(request, key)
+    link = visible_permalink(request, key)
     if not sharing.may_change(link, request.user):
         raise PermissionDenied(
             "Only whoever made a permalink can change it. "
@@ -354,7 +354,7 @@ def _to_change(request: HttpRequest, key: str) -> Permalink:
 
 
 def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
-    link = found(request, key, to_withdraw=True)
+    link = visible_permalink(request, key, to_withdraw=True)
     if not sharing.may_withdraw(link, request.user):
         raise PermissionDenied(sharing.NOT_YOURS)
     return link

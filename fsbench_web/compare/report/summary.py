@@ -70,7 +70,7 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     found = answer(tables)
     if found is None:
         return
-    first, count = found.said, len(found.tests)
+    first, count = found.compared, len(found.tests)
     tests = f"{count} test{'s' * (count > 1)}"
     second = (
         f", {found.lead:.2f} times that of {found.others[0].contender}, the next"

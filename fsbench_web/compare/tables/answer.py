@@ -94,8 +94,8 @@ class Answer:
         if len(self.tests) == 1:
             return "in one test"
         return (
-            f"geometric mean of {len(self.tests)} tests, {self.said.lowest:.2f} to "
-            f"{self.said.highest:.2f} by test"
+            f"geometric mean of {len(self.tests)} tests, {self.compared.lowest:.2f} to "
+            f"{self.compared.highest:.2f} by test"
         )
 
     @property
@@ -118,7 +118,7 @@ class Answer:
         return self.standings[1].contender if is_baseline else self.baseline
 
     @property
-    def said(self) -> Standing:
+    def compared(self) -> Standing:
         """The first against that."""
         if self.against == self.baseline:
             return self.first

@@ -41,7 +41,7 @@ def mine(request: HttpRequest) -> HttpResponse:
                 "line": watching.address_of(one),
                 "last": next(iter(rights.not_hidden(one.last_messages)), None),  # type: ignore[attr-defined]
             }
-            for one in _mine(request).prefetch_related(_last_messages())
+            for one in _own_watches(request).prefetch_related(_last_messages())
         ],
         "sends_email": settings.SENDS_EMAIL,
     }
@@ -95,7 +95,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @requires(Action.ACCOUNT)
 def page(request: HttpRequest, watch_id: int) -> HttpResponse:
     """One watch: what it looks at, and what became of its messages."""
-    return _page(request, _own(request, watch_id))
+    return _page(request, _own_watch(request, watch_id))
 
 
 @require_POST
@@ -103,7 +103,7 @@ def page(request: HttpRequest, watch_id: int) -> HttpResponse:
 @requires(Action.ACCOUNT)
 def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
-    one = _own(request, watch_id)
+    one = _own_watch(request, watch_id)
     if not rights.is_there(one):
         messages.info(request, "There is nothing to send: you may not see this line any more.")
         return redirect("compare:watch", one.pk)
@@ -132,7 +132,7 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
 @login_required
 @requires(Action.ACCOUNT)
 def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
-    one = _own(request, watch_id)
+    one = _own_watch(request, watch_id)
     watching.pause(one)
     messages.success(request, "Paused: nothing is looked at and nothing is sent.")
     return redirect("compare:watch", one.pk)
@@ -142,7 +142,7 @@ def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
 @login_required
 @requires(Action.ACCOUNT)
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
-    one = _own(request, watch_id)
+    one = _own_watch(request, watch_id)
     watching.resume(one)
     messages.success(request, "Watched again from now on. What got slower meanwhile is listed.")
     return redirect("compare:watch", one.pk)
@@ -154,7 +154,7 @@ def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
 @requires(Action.ACCOUNT)
 def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Ask, then delete for good."""
-    one = _own(request, watch_id)
+    one = _own_watch(request, watch_id)
     title = watching.title_of(one)
     if request.method != "POST":
         return render(request, "compare/watch_delete.html", {"watch": one, "title": title})
@@ -208,14 +208,14 @@ def _user(request: HttpRequest) -> User:
     return request.user
 
 
-def _mine(request: HttpRequest) -> QuerySet[Watch]:
+def _own_watches(request: HttpRequest) -> QuerySet[Watch]:
     return Watch.objects.filter(user=_user(request)).select_related(
         "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
     )
 
 
-def _own(request: HttpRequest, watch_id: int) -> Watch:
-    one = _mine(request).filter(pk=watch_id).first()
+def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
+    one = _own_watches(request).filter(pk=watch_id).first()
     if one is None:
         raise Http404(
             f"You have no watch {watch_id}. It may be deleted, or be another account's: "

@@ -117,7 +117,7 @@ def read(text: str, by: str, seconds: float, *, is_cut: bool = False) -> Operati
     for line in text.splitlines():
         if not line.strip():
             continue
-        kind, data = _said(line)
+        kind, data = _field_of(line)
         if kind == "printf":
             has_ended = has_ended or str(data).strip() == ENDED
         elif kind == "lost_events":
@@ -132,7 +132,7 @@ def read(text: str, by: str, seconds: float, *, is_cut: bool = False) -> Operati
     return _trace(counts, by, seconds, lost, is_cut)
 
 
-def _said(line: str) -> tuple[str, Any]:
+def _field_of(line: str) -> tuple[str, Any]:
     try:
         found = json.loads(line)
         return str(found["type"]), found["data"]

@@ -85,7 +85,7 @@ def _figure(drawn: Sequence[_Drawn], unit: str, title: str) -> Plain:
                 "tickvals": marks,
                 "ticktext": ticks.names(marks),
             },
-            "meta": {"summary": f"{title}. {'; '.join(_said(drawn, unit))}."},
+            "meta": {"summary": f"{title}. {'; '.join(_notes(drawn, unit))}."},
         },
     }
 
@@ -112,7 +112,7 @@ def _trace(one: _Drawn, unit: str) -> Plain:
     }
 
 
-def _said(drawn: Sequence[_Drawn], unit: str) -> Iterator[str]:
+def _notes(drawn: Sequence[_Drawn], unit: str) -> Iterator[str]:
     for one in drawn:
         values = one.line[0]
         if values:

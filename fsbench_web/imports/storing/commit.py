@@ -93,21 +93,21 @@ def import_sources(
     Nobody looked at a preview: what is stored already by its bytes is said in the warnings.
     """
     # Who wants only what is new is told by run what is known.
-    told = [] if only_new else known_files.told(sources)
+    notes = [] if only_new else known_files.notes_on(sources)
     if large.is_large(sources):
         return large.import_large(
             *(sources[0], target, user),
             only_new=only_new,
             within_request=within_request,
-            told=told,
+            notes=notes,
         )
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(plan.sources, [*plan.warnings, *told])
+        raise work.LeavesRequest(plan.sources, [*plan.warnings, *notes])
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        done = commit(row, plan, target, user, known, told)
+        done = commit(row, plan, target, user, known, notes)
         if known and not done.runs:
             transaction.set_rollback(True)
             return replace(done, id=None, state=ALL_KNOWN)
@@ -120,11 +120,11 @@ def commit(
     target: Target,
     user: User | None,
     known: list[KnownRun] | None = None,
-    told: Sequence[ImportProblem] = (),
+    notes: Sequence[ImportProblem] = (),
 ) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
-    ``known`` takes what is there already; None: it is refused. ``told`` is what is to be said of
+    ``known`` takes what is there already; None: it is refused. ``notes`` is what is to be said of
     the files besides. Raises ImportRefused; the caller's
     transaction must not commit then.
     """
@@ -135,15 +135,15 @@ def commit(
     stored = _store(plan.files, target, user, row, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
-    if told or stored.remarks:
-        remarks = [one.as_warning() for one in (*told, *stored.remarks)]
+    if notes or stored.remarks:
+        remarks = [one.as_warning() for one in (*notes, *stored.remarks)]
         warnings += remarks
         # Apart too: reading a file again says nothing of them (rereads.renewal).
         row.report = {"warnings": warnings, "remarks": remarks}
     if was_kept:
         row.save()
         row.files.all().delete()
-    elif row.pk is not None and (told or stored.remarks):
+    elif row.pk is not None and (notes or stored.remarks):
         row.save(update_fields=["report"])
     runs = keys_of(stored.runs)
     return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)

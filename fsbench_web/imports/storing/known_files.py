@@ -59,7 +59,7 @@ def by_digest(digests: Iterable[str]) -> dict[str, KnownFile]:
     return found
 
 
-def told(sources: Iterable[SourceFile]) -> list[ImportProblem]:
+def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
     """A note for each file that is stored already, for whoever imports without a preview.
 
     Asked before anything is stored, since then every file is.

@@ -178,11 +178,11 @@ def import_large(
     *,
     only_new: bool = False,
     within_request: bool = False,
-    told: Sequence[ImportProblem] = (),
+    notes: Sequence[ImportProblem] = (),
 ) -> ImportResult:
     """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
 
-    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``, ``told`` is that of
+    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``, ``notes`` is that of
     ``commit.commit``.
     """
     known: list[KnownRun] | None = [] if only_new else None
@@ -190,7 +190,7 @@ def import_large(
     found = report(table, source)
     if problems := problems_of(found, source, target):
         raise ImportRefused(problems)
-    warnings = [*warnings_of(found, source, target), *told]
+    warnings = [*warnings_of(found, source, target), *notes]
     if within_request and work.of_table(table).is_much:
         raise work.LeavesRequest([source], warnings)
     said = [one.as_warning() for one in warnings]

@@ -130,7 +130,7 @@ class Numbering:
         cells = cells_of(entry.columns) if of.measured is not None and entry.begins is None else {}
         repeat = self._repeat_of(entry, of, cells)
         if repeat is None and entry.repeat is not None:
-            return _taken(entry, series, of)
+            return _repeat_taken(entry, series, of)
         if repeat is None:
             repeat = of.following
             while repeat in said:
@@ -293,7 +293,7 @@ def _known(entry: PlacedRun, series: Series, same: Run | PlacedRun | None) -> Im
     return None
 
 
-def _taken(entry: PlacedRun, series: Series, of: Known) -> ImportProblem:
+def _repeat_taken(entry: PlacedRun, series: Series, of: Known) -> ImportProblem:
     """That the repeat which is said measured the same already."""
     message = (
         f"Repeat {entry.repeat} of {series.configuration.label} is already there. Leave the repeat "

@@ -170,7 +170,7 @@ def retry(
     job = _locked(job_id)
     _refuse_others(seen, retriable(job, [*RETRIED_STATES, RunState.CANCELLED]))
     runs = retriable(job, states)
-    made = _again(runs, confirmation, job_confirmation(job), by) if runs else []
+    made = _resubmitted(runs, confirmation, job_confirmation(job), by) if runs else []
     if made:
         audit.note(by, "runs retried", f"job {job_id}", runs=[run.pk for run in made])
     return made
@@ -196,7 +196,7 @@ def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -
     if Run.objects.filter(retry_of=run).exists():
         return None
     _refuse_others(seen, [run])
-    made = _again([run], confirmation, run_confirmation(run), by)[0]
+    made = _resubmitted([run], confirmation, run_confirmation(run), by)[0]
     audit.note(by, "run retried", f"run {run_id}", as_run=made.pk)
     return made
 
@@ -239,7 +239,7 @@ def _refuse_others(seen: str, runs: Sequence[Run]) -> None:
         )
 
 
-def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
+def _resubmitted(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
     forbidden = [why for run in runs for why in _forbidden(run)]
     problems = [*forbidden, *(sentence for run in runs for sentence in _problems(run))]
     if confirmation != wanted:

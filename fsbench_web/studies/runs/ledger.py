@@ -96,7 +96,7 @@ class Ledger:
         found: dict[str, Any] = next(
             (row.state["health"] for row in self.probes if "health" in row.state), {}
         )
-        return [(label, _said(name, found[name])) for name, label in _HEALTH if name in found]
+        return [(label, _text_of(name, found[name])) for name, label in _HEALTH if name in found]
 
     @property
     def health_at(self) -> datetime | None:
@@ -126,7 +126,7 @@ _HEALTH = (
 )
 
 
-def _said(name: str, value: Any) -> str:
+def _text_of(name: str, value: Any) -> str:
     if name == "passed":
         return "passed" if value else "FAILING, says the disk itself"
     if name == "power_on_hours":

@@ -14,7 +14,7 @@ from fsbench_web.studies.models import Artefact, MeasurementBlock
 from fsbench_web.studies.runs.shown import raw_text
 
 
-def _found(run_id: int, artefact_id: int) -> Artefact:
+def _artefact(run_id: int, artefact_id: int) -> Artefact:
     """An artefact of the run, or one of another run that holds numbers of this one too."""
     holds = MeasurementBlock.objects.filter(run_id=run_id, artefact_id=artefact_id)
     found = (
@@ -31,7 +31,7 @@ def _found(run_id: int, artefact_id: int) -> Artefact:
 @requires(Action.READ)
 def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output as it came. Always plain text to keep: nothing of it may run in a browser."""
-    found = _found(run_id, artefact_id)
+    found = _artefact(run_id, artefact_id)
     response = HttpResponse(
         gzip.decompress(found.content_gzip), content_type="text/plain; charset=utf-8"
     )
@@ -45,7 +45,7 @@ def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRespons
 @requires(Action.READ)
 def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output with line numbers, a page at a time; ``line`` chooses the page it is on."""
-    found = _found(run_id, artefact_id)
+    found = _artefact(run_id, artefact_id)
     line, number = _number(request, "line"), _number(request, "page")
     if line:
         number = -(-line // raw_text.LINES_A_PAGE)

@@ -82,17 +82,17 @@ def _planned(runs: list[PlannedRun]) -> dict[str, Any]:
     """What is run, each once with its commands, the reference too; and how much of it."""
     planned = [run for run in runs if not (run.is_reference or run.tracing)]
     references = sum(run.is_reference for run in runs)
-    each = {(_what(run), run.workload, run.machine): run for run in runs[::-1]}
+    each = {(_key_of(run), run.workload, run.machine): run for run in runs[::-1]}
     return {
         "configurations": list(each.values())[::-1],
-        "configuration_count": len({_what(run) for run in planned}),
+        "configuration_count": len({_key_of(run) for run in planned}),
         "workloads": list(dict.fromkeys(run.workload_title for run in planned)),
         "references": references,
         "extra": len(runs) - len(planned) - references,
     }
 
 
-def _what(run: PlannedRun) -> tuple[Hashable, ...]:
+def _key_of(run: PlannedRun) -> tuple[Hashable, ...]:
     """The configuration, and the LUNs beside the one that is measured."""
     return run.configuration, run.journal, run.members
 

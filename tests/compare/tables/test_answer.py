@@ -67,7 +67,7 @@ def test_a_baseline_that_is_first_is_said_against_the_second() -> None:
     found = answer([table("read", a=4.0, b=2.0, c=1.0), table("copy", "s", a=1.0, b=1.0)], "a")
     assert found is not None
     assert (found.first.contender, found.against, found.has_third) == ("a", "b", False)
-    assert found.said.mean == pytest.approx(found.lead)
+    assert found.compared.mean == pytest.approx(found.lead)
     usual = answer([table("read", a=4.0, b=2.0, c=1.0)])
     assert usual is not None
     assert (usual.against, usual.said, usual.has_third) == ("c", usual.first, True)

@@ -35,7 +35,7 @@ class Command(SiteCommand):
         if options["permalinks"] and options["permalinks_to"]:
             raise CommandError("Say either --permalinks or --permalinks-to, not both.")
         try:
-            accounts.close(user, command_line.who(), _said(options), command_line.facts())
+            accounts.close(user, command_line.who(), _permalinks_of(options), command_line.facts())
         except closing.NotSaid as asked:
             raise CommandError(
                 f"{asked} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"
@@ -52,7 +52,7 @@ def _account(name: str) -> User:
     return user
 
 
-def _said(options: dict[str, Any]) -> closing.Permalinks | None:
+def _permalinks_of(options: dict[str, Any]) -> closing.Permalinks | None:
     if options["permalinks_to"]:
         return closing.Permalinks(closing.Fate.HAND_OVER, _account(options["permalinks_to"]))
     return (

@@ -51,10 +51,12 @@ class OverTime(Tails):
             f"{self.label_of(self.test)}, {PERCENTS[self.spec.percent]} of each interval",
         )
         return Picture(
-            figure(plain["data"], plain["layout"]), _table(same, unit), self._said(len(same))
+            figure(plain["data"], plain["layout"]),
+            _table(same, unit),
+            self._interval_notes(len(same)),
         )
 
-    def _said(self, drawn: int) -> list[str]:
+    def _interval_notes(self, drawn: int) -> list[str]:
         notes = [
             "Each line is the newest run of a contender that kept it; percentiles are of the "
             "completions of one interval alone, so that nothing is averaged over time or repeats."

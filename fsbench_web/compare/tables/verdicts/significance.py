@@ -265,14 +265,14 @@ def _lead(
         if len(found) == 1:
             return replace(found[0][1].turned(), against=(found[0][0],))
         if found:
-            return _together(status, found, rule)
+            return _combined(status, found, rule)
     # Of the closest call: it was significant against each of the others as well.
     closest = max((verdict for _, verdict in others), key=lambda one: one.p_holm or 0.0)
     names = tuple(name for name, _ in others)
     return replace(closest.turned(), reasons=_reasons(others), against=names)
 
 
-def _together(status: str, found: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
+def _combined(status: str, found: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
     """One verdict of a best row and several others, with what it takes to decide them all."""
     verdicts = [verdict for _, verdict in found]
     methods = {verdict.method for verdict in verdicts}

@@ -46,7 +46,7 @@ def standing(row: DeltaRow) -> str:
     return NOT_KNOWN
 
 
-def told(row: DeltaRow) -> str:
+def with_effect(row: DeltaRow) -> str:
     """The same with how large the difference is, where there is room for it."""
     verdict = row.verdict
     if verdict is None or verdict.method == FREENIX:

@@ -40,7 +40,7 @@ def series(
             continue
         one = (int(words[0]), [int(word) for word in words[3:]])
         place = round(one[0] / interval_ms)
-        found[place] = _together([found[place], one]) if place in found else one
+        found[place] = _merged([found[place], one]) if place in found else one
     return of_intervals([found[place] for place in sorted(found)], test, load, "ns")
 
 
@@ -54,7 +54,7 @@ def of_intervals(
         return None
     at_once = max(1, -(-len(intervals) // MOST_KEPT))
     kept = [
-        _together(intervals[start : start + at_once]) for start in range(0, len(intervals), at_once)
+        _merged(intervals[start : start + at_once]) for start in range(0, len(intervals), at_once)
     ]
     rows = [
         (
@@ -71,7 +71,7 @@ def of_intervals(
     return LatencySeries(test, load, unit, ends_ms, counts, tuple(percentiles), most)
 
 
-def _together(some: Sequence[Interval]) -> Interval:
+def _merged(some: Sequence[Interval]) -> Interval:
     if len(some) == 1:
         return some[0]
     return max(end for end, _ in some), [

@@ -170,7 +170,9 @@ def _table(reader: BlockReader) -> LargeTable:
     """The rows that were read, by run; the reader's blocks are taken apart, so that memory holds
     the numbers once.
     """
-    lines, places, *rest = (_taken(reader.blocks, column) for column in range(len(COLUMN_TYPES)))
+    lines, places, *rest = (
+        _joined_column(reader.blocks, column) for column in range(len(COLUMN_TYPES))
+    )
     if (places[1:] < places[:-1]).any():
         order = np.argsort(places, kind="stable")
         lines, places = lines[order], places[order]
@@ -195,7 +197,7 @@ def _table(reader: BlockReader) -> LargeTable:
     )
 
 
-def _taken(blocks: list[list[Column]], place: int) -> Column:
+def _joined_column(blocks: list[list[Column]], place: int) -> Column:
     """One column of all blocks, which is not in these any more."""
     nothing = np.empty(0, dtype=COLUMN_TYPES[place])
     whole = np.concatenate([nothing, *(block[place] for block in blocks)])

@@ -216,7 +216,7 @@ def _body(reading: Reading, grid: Grid, mapping: Mapping) -> list[Row]:
     return body
 
 
-def _said(row: Row, mapping: Mapping) -> dict[str, Place]:
+def _places_named(row: Row, mapping: Mapping) -> dict[str, Place]:
     """What a row says of its numbers: its columns first, then the constants."""
     said = {name: Place(text) for name, text in mapping.constants.items() if text}
     for name, column in mapping.columns.items():
@@ -237,14 +237,14 @@ def _stop(reading: Reading, line: int) -> bool:
 
 def _read_long(reading: Reading, grid: Grid, mapping: Mapping) -> None:
     for row in _body(reading, grid, mapping):
-        read_cell(reading, row.line, _said(row, mapping))
+        read_cell(reading, row.line, _places_named(row, mapping))
         if _stop(reading, row.line):
             return
 
 
 def _read_tests(reading: Reading, grid: Grid, mapping: Mapping) -> None:
     for row in _body(reading, grid, mapping):
-        said = _said(row, mapping)
+        said = _places_named(row, mapping)
         for column, (test, unit) in sorted(mapping.tests.items()):
             text = row.words[column] if column < len(row.words) else ""
             of = _with_ending(said.get("test"), test) if is_ending(test) else Place(test)

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from fsbench_web.imports.plan import FOLDERS, Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, SourceFile, natural, repeat_said, unpack
+from fsbench_web.imports.sources import Given, SourceFile, natural, read_repeat, unpack
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.platform.commands import SiteCommand
 
@@ -59,7 +59,7 @@ class Command(SiteCommand):
         named = options["ignore_columns"]
         ignored = None if named is None else tuple(name.strip() for name in named.split(","))
         try:
-            given = Given(repeat=repeat_said(options["repeat"].strip()), ignored=ignored)
+            given = Given(repeat=read_repeat(options["repeat"].strip()), ignored=ignored)
         except ValueError as error:
             raise CommandError(str(error)) from None
         try:

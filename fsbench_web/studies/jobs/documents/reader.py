@@ -52,20 +52,20 @@ Names = Annotated[list[StrictStr | None], SEVERAL]
 def map_of(key: str, otherwise: str) -> BeforeValidator:
     """Of a map: a text by itself is what stands under this key; of anything else it is told."""
 
-    def said_as_map(said: object) -> object:
+    def name_as_map(said: object) -> object:
         if not isinstance(said, str | Mapping):
             raise sentence(otherwise)
         return {key: said} if isinstance(said, str) else said
 
-    return BeforeValidator(said_as_map)
+    return BeforeValidator(name_as_map)
 
 
 def read_map(model: type[Read], data: Mapping[str, Any], problems: Problems, at: str = "") -> Read:
     """The map without what is wrong, which is noted with its place; null is as if left out."""
-    return read(model, data, partial(_tell, model, problems, at))
+    return read(model, data, partial(_report, model, problems, at))
 
 
-def _tell(model: type[BaseModel], problems: Problems, at: str, steps: Steps, error: Any) -> None:
+def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, error: Any) -> None:
     kind, value, last = error["type"], error["input"], steps[-1]
     is_parameter = steps[-2:-1] == ("parameters",)
     if value is None and isinstance(last, str) and not is_parameter:

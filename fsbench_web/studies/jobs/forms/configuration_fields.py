@@ -70,11 +70,11 @@ class Variant:
     roles: tuple[RoleField, ...] = ()
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """What is not left at its default, in words; "" where all is."""
         named = [f"{one.option.name} {one.value}" for one in self.fields if one.value]
         named += [f"journal on {self.journal}"] if self.journal else []
-        return ", ".join(named + self.stack.said)
+        return ", ".join(named + self.stack.in_words)
 
 
 @dataclass(frozen=True)

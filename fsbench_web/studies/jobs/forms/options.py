@@ -220,8 +220,8 @@ class OptionsForm:
                 continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = said.setdefault(part[0], {}) if part else said
-                holder[key] = _said(name, text)
-        return read(FormOptions, said, partial(self._tell, unreadable))
+                holder[key] = _value_of(name, text)
+        return read(FormOptions, said, partial(self._report, unreadable))
 
     def _is_asked(self, part: str) -> bool:
         """Whether this part of the job counts as the form is filled in."""
@@ -233,7 +233,7 @@ class OptionsForm:
             "reference_every": bool(self.reference),
         }.get(part, True)
 
-    def _tell(self, unreadable: Unreadable, steps: Steps, error: Any) -> None:
+    def _report(self, unreadable: Unreadable, steps: Steps, error: Any) -> None:
         if error["type"] == "missing":  # it was told why
             return
         place = ".".join(map(str, steps))
@@ -326,7 +326,7 @@ def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
     return found
 
 
-def _said(name: str, text: str) -> object:
+def _value_of(name: str, text: str) -> object:
     """What the text of a field stands for."""
     if name in _TIMES:
         return times.with_zone(text)

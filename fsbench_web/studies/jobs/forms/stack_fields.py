@@ -53,7 +53,7 @@ class StackFields:
         return self != NONE
 
     @property
-    def said(self) -> list[str]:
+    def in_words(self) -> list[str]:
         """What is chosen, in words."""
         found = [f"over {', '.join(self.luns)} too"] if self.luns else []
         found += [f"layers {self.layers}"] if self.layers else []

@@ -72,10 +72,10 @@ def shown(probe: LunProbe, made_by: int | None) -> ShownProbe:
 
 def state_rows(state: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the worker read of the device (runner.host.lun_state), with labels."""
-    return [(label, _said(name, state[name])) for name, label in _STATE if name in state]
+    return [(label, _text_of(name, state[name])) for name, label in _STATE if name in state]
 
 
-def _said(name: str, value: Any) -> str:
+def _text_of(name: str, value: Any) -> str:
     if name == "write_cache":
         return _CACHES.get(value, str(value))
     if name == "rotational":
