@@ -151,11 +151,11 @@ def weigh(address: str, seconds: int, user: int) -> tuple[float, int, int, str]:
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read().decode().split()
+        words = pipe.read().decode().split()
     _, _, usage = os.wait4(child, 0)
-    if not said:
+    if not words:
         return float(seconds), 0, usage.ru_maxrss * 1024, "none"
-    return float(said[0]), int(said[1]), int(said[2]), said[3]
+    return float(words[0]), int(words[1]), int(words[2]), words[3]
 
 
 def main(kind: str, count: int, seconds: int) -> None:
@@ -178,14 +178,14 @@ def main(kind: str, count: int, seconds: int) -> None:
     user = User.objects.create_superuser("admin")
     text = KINDS[kind][0](count)
     print(f"\n{kind}: {count} rows, {len(text) / 1e6:.1f} MB")
-    said = {"study": "big", "filesystem": "ext4", "configuration": "ext4"}
+    values = {"study": "big", "filesystem": "ext4", "configuration": "ext4"}
     client = Client(headers={"host": "localhost"})
     client.force_login(user)
 
     def upload(address: str, **more: str) -> float:
         begin = time.perf_counter()
         file = SimpleUploadedFile("big.csv", text.encode())
-        answer = client.post(address, {**said, **more, "file": file})
+        answer = client.post(address, {**values, **more, "file": file})
         took = time.perf_counter() - begin
         print(f"{'POST ' + address:75} {took:7.1f} s  {answer.status_code}", flush=True)
         return took

@@ -77,15 +77,15 @@ def tried_out(
     draw: np.random.Generator, count: int, how: str, factor: Mapping[str, float], trials: int
 ) -> tuple[int, int]:
     """In how many trials (anything differs, and what ``factor`` names is first)."""
-    said = first = 0
+    differing = first = 0
     for _ in range(trials):
         one, other = drawn(draw, count, factor, 0.08, 0.1)
         if how == "runs":
             one, other = without_blocks(one), without_blocks(other)
         found = explained(one, other, JOURNAL if "set up" in how else ())
-        said += bool(found.differing)
+        differing += bool(found.differing)
         first += found.first is not None and found.first.cost.test in factor
-    return said, first
+    return differing, first
 
 
 def exact_interval(hits: int, trials: int) -> tuple[float, float]:
@@ -106,12 +106,12 @@ def simulate(trials: int) -> bool:
     print(f"{trials} trials each; in percent of them, with the exact 95% interval of the share")
     for count in COUNTS:
         for how in HOW:
-            said, _ = tried_out(draw, count, how, {}, trials)
-            is_kept = is_kept and not is_refuted(said, trials)
-            low, high = (100 * end for end in exact_interval(said, trials))
+            differing, _ = tried_out(draw, count, how, {}, trials)
+            is_kept = is_kept and not is_refuted(differing, trials)
+            low, high = (100 * end for end in exact_interval(differing, trials))
             print(
                 f"{count:>3} {how}: anything differs where nothing does in "
-                f"{100 * said / trials:.2f} ({low:.2f} to {high:.2f})",
+                f"{100 * differing / trials:.2f} ({low:.2f} to {high:.2f})",
                 flush=True,
             )
             few = max(1, trials // OF_FACTORS)
@@ -137,11 +137,12 @@ def summed_up(tries: Iterable[Try]) -> bool:
     hits: dict[str, list[bool]] = {}
     alone: dict[str, int] = {}
     for one in tries:
-        is_first, said = judged(one, is_set_up=True)
+        is_first, causes = judged(one, is_set_up=True)
         hits.setdefault(one.cause, []).append(is_first)
         alone[one.cause] = alone.get(one.cause, 0) + judged(one, is_set_up=False)[0]
         print(
-            f"  {one.cause}: {'first' if is_first else 'NOT FIRST'} {json.dumps(said)}", flush=True
+            f"  {one.cause}: {'first' if is_first else 'NOT FIRST'} {json.dumps(causes)}",
+            flush=True,
         )
     for cause, found in hits.items():
         print(

@@ -106,13 +106,15 @@ def main() -> None:
             given.image, "overhead", folder=given.kernels, cache=folder / "cache", worker="overhead"
         )
         guests.look()
-        said = guests.announcement()
-        usable = [one for one in said["kernels"] if not one["problem"]]
-        if said["reason"] or not usable:
-            raise SystemExit(f"No guest can be booted: {said['reason'] or said['kernels']}")
-        if said["accelerator"] != "kvm":
+        announced = guests.announcement()
+        usable = [one for one in announced["kernels"] if not one["problem"]]
+        if announced["reason"] or not usable:
             raise SystemExit(
-                f"Not taken: guests would be emulated here. {said['accelerator_reason']}"
+                f"No guest can be booted: {announced['reason'] or announced['kernels']}"
+            )
+        if announced["accelerator"] != "kvm":
+            raise SystemExit(
+                f"Not taken: guests would be emulated here. {announced['accelerator_reason']}"
             )
         kernel = str(usable[0]["name"])
         file = folder / "luns.toml"

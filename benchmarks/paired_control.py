@@ -105,8 +105,8 @@ def main() -> int:
             is_alike = name in ALIKE
             is_right = refused <= MOST_PERCENT if is_alike else refused >= LEAST_FOUND_PERCENT
             is_kept &= is_right
-            told = "" if is_right else "   BROKEN"
-            print(f"  {name:28} {refused:6.1f}% {before:18.1f}% {missed:18.1f}%{told}", flush=True)
+            text = "" if is_right else "   BROKEN"
+            print(f"  {name:28} {refused:6.1f}% {before:18.1f}% {missed:18.1f}%{text}", flush=True)
     print(
         f"At most {MOST_PERCENT:.1f}% refused of what is alike: {'kept' if is_kept else 'NOT kept'}"
     )

@@ -154,12 +154,12 @@ def in_blocks(one: Rate, other: Rate, most: int, minutes: float) -> Blocks:
         took = time.monotonic() - at
         longest = max(longest, took)
         found.others_percent.append(100 * (_others_s() - busy) / took)
-        said = "   ".join(
+        text = "   ".join(
             f"{math.exp(found.speed[job][-1]):.4f} (control {math.exp(found.control[job][-1]):.4f})"
             for job in JOBS
         )
         others = f"others took {found.others_percent[-1]:.0f}% of a processor"
-        print(f"  {number + 1:4}  {said}   {others}", flush=True)
+        print(f"  {number + 1:4}  {text}   {others}", flush=True)
     return found
 
 

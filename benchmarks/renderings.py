@@ -107,17 +107,17 @@ def measured(port: int, seconds: float, loops: int, address: str | None) -> tupl
         for page in PAGES:
             times.append(ask(port, page)[1])
             time.sleep(0.02)  # one who reads, not a loop
-    said = looping.communicate()[0].strip() if looping else ""
-    return sorted(times), said
+    text = looping.communicate()[0].strip() if looping else ""
+    return sorted(times), text
 
 
 def loop(port: int, address: str, loops: int) -> None:
     """Ask again and again, until the input ends; print what was answered how often."""
-    end, said = threading.Event(), Counter[int]()
+    end, statuses = threading.Event(), Counter[int]()
 
     def ask_on() -> None:
         while not end.is_set():
-            said[ask(port, address)[0]] += 1
+            statuses[ask(port, address)[0]] += 1
 
     threads = [threading.Thread(target=ask_on) for _ in range(loops)]
     for thread in threads:
@@ -126,7 +126,7 @@ def loop(port: int, address: str, loops: int) -> None:
     end.set()
     for thread in threads:
         thread.join()
-    print(", ".join(f"{count} × {status}" for status, count in sorted(said.items())))
+    print(", ".join(f"{count} × {status}" for status, count in sorted(statuses.items())))
 
 
 def main(seconds: float, loops: int) -> None:
@@ -143,7 +143,7 @@ def main(seconds: float, loops: int) -> None:
             with site(kind) as port:
                 alone, _ = measured(port, seconds, loops, None)
                 for address in (None, *LOOPS):
-                    times, said = (
+                    times, statuses = (
                         measured(port, seconds, loops, address) if address else (alone, "")
                     )
                     median, p95 = statistics.median(times), times[int(0.95 * len(times))]
@@ -151,7 +151,7 @@ def main(seconds: float, loops: int) -> None:
                     of_p95 = p95 / alone[int(0.95 * len(alone))]
                     print(
                         f"{kind:10}{address or '(alone)':42}{median:8.1f}{p95:8.1f}"
-                        f"{ratio:7.1f}{of_p95:7.1f}  {said}",
+                        f"{ratio:7.1f}{of_p95:7.1f}  {statuses}",
                         flush=True,
                     )
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")

@@ -158,9 +158,9 @@ class Recorded:
         return {"work": vars(self.work) if self.work else None, "activity": block}
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> "Recorded":
-        work = Work(**said["work"]) if said["work"] else None
-        return cls(decode(base64.b64decode(said["activity"])), work)
+    def of(cls, data: Mapping[str, Any]) -> "Recorded":
+        work = Work(**data["work"]) if data["work"] else None
+        return cls(decode(base64.b64decode(data["activity"])), work)
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,9 @@ class Try:
 
     @classmethod
     def of(cls, line: str) -> "Try":
-        said = json.loads(line)
-        pairs = [(Recorded.of(one), Recorded.of(other)) for one, other in said["blocks"]]
-        return cls(said["cause"], pairs)
+        data = json.loads(line)
+        pairs = [(Recorded.of(one), Recorded.of(other)) for one, other in data["blocks"]]
+        return cls(data["cause"], pairs)
 
 
 def tried(cause: str, folder: Path, blocks: int) -> Try:

@@ -107,7 +107,7 @@ def coverage_of_cells(slug: str, drift: float, noise: float, runs: int) -> float
 def false_alarms(slug: str, drift: float, noise: float, blocks: int) -> float:
     """How many of 100 verdicts of two equal contenders in shared blocks say one is faster."""
     profile, draw = LATEST[slug], np.random.default_rng(SEED)
-    said = 0
+    alarms = 0
     for _ in range(TRIALS):
         common = draw.normal(size=(1, blocks)) * drift / 100
         both = [
@@ -120,8 +120,8 @@ def false_alarms(slug: str, drift: float, noise: float, blocks: int) -> float:
         ]
         found = paired.paired(both[0], both[1], lower_is_better=False, margin_percent=0)
         assert found is not None
-        said += found.status in (paired.FASTER, paired.SLOWER)
-    return 100 * said / TRIALS
+        alarms += found.status in (paired.FASTER, paired.SLOWER)
+    return 100 * alarms / TRIALS
 
 
 def main() -> int:

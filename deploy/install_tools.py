@@ -87,14 +87,14 @@ class Apt:
     def update(self) -> None:
         # With mirrors that cannot be reached it warns and succeeds: what was not got is told later,
         # if something of it is wanted.
-        said = self._run("lists", "apt-get", "update")
-        failed = re.search(r"^W: (Failed to fetch .*)", said, re.M)
+        output = self._run("lists", "apt-get", "update")
+        failed = re.search(r"^W: (Failed to fetch .*)", output, re.M)
         self.unreached = failed[1].strip(" .")[:300] if failed else ""
 
     def known(self, packages: Sequence[str]) -> set[str]:
         """Those of ``packages`` that can be installed from here."""
-        said = self._run("", "apt-cache", "policy", *packages)
-        found = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", said, re.M)
+        output = self._run("", "apt-cache", "policy", *packages)
+        found = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", output, re.M)
         return {name.partition(":")[0] for name in found}
 
     def install(self, packages: Sequence[str]) -> None:
@@ -148,10 +148,10 @@ class Apt:
             if self.is_stopping and code:
                 raise Stopped
             output.seek(0)
-            said = output.read()
+            data = output.read()
         if code:
-            raise CannotInstall(_why(said) or f"{argv[0]} ended with exit status {code}.")
-        return said
+            raise CannotInstall(_why(data) or f"{argv[0]} ended with exit status {code}.")
+        return data
 
     def _hear(self, line: str) -> None:
         """dlstatus:1:20.5:Retrieving ..., pmstatus:fio:40.0:Unpacking ... (of APT::Status-Fd)."""
@@ -175,25 +175,25 @@ def _end_with_parent() -> None:
     _libc.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
-def _why(said: str) -> str:
+def _why(text: str) -> str:
     """apt's own words for what went wrong."""
-    errors = [line[2:].strip() for line in said.splitlines() if line.startswith("E:")]
-    return " ".join(errors or said.strip().splitlines()[-1:])[:600]
+    errors = [line[2:].strip() for line in text.splitlines() if line.startswith("E:")]
+    return " ".join(errors or text.strip().splitlines()[-1:])[:600]
 
 
 def distribution() -> tuple[str, str]:
     """("debian" or "ubuntu", its code name). Raises CannotInstall for any other system."""
-    said: dict[str, str] = {}
+    data: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
             key, _, value = line.partition("=")
-            said[key] = value.strip().strip("\"'")
-    for name in (said.get("ID", ""), *said.get("ID_LIKE", "").split()):
+            data[key] = value.strip().strip("\"'")
+    for name in (data.get("ID", ""), *data.get("ID_LIKE", "").split()):
         if name in COMPONENTS and shutil.which("apt-get", path=PATH):
-            code = said.get("UBUNTU_CODENAME") if name == "ubuntu" else said.get("VERSION_CODENAME")
-            return name, code or said.get("VERSION_CODENAME", "")
+            code = data.get("UBUNTU_CODENAME") if name == "ubuntu" else data.get("VERSION_CODENAME")
+            return name, code or data.get("VERSION_CODENAME", "")
     raise CannotInstall(
-        f"This is {said.get('PRETTY_NAME') or 'no Linux that is known'}, and neither Debian nor "
+        f"This is {data.get('PRETTY_NAME') or 'no Linux that is known'}, and neither Debian nor "
         "Ubuntu: install the programs by its own means, or start a Docker daemon."
     )
 

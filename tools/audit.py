@@ -60,15 +60,15 @@ def wrong_versions() -> Iterator[str]:
 
 def licence(there: Distribution) -> str:
     """What the package says of itself: the expression, the classifiers, or the old text."""
-    told = there.metadata.get_all("License-Expression") or []
-    told += [
+    parts = there.metadata.get_all("License-Expression") or []
+    parts += [
         line.rpartition(" :: ")[2]
         for line in there.metadata.get_all("Classifier") or []
         if line.startswith("License :: ")
     ]
-    if not told:
-        told = [(there.metadata.get("License") or "").strip().partition("\n")[0]]
-    return "; ".join(told)
+    if not parts:
+        parts = [(there.metadata.get("License") or "").strip().partition("\n")[0]]
+    return "; ".join(parts)
 
 
 def licences() -> dict[str, str]:
@@ -77,9 +77,9 @@ def licences() -> dict[str, str]:
 
 
 def unknown_licences() -> Iterator[str]:
-    for name, said in licences().items():
-        if not any(word.lower() in said.lower() for word in ACCEPTED):
-            yield f"{name}: “{said or 'says nothing'}” is not in the list of tools/audit.py"
+    for name, sentence in licences().items():
+        if not any(word.lower() in sentence.lower() for word in ACCEPTED):
+            yield f"{name}: “{sentence or 'says nothing'}” is not in the list of tools/audit.py"
 
 
 def yanked() -> Iterator[str]:
@@ -129,8 +129,8 @@ def vulnerabilities() -> Iterator[str]:
             yield f"{file}: pip-audit got no answer from the vulnerability service"
             continue
         if done.returncode:
-            said = (done.stdout + done.stderr).strip().splitlines()
-            yield f"{file}: pip-audit: " + "\n    ".join(said[-20:])
+            parts = (done.stdout + done.stderr).strip().splitlines()
+            yield f"{file}: pip-audit: " + "\n    ".join(parts[-20:])
 
 
 def main() -> int:
@@ -139,8 +139,8 @@ def main() -> int:
     parser.add_argument("--licences", action="store_true", help="list every package's licence")
     options = parser.parse_args()
     if options.licences:
-        for name, said in licences().items():
-            print(f"{name}: {said}")
+        for name, sentence in licences().items():
+            print(f"{name}: {sentence}")
         return 0
     checks = {"installed versions": wrong_versions, "licences": unknown_licences}
     others = {"yanked versions": yanked, "known vulnerabilities": vulnerabilities}

@@ -199,8 +199,8 @@ def report(status: int, answer: dict[str, Any]) -> int:
     lines = [line_of(problem) for problem in problems]
     if status in (200, 413, 422):
         return complain(REFUSED, "Nothing was stored.", *(lines or [answer.get("detail", "")]))
-    said = answer.get("detail") or "no reason given"
-    return complain(UNREACHABLE, f"The server answered {status}: {said}")
+    text = answer.get("detail") or "no reason given"
+    return complain(UNREACHABLE, f"The server answered {status}: {text}")
 
 
 def line_of(problem: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ def report(seen: Seen, seconds: float) -> bool:
     is_fast = True
     for kind, requests in every.items():
         took = [took_ms for _, took_ms in requests]
-        errors = sum(kind == "all" or said.startswith(kind) for said in seen.failures)
+        errors = sum(kind == "all" or sentence.startswith(kind) for sentence in seen.failures)
         shown = "".join(f"{share(took, part):7.0f}" for part in (0.5, 0.95, 0.99, 1))
         verdict = "yes" if share(took, 0.95) < LIMIT_MS else "NO"
         is_fast &= share(took, 0.95) < LIMIT_MS

@@ -84,12 +84,12 @@ class Site:
                 yield f"{name} ended with {process.returncode}"
             for line in (self.folder / f"{name}.log").read_text().splitlines():
                 try:
-                    said = json.loads(line)
+                    data = json.loads(line)
                 except ValueError:
                     yield f"{name}: {line[:300]}"
                     continue
-                if said["level"] in ("ERROR", "CRITICAL"):
-                    yield f"{name}: {said['message'][:200]} {said.get('error', '')[-200:]}"
+                if data["level"] in ("ERROR", "CRITICAL"):
+                    yield f"{name}: {data['message'][:200]} {data.get('error', '')[-200:]}"
 
 
 def _used_s(pid: int) -> float:

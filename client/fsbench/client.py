@@ -35,8 +35,8 @@ class Client:
     ) -> Any:
         """The JSON of a write; None where it answers with nothing."""
         content = None if body is None else json.dumps(body).encode()
-        said = {"Content-Type": "application/json", **(headers or {})}
-        answer = self.site.call(method, path, body=content or b"", headers=said)
+        values = {"Content-Type": "application/json", **(headers or {})}
+        answer = self.site.call(method, path, body=content or b"", headers=values)
         return answer.json() if answer.content else None
 
     def post(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:

@@ -54,11 +54,11 @@ def _commands(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterato
     # argparse tells nobody what a parser takes; in 3.9 to 3.14 these names are the same.
     for action in parser._actions:  # noqa: SLF001
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            said = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
+            values = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
             for name, made in action.choices.items():
-                if name not in said:  # a former name of another one
+                if name not in values:  # a former name of another one
                     continue
-                found.words[name] = said[name]
+                found.words[name] = values[name]
                 below += _commands(made, (*path, name))
         elif not action.option_strings:
             found.words |= dict.fromkeys(map(str, action.choices or ()), "")

@@ -32,29 +32,29 @@ def token_for(url: str) -> str:
     that is how a pipeline's missing secret looks, and neither the token that a person kept nor
     nobody's eyes are what was meant.
     """
-    said = os.environ.get("FSBENCH_TOKEN")
-    if said is not None and not said.strip():
+    value = os.environ.get("FSBENCH_TOKEN")
+    if value is not None and not value.strip():
         raise Unusable(
             "FSBENCH_TOKEN is set and empty: a secret of the pipeline that is not there? Give it a "
             "token, or unset it to go by the one that fsbench login kept."
         )
-    return said or str(_read().get("tokens", {}).get(url.rstrip("/"), ""))
+    return value or str(_read().get("tokens", {}).get(url.rstrip("/"), ""))
 
 
 def keep(url: str, token: str) -> Path:
     """Keep the token for this site, and the site as the one that is meant from now on."""
-    said = _read()
-    said["url"] = url.rstrip("/")
-    said.setdefault("tokens", {})[url.rstrip("/")] = token
-    return _write(said)
+    data = _read()
+    data["url"] = url.rstrip("/")
+    data.setdefault("tokens", {})[url.rstrip("/")] = token
+    return _write(data)
 
 
 def forget(url: str) -> bool:
     """Forget the token of this site. False: there was none."""
-    said = _read()
-    found = said.get("tokens", {}).pop(url.rstrip("/"), None) is not None
+    data = _read()
+    found = data.get("tokens", {}).pop(url.rstrip("/"), None) is not None
     if found:
-        _write(said)
+        _write(data)
     return found
 
 
@@ -66,24 +66,24 @@ def _read() -> dict[str, Any]:
                 raise Unusable(
                     f"{path()} can be read by others, and holds tokens: chmod 600 {path()}"
                 )
-            said = json.load(file)
+            data = json.load(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise Unusable(f"{path()} cannot be read ({error}): delete it and log in again.") from None
-    if not isinstance(said, dict) or not isinstance(said.get("tokens", {}), dict):
+    if not isinstance(data, dict) or not isinstance(data.get("tokens", {}), dict):
         raise Unusable(f"{path()} is not what fsbench wrote: delete it and log in again.")
-    return said
+    return data
 
 
-def _write(said: dict[str, Any]) -> Path:
+def _write(data: dict[str, Any]) -> Path:
     """In one piece, and never readable by anybody else, not even for a moment."""
     folder = path().parent
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=folder)  # 0600
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(said, file, indent=1)
+            json.dump(data, file, indent=1)
         Path(name).replace(path())
     except OSError as error:
         raise Unusable(f"{path()} cannot be written: {error}") from None

@@ -45,9 +45,9 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
     among all that are looked at here is worked out here. ``others`` are the options that mean
     nothing here.
     """
-    said = [name for name in others if getattr(options, name, None)]
-    if said:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in said)
+    parts = [name for name in others if getattr(options, name, None)]
+    if parts:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in parts)
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")
     found = lines(client, options)
     rows = corrected([row for line in found for row in _rows(client, line, options)])
@@ -79,14 +79,14 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """One for each test and category of a line."""
     query = _studies(options)
-    said = {"series": line["series"], "along": options.along, "margin": options.margin or 10}
-    first = client.get("/history", query, **said)
+    values = {"series": line["series"], "along": options.along, "margin": options.margin or 10}
+    first = client.get("/history", query, **values)
     for test in options.test or list(first["tests"]):
         offered = first["tests"].get(test, [])
         usual = first["category"] if first["category"] in offered else next(iter(offered), "")
         for category in options.category or [usual]:
             if category in offered:
-                one = client.get("/history", query, **said, test=test, category=category)
+                one = client.get("/history", query, **values, test=test, category=category)
                 yield _judged(line, one, options.since)
 
 
@@ -210,8 +210,8 @@ def _cells(row: dict[str, Any]) -> Iterator[Any]:
     yield terminal.percent(row["change"]["change_percent"]) if row["change"] else "–"
     yield row["change"]["to"] if row["change"] else "–"
     yield terminal.probability(row["p_holm"])
-    said = f"{row['result']} ({row['reason']})" if row["reason"] else row["result"]
-    yield Cell(said, _COLOURS.get(row["result"], ""))
+    text = f"{row['result']} ({row['reason']})" if row["reason"] else row["result"]
+    yield Cell(text, _COLOURS.get(row["result"], ""))
 
 
 def _sentence(row: dict[str, Any]) -> str:

@@ -135,8 +135,8 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         terminal.say("", terminal.table(columns, rows))
     for one in job.get("not_begun") or ():
         block = "" if one["block"] is None else f", block {one['block']}"
-        said = f"{terminal.clean(one['configuration'])}{block}: run {one['run']}"
-        terminal.say(f"not begun, for lack of time: {said}")
+        text = f"{terminal.clean(one['configuration'])}{block}: run {one['run']}"
+        terminal.say(f"not begun, for lack of time: {text}")
     for one in job["left_out"]:
         label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
         terminal.say(f"left out: {label}: {why}")

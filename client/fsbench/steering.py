@@ -51,10 +51,10 @@ def drain(client: Client, options: argparse.Namespace) -> int:
     if not options.wait:
         return _set_drained(client, options, "drain")
     found = client.post(f"/workers/{segment(options.name)}/drain", {})
-    said = ""
+    text = ""
     while found["state"] == "draining":
-        if said != (said := _drained(found)) and not options.json:
-            terminal.note(said)
+        if text != (text := _drained(found)) and not options.json:
+            terminal.note(text)
         time.sleep(options.interval)
         found = client.get(f"/workers/{segment(options.name)}")
     _say_worker(found, options)

@@ -52,7 +52,7 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
 
     Raises ValueError, and OSError where the file cannot be read.
     """
-    said = [
+    parts = [
         name
         for name in (
             *("study", "lun", "worker", "filesystem", "scheduler", "workload", "parameter"),
@@ -61,11 +61,11 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
         if getattr(options, name)
     ]
     if options.document:
-        if said:
-            named = ", ".join(f"--{name.replace('_', '-')}" for name in said)
+        if parts:
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in parts)
             raise ValueError(f"The document says it all: leave {named} out.")
         return sys.stdin.read() if options.document == "-" else _text_of(options.document)
-    lacking = [name for name in ("study", "lun", "filesystem", "workload") if name not in said]
+    lacking = [name for name in ("study", "lun", "filesystem", "workload") if name not in parts]
     if lacking:
         named = ", ".join(f"--{name}" for name in lacking)
         raise ValueError(f"Say what to run: a document, or {named} too.")
@@ -177,13 +177,13 @@ def say_what_is_lost(wanted: str, *, erases: bool, stream: Any = None) -> None:
     print(text, file=stream)
 
 
-def confirmed(wanted: str, said: list[str]) -> bool:
+def confirmed(wanted: str, sentences: list[str]) -> bool:
     """The names of all LUNs, typed by a person, or given one by one by a script."""
-    if said:
-        if sorted(said) == sorted(wanted.split()):
+    if sentences:
+        if sorted(sentences) == sorted(wanted.split()):
             return True
         terminal.complain(
-            f'--yes-erase says "{" ".join(said)}", and the job erases '
+            f'--yes-erase says "{" ".join(sentences)}", and the job erases '
             f'"{terminal.clean(wanted)}". Nothing was submitted.'
         )
         return False

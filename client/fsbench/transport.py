@@ -212,8 +212,8 @@ def _trusting(ca_file: str) -> ssl.SSLContext:
 def problem_of(answer: Answer) -> Problem | Unreachable:
     """What an error says: fsbench's own problem document, or that it is none."""
     try:
-        said = json.loads(answer.content)
-        return Problem(answer.status, str(said["detail"]), list(said.get("errors", [])))
+        data = json.loads(answer.content)
+        return Problem(answer.status, str(data["detail"]), list(data.get("errors", [])))
     except (ValueError, KeyError, TypeError):
         kind = Unreachable if answer.status >= 500 else NotUnderstood  # a proxy's, before it
         return kind(f"The answer is {answer.status}, and not one of fsbench.")

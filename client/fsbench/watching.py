@@ -91,8 +91,8 @@ def follow_job(
         for run in job["planned"]:
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
-                said = "not begun, for lack of time" if run["id"] in late else run["state"]
-                terminal.say(f"run {run['id']} ({label}): {said}")
+                text = "not begun, for lack of time" if run["id"] in late else run["state"]
+                terminal.say(f"run {run['id']} ({label}): {text}")
     race = job.get("race")
     if race and race["conclusion"] and not as_json:
         terminal.say(terminal.clean(race["conclusion"]))
@@ -123,13 +123,13 @@ class _Screen:
 
     def draw(self, label: str, share: float, state: str, words: str, left: str) -> None:
         share = min(1.0, max(0.0, share))
-        said = "  ".join(part for part in (label, state, words) if part)
+        text = "  ".join(part for part in (label, state, words) if part)
         if self._is_quiet:
             return
         if not self._is_live:
-            if said != self._last:
-                print(f"{said}  {share:.0%}", flush=True)
-            self._last = said
+            if text != self._last:
+                print(f"{text}  {share:.0%}", flush=True)
+            self._last = text
             return
         filled = round(share * BAR)
         bar = terminal.coloured("█" * filled, "cyan") + "░" * (BAR - filled)

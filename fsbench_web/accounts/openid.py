@@ -143,7 +143,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
     about = _description(sign_on)
     client = _client(request, sign_on, about)
     try:
-        answer = client.get_access_token(request.GET["code"], pkce_code_verifier=state["verifier"])
+        claimed = client.get_access_token(request.GET["code"], pkce_code_verifier=state["verifier"])
     except OAuth2Error:
         # Its text repeats the whole answer, which may hold what is secret.
         raise Refused(
@@ -151,11 +151,11 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
         ) from None
     except (requests.RequestException, ValueError, KeyError) as error:
         raise Unreachable(f"token endpoint: {error}") from None
-    token = answer.get("id_token")
+    token = claimed.get("id_token")
     if not isinstance(token, str):
         raise Unreachable("no ID token beside the access token")
-    said = _checked(token, sign_on, about, state["nonce"])
-    claims = _claims(said | _information(answer, said, about), sign_on)
+    result = _checked(token, sign_on, about, state["nonce"])
+    claims = _claims(result | _information(claimed, result, about), sign_on)
     return claims, str(state["next"]), _relaxed_filter(about, token)
 
 
@@ -266,7 +266,7 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
         header = jwt.get_unverified_header(token)
         if header.get("alg") not in ALGORITHMS:
             raise jwt.InvalidAlgorithmError(f"algorithm {header.get('alg')!r}")
-        said: dict[str, Any] = jwt.decode(
+        data: dict[str, Any] = jwt.decode(
             token,
             key=_key(header, about),
             algorithms=ALGORITHMS,
@@ -275,10 +275,10 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
             leeway=CLOCK_SKEW_S,
             options={"require": ["iss", "sub", "aud", "exp", "iat", "nonce"]},
         )
-        if not secrets.compare_digest(str(said["nonce"]).encode(), nonce.encode()):
+        if not secrets.compare_digest(str(data["nonce"]).encode(), nonce.encode()):
             raise jwt.InvalidTokenError("nonce")
-        others = said["aud"] if isinstance(said["aud"], list) else [said["aud"]]
-        party = said.get("azp")
+        others = data["aud"] if isinstance(data["aud"], list) else [data["aud"]]
+        party = data.get("azp")
         if (party is not None or len(others) > 1) and party != sign_on.client_id:
             raise jwt.InvalidTokenError("authorised party")
     except (jwt.PyJWTError, TypeError, ValueError) as error:
@@ -287,7 +287,7 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
             "administrator finds the reason in the log of the web process.",
             f"ID token: {type(error).__name__}: {error}",
         ) from None
-    return said
+    return data
 
 
 def _key(header: Mapping[str, Any], about: Mapping[str, Any]) -> Any:
@@ -302,36 +302,36 @@ def _key(header: Mapping[str, Any], about: Mapping[str, Any]) -> Any:
 
 
 def _information(
-    answer: Mapping[str, Any], said: Mapping[str, Any], about: Mapping[str, Any]
+    answer: Mapping[str, Any], data: Mapping[str, Any], about: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the user information adds to the ID token, if it is of the same person."""
     if not about.get("userinfo_endpoint"):
         return {}
     bearer = {"Authorization": f"Bearer {answer['access_token']}"}
     found = _read(about["userinfo_endpoint"], headers=bearer)
-    if found.get("sub") != said["sub"]:
+    if found.get("sub") != data["sub"]:
         raise Refused(
             "The sign-in service speaks of two people at once. Begin again.",
             "user information of another subject",
         )
     # An address and whether it is verified belong together.
-    taken = set(said) | ({"email", "email_verified"} if "email" in said else set())
+    taken = set(data) | ({"email", "email_verified"} if "email" in data else set())
     return {name: value for name, value in found.items() if name not in taken}
 
 
-def _claims(said: Mapping[str, Any], sign_on: SignOn) -> Claims:
-    subject = said["sub"]
+def _claims(data: Mapping[str, Any], sign_on: SignOn) -> Claims:
+    subject = data["sub"]
     if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
         raise Refused(
             f"The sign-in service names you with more than {SUBJECT_LENGTH} characters, or none.",
             "subject",
         )
-    email = said.get("email")
-    is_verified = said.get("email_verified") is True
-    names = [said.get("preferred_username"), said.get("name"), said.get("nickname")]
+    email = data.get("email")
+    is_verified = data.get("email_verified") is True
+    names = [data.get("preferred_username"), data.get("name"), data.get("nickname")]
     if isinstance(email, str) and is_verified:
         names.insert(1, email.partition("@")[0])
-    groups = said.get(sign_on.groups_claim) if sign_on.groups_claim else None
+    groups = data.get(sign_on.groups_claim) if sign_on.groups_claim else None
     groups = [groups] if isinstance(groups, str) else groups
     return Claims(
         issuer=sign_on.issuer,

@@ -142,18 +142,18 @@ def _root(request: HttpRequest) -> HttpResponse:
 
 def _actions() -> dict[str, dict[str, Action | None]]:
     """By address and method, what each call says beside its function that it requires."""
-    said: dict[str, dict[str, Action | None]] = {}
+    data: dict[str, dict[str, Action | None]] = {}
     for _, router in _AREAS:
         for path, view in router.path_operations.items():
             route = path.strip("/").replace("{", "<").replace("}", ">")
-            if route in said:
+            if route in data:
                 raise ValueError(f"{route} is in two routers, and Django asks the first alone.")
-            said[route] = {
+            data[route] = {
                 method: action_of(call.view_func, method)
                 for call in reversed(view.operations)  # of two, django-ninja calls the first
                 for method in call.methods
             }
-    return said
+    return data
 
 
 def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:

@@ -147,7 +147,7 @@ def list_permalinks(
 def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dict[str, Any]]:
     """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
     user = user_of(request)
-    said = cleaned(SharingForm(_values(permalink)))
+    values = cleaned(SharingForm(_values(permalink)))
     try:
         spec = ComparisonSpec.from_query(permalink.query).for_programs
         view = TableView.from_query(QueryDict(permalink.view))
@@ -156,7 +156,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         if spec.baseline:
             limited = answered(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
-        made = permalinks.pin(spec, user, view=view.to_query(), **said)
+        made = permalinks.pin(spec, user, view=view.to_query(), **values)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
     except permalinks.NothingToPin as error:
@@ -235,9 +235,9 @@ def change_permalink(
     with transaction.atomic():
         link = _own_permalink(request, key)
         require_match(request)
-        said = given(permalink)
+        values = given(permalink)
         form = SharingForm(
-            {name: said.get(name, getattr(link, name)) for name in _FIELDS}, instance=link
+            {name: values.get(name, getattr(link, name)) for name in _FIELDS}, instance=link
         )
         cleaned(form)
         form.save(commit=False).save(update_fields=_FIELDS)
@@ -310,8 +310,8 @@ def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
     return Permalink.objects.select_for_update(of=("self",)).get(pk=link.pk)
 
 
-def _values(said: _Sharing) -> dict[str, Any]:
-    return {name: getattr(said, name) for name in _FIELDS}
+def _values(values: _Sharing) -> dict[str, Any]:
+    return {name: getattr(values, name) for name in _FIELDS}
 
 
 def _summary(link: Permalink) -> dict[str, Any]:

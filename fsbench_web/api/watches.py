@@ -126,17 +126,17 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
     offered = dict(offered_lines.choices(series, watch.test, category=watch.category))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
-    said = cleaned(WatchForm(watch.model_dump(), user=user))
+    values = cleaned(WatchForm(watch.model_dump(), user=user))
     try:
         made = watching.watch(
             user,
             series,
             test=watch.test,
             category=watch.category,
-            along=said["along"],
-            margin_percent=said["margin"],
-            email=said["email"],
-            webhook_url=said["webhook_url"],
+            along=values["along"],
+            margin_percent=values["margin"],
+            email=values["email"],
+            webhook_url=values["webhook_url"],
             site=request.build_absolute_uri("/").rstrip("/"),
         )
     except watching.AlreadyWatched as error:

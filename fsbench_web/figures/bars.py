@@ -161,8 +161,8 @@ class _Bar(NamedTuple):
         """For the text alternative."""
         is_best = " (best)" if self.is_best else ""
         sure = f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        said, *score = self.value_lines
-        return ", ".join([f"{self.label} {said}{is_best}{sure}", *score])
+        value, *score = self.value_lines
+        return ", ".join([f"{self.label} {value}{is_best}{sure}", *score])
 
 
 def _bars(

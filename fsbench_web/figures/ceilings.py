@@ -62,8 +62,8 @@ class Ceilings:
         what = f"{OWN}{f', {self.of}' if self.of else ''}"
         common, drawn = self.common, self.within(longest)
         if common is not None:
-            said = f"{what}: {numbers.with_unit(common, unit)}"
-            return f"dashed: {said}" if drawn[0] is not None else f"{said}, beyond this axis"
+            text = f"{what}: {numbers.with_unit(common, unit)}"
+            return f"dashed: {text}" if drawn[0] is not None else f"{text}, beyond this axis"
         cut = sum(one is not None for one in self.values) - sum(one is not None for one in drawn)
         beyond = f" ({cut} beyond this axis)" if cut else ""
         missing = sum(one is None for one in self.values)

@@ -37,7 +37,7 @@ def reference_drift(
             changes.items(), palette.series_of(list(changes)), strict=True
         )
     ]
-    said = "; ".join(
+    text = "; ".join(
         f"{test} "
         + ", ".join("no value" if value is None else f"{value:+.2f}%" for value in values)
         for test, values in changes.items()
@@ -57,6 +57,6 @@ def reference_drift(
                 "fixedrange": True,
                 "automargin": True,
             },
-            "meta": {"summary": f"{title}: line chart. {said}."},
+            "meta": {"summary": f"{title}: line chart. {text}."},
         },
     )

@@ -220,11 +220,11 @@ def direction(lower_is_better: bool) -> str:
 
 
 def _summary(lines: Sequence[Line], names: Mapping[float, str], unit: str, title: str) -> str:
-    said: list[Any] = []
+    entries: list[Any] = []
     for line in lines:
         points = sorted(line.points, key=lambda point: point.x)
         numbers_said = ", ".join(
             f"{numbers.with_unit(point.y, unit)} at {names[point.x]}" for point in points
         )
-        said.append(f"{line.name}: {numbers_said or 'no value'}")
-    return f"{title}: line chart. {'; '.join(said)}."
+        entries.append(f"{line.name}: {numbers_said or 'no value'}")
+    return f"{title}: line chart. {'; '.join(entries)}."

@@ -128,8 +128,8 @@ def boundary(
 def in_words(flagged: Mapping[str, Collection[Cell]], has_boundary: bool) -> str:
     """For the text alternative: which flags there are, on how many cells; "" without any."""
     parts = [f"{len(cells)} {label}" for label, cells in flagged.items() if cells]
-    said = f" Hatched cells: {', '.join(parts)}." if parts else ""
-    return said + (" A line shows the cache boundary along the file size." if has_boundary else "")
+    text = f" Hatched cells: {', '.join(parts)}." if parts else ""
+    return text + (" A line shows the cache boundary along the file size." if has_boundary else "")
 
 
 def _spans(axis: SizeAxis) -> dict[int, Sequence[float]]:

@@ -47,7 +47,7 @@ def stacked(
     layout["margin"] = layout["margin"] | {"t": 84}
     layout["annotations"] = []
     layout["legend"] = layout["legend"] | {"y": 0, "yref": "container", "yanchor": "bottom"}
-    told: set[str] = set()
+    sentences: set[str] = set()
     gap = 0.2 / len(panels)
     height = (1 - gap * (len(panels) - 1)) / len(panels)
     for place, one in enumerate(panels):
@@ -68,14 +68,14 @@ def stacked(
         for line in scaled:
             trace = curves.trace(line, places, names, unit, looks[line.name], places)
             trace.update(yaxis=f"y{axis}", legendgroup=trace.name)
-            trace.showlegend = line.name not in told
-            told.add(line.name)
+            trace.showlegend = line.name not in sentences
+            sentences.add(line.name)
             traces.append(trace)
     layout["xaxis"] = curves.x_axis(places, names, x_title) | {
         "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"
     }
-    said = "; ".join(f"{one.title}: {_hover_text(one, names)}" for one in panels)
-    layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {said}."}
+    text = "; ".join(f"{one.title}: {_hover_text(one, names)}" for one in panels)
+    layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {text}."}
     return figure(traces, layout)
 
 
@@ -151,11 +151,11 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
         traces.append(_small(one, number, looks))
     for trace in traces[:1]:
         trace.meta["panel_px"] = height
-    said = "; ".join(
+    text = "; ".join(
         f"{one.title}: " + ", ".join(f"{name} {point.x:.3g}%" for name, point in one.points)
         for one in panels
     )
-    layout["meta"] = {"summary": f"{title}. {said}."}
+    layout["meta"] = {"summary": f"{title}. {text}."}
     return figure(traces, layout)
 
 

@@ -105,11 +105,11 @@ def _trace(
 
 
 def _summary(contenders: Sequence[Marks], names: Sequence[str], unit: str, title: str) -> str:
-    said = []
+    parts = []
     for one in contenders:
-        told = ", ".join(
+        text = ", ".join(
             f"{name} {numbers.with_unit(point.y, unit) if point else 'no value'}"
             for name, point in zip(names, one.points, strict=True)
         )
-        said.append(f"{one.name}: {told}")
-    return f"{title}: a mark for each contender in each phase. {'; '.join(said)}."
+        parts.append(f"{one.name}: {text}")
+    return f"{title}: a mark for each contender in each phase. {'; '.join(parts)}."

@@ -154,7 +154,7 @@ def _drawn(
         _trace(line, look, unit, along_shares=along_shares)
         for line, look in zip(lines, looks, strict=True)
     ]
-    said = "; ".join(
+    text = "; ".join(
         f"{line.name}: "
         + ", ".join(
             f"{numbers.with_unit(pair.value, unit)} at {percent(pair.share)}" for pair in line.pairs
@@ -162,7 +162,7 @@ def _drawn(
         for line in lines
     )
     kind = "percentiles" if along_shares else "cumulative distribution"
-    return figure(traces, layout | {"meta": {"summary": f"{title}: {kind}. {said}."}})
+    return figure(traces, layout | {"meta": {"summary": f"{title}: {kind}. {text}."}})
 
 
 def _trace(line: Shares, look: palette.Style, unit: str, *, along_shares: bool) -> go.Scatter:
@@ -185,5 +185,5 @@ def _trace(line: Shares, look: palette.Style, unit: str, *, along_shares: bool) 
 
 
 def _words(pair: ShareAt, unit: str) -> list[str]:
-    said = [percent(pair.share), f"at most {numbers.with_unit(pair.value, unit)}"]
-    return said + ([f"95% interval {numbers.span(*pair.ends, unit)}"] if pair.ends else [])
+    parts = [percent(pair.share), f"at most {numbers.with_unit(pair.value, unit)}"]
+    return parts + ([f"95% interval {numbers.span(*pair.ends, unit)}"] if pair.ends else [])

@@ -83,14 +83,14 @@ def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
         for strip in strips
         for value, note, link in zip(strip.values, strip.notes, strip.links, strict=True)
     ]
-    said = [(numbers.with_unit(value, unit), note) for _, value, note, _ in each]
+    sentences = [(numbers.with_unit(value, unit), note) for _, value, note, _ in each]
     return go.Scatter(
         name="repeat",
         x=[value for _, value, _, _ in each],
         y=[plain_text(name) for name, _, _, _ in each],
         mode="markers",
         marker={"color": palette.colour(1), "size": 11, "opacity": 0.55, "symbol": "circle"},
-        customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in said],
+        customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in sentences],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         meta={"series": 1, "links": [link for _, _, _, link in each]},
     )
@@ -107,7 +107,7 @@ def _box(strip: Strip, unit: str) -> go.Box:
     first, middle, third = quartiles(strip.values)
     reach = 1.5 * (third - first)
     inside = [value for value in strip.values if first - reach <= value <= third + reach]
-    said = f"median {numbers.with_unit(middle, unit)}, quartiles {numbers.span(first, third, unit)}"
+    text = f"median {numbers.with_unit(middle, unit)}, quartiles {numbers.span(first, third, unit)}"
     return go.Box(
         name="quartiles",
         orientation="h",
@@ -121,7 +121,7 @@ def _box(strip: Strip, unit: str) -> go.Box:
         width=0.5,
         showlegend=False,
         hoverinfo="text",
-        hovertext=plain_text(f"{strip.name}: {said}, {len(strip.values)} repeats"),
+        hovertext=plain_text(f"{strip.name}: {text}, {len(strip.values)} repeats"),
         line={"width": 1.5, "color": palette.colour(7)},
         marker={"color": palette.colour(7)},
         fillcolor="rgba(128,128,128,0.15)",

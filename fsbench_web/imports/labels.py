@@ -59,8 +59,8 @@ def label_problems(
         )
     if hardware and not slug_of(hardware):
         refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
-    if said := plain_text.problem(hardware):
-        refuse(f"hardware holds a character that cannot be shown. {said}", False)
+    if problem := plain_text.problem(hardware):
+        refuse(f"hardware holds a character that cannot be shown. {problem}", False)
     if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
     return problems

@@ -93,15 +93,15 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
     """The table with ``mapping``, or with what its header says. Raises UnreadableFile."""
     tables = tables_of(data, mapping.delimiter if mapping else "")
     grid = next((t for t in tables if mapping and t.name == mapping.sheet), tables[0])
-    said = mapping or proposal(grid) or Mapping(delimiter=grid.delimiter, sheet=grid.name)
+    shown_mapping = mapping or proposal(grid) or Mapping(delimiter=grid.delimiter, sheet=grid.name)
     rows = [row for row in grid.rows if not row.problem]
-    header = _header(grid, said)
+    header = _header(grid, shown_mapping)
     width = max([len(row.words) for row in rows[:ROWS_SHOWN]] + [len(header)])
     columns = [
         ColumnShown(
             number,
             header[number] if number < len(header) else "",
-            *said.tests.get(number, ("", "")),
+            *shown_mapping.tests.get(number, ("", "")),
         )
         for number in range(min(width, COLUMNS_SHOWN))
     ]
@@ -109,28 +109,28 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
         FieldShown(
             name,
             LABELS[name],
-            said.columns.get(name),
-            said.constants.get(name, ""),
+            shown_mapping.columns.get(name),
+            shown_mapping.constants.get(name, ""),
             name != "value",
         )
         for name in FIELDS
     ]
     return TableShown(
-        said,
+        shown_mapping,
         [t.name for t in tables],
         rows[:ROWS_SHOWN],
         len(rows),
         columns,
         fields,
-        _names(rows, said),
-        "" if mapping else reason(grid, said),
+        _names(rows, shown_mapping),
+        "" if mapping else reason(grid, shown_mapping),
     )
 
 
 def proposed(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
     """The tests that are ours under another name, with ours, where nobody said what they mean."""
-    said = {*mapping.names, *(test for test, _ in mapping.tests.values())} if mapping else set()
-    found = {test: other_name(test) for test in tests if test not in said}
+    names = {*mapping.names, *(test for test, _ in mapping.tests.values())} if mapping else set()
+    found = {test: other_name(test) for test in tests if test not in names}
     return {test: name for test, name in found.items() if name}
 
 

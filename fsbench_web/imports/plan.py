@@ -114,8 +114,8 @@ class PlannedFile:
         """What is left out of the file, and what else a reader should know."""
         if self.parsed is None:
             return []
-        said, _ = unread_columns(self.parsed.unread_columns, self.source)
-        return said + [
+        unread, _ = unread_columns(self.parsed.unread_columns, self.source)
+        return unread + [
             ImportProblem(one.message, self.path, one.line, one.column, is_note=one.is_note)
             for one in self.parsed.warnings
         ]
@@ -309,8 +309,10 @@ def target_problems(target: Target) -> list[ImportProblem]:
         message = f'study "{target.study}" needs a Latin letter or a digit, for its address.'
         problems.append(ImportProblem(message))
     for name, text in target.texts.items():
-        if said := plain_text.problem(text):
-            problems.append(ImportProblem(f"{name} holds a character that cannot be shown. {said}"))
+        if problem := plain_text.problem(text):
+            problems.append(
+                ImportProblem(f"{name} holds a character that cannot be shown. {problem}")
+            )
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
     if target.kilobyte not in kilobytes.ANSWERS:
@@ -346,10 +348,10 @@ def _runs_of(
     source: SourceFile, parsed: ParsedResult, target: Target, folder_label: str
 ) -> list[PlannedRun]:
     """What the file itself says goes first, then what was said of it, its folder, and the rest."""
-    said, folder = source.given, guesses.from_folder(folder_label)
-    filesystem = said.filesystem or folder.filesystem or target.filesystem
-    configuration = said.configuration or folder.configuration or target.configuration
-    hardware = said.hardware or target.hardware
+    given, folder = source.given, guesses.from_folder(folder_label)
+    filesystem = given.filesystem or folder.filesystem or target.filesystem
+    configuration = given.configuration or folder.configuration or target.configuration
+    hardware = given.hardware or target.hardware
     block = folder_of(source.path) if target.blocks == FOLDERS else ""
     runs: dict[OwnKey, PlannedRun] = {}
     for value in parsed.values:
@@ -358,7 +360,7 @@ def _runs_of(
             # A table that names file systems and no more: each is a configuration by its name.
             (value.configuration or configuration or value.filesystem.lower()).strip(),
             (value.hardware or hardware).strip(),
-            value.repeat if value.repeat is not None else said.repeat,
+            value.repeat if value.repeat is not None else given.repeat,
             value.block or block,
         )
         if key not in runs:

@@ -131,9 +131,9 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
     by_file: dict[str | None, list[ImportProblem]] = defaultdict(list)
     for problem in preview.problems:
         by_file[problem.file].append(problem)
-    said: dict[str | None, list[WarningRow]] = defaultdict(list)
+    data: dict[str | None, list[WarningRow]] = defaultdict(list)
     for warning in preview.warnings:
-        said[warning.file].append(warning.as_warning())
+        data[warning.file].append(warning.as_warning())
     files = [FileShown(row) for row in rows]
     of_files: set[ImportProblem] = set()
     for file in files:
@@ -141,7 +141,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         if plan is not None:
             file.parsed, file.is_table = plan.parsed, plan.is_table
             file.unread = UnreadColumns(plan.unread, plan.source.given) if plan.unread else None
-            file.warnings = said.pop(file.row.path, [])
+            file.warnings = data.pop(file.row.path, [])
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(file.row.path, [])]))
             of_files |= set(file.problems)
     run_count = _show_runs(files, preview)
@@ -156,7 +156,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[p for rest in by_file.values() for p in rest if p not in of_files],
-        warnings=[one for rest in said.values() for one in rest],
+        warnings=[one for rest in data.values() for one in rest],
         run_count=run_count,
         bad_count=sum(1 for file in files if file.problems),
         unread_count=sum(1 for file in files[:MAX_FILES_SHOWN] if file.unread),
@@ -235,9 +235,9 @@ def corrections_of(
             for name in ("filesystem", "configuration", "hardware", "repeat")
         }
         for name, value in text.items():
-            said = plain_text.problem(value)
-            if said or len(value) > 200:
-                message = f"{name} is too long or cannot be shown. {said}".strip()
+            problem = plain_text.problem(value)
+            if problem or len(value) > 200:
+                message = f"{name} is too long or cannot be shown. {problem}".strip()
                 problems.append(ImportProblem(message, row.path))
                 text[name] = ""
         repeat = None
@@ -269,6 +269,6 @@ def _can_be_kept(word: object) -> bool:
 
 def corrected_target(target: Target, form: AnyMapping[str, str]) -> Target:
     """The target with what the form says of the whole import."""
-    said = {name: form[name].strip() for name in TARGET_FIELDS if name in form}
+    values = {name: form[name].strip() for name in TARGET_FIELDS if name in form}
     strict = form["strict"] == "true" if "strict" in form else target.strict
-    return replace(target, **said, strict=strict)
+    return replace(target, **values, strict=strict)

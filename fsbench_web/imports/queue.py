@@ -295,22 +295,22 @@ def _signs_of_life(row: Import, stopping: threading.Event) -> Iterator[large.Say
     SQLite has one writer: while the table is stored nothing can be told, and nobody else can
     claim the row either.
     """
-    said: dict[str, Any] = {"phase": "Reading", "progress": 0.0}
+    data: dict[str, Any] = {"phase": "Reading", "progress": 0.0}
     ended = threading.Event()
     is_quiet = connection.vendor == "sqlite"
 
     def say(phase: str, share: float) -> None:
-        said["phase"], said["progress"] = phase, share
+        data["phase"], data["progress"] = phase, share
         if stopping.is_set():
             raise Stopped
 
     def beat() -> None:
         while not ended.wait(1.0):
-            if is_quiet and said["phase"] != "Reading":
+            if is_quiet and data["phase"] != "Reading":
                 continue
             try:
                 Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(
-                    **said, claimed_until=timezone.now() + CLAIM_LASTS
+                    **data, claimed_until=timezone.now() + CLAIM_LASTS
                 )
             except DatabaseError as error:
                 logger.warning("the progress of %s cannot be told: %s", row, error)

@@ -111,8 +111,8 @@ def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Giv
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    said = replace(file.source.given, filesystem=filesystem, configuration=configuration)
-    return replace(said, hardware=target.hardware), reasons
+    given = replace(file.source.given, filesystem=filesystem, configuration=configuration)
+    return replace(given, hardware=target.hardware), reasons
 
 
 def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:

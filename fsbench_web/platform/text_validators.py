@@ -7,11 +7,11 @@ from fsbench_web.platform import plain_text
 
 def one_line(text: str) -> None:
     """Raises ValidationError: a name or title has no line break and no sign that is not seen."""
-    if said := plain_text.problem(text):
-        raise ValidationError(said, code="unseen")
+    if problem := plain_text.problem(text):
+        raise ValidationError(problem, code="unseen")
 
 
 def lines(text: str) -> None:
     """Raises ValidationError: a note may have line breaks and tabs."""
-    if said := plain_text.problem(text, is_multiline=True):
-        raise ValidationError(said, code="unseen")
+    if problem := plain_text.problem(text, is_multiline=True):
+        raise ValidationError(problem, code="unseen")

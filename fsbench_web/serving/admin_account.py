@@ -36,8 +36,8 @@ def prepare_admin(folder: Path, *, is_private: bool) -> str:
             audit.note(None, "account made", f"account {made}", role=Role.ADMINISTRATOR)
             if not is_private:
                 passwords.give(made)
-        said = f"user {NAME}, password {password}"
-        return said if is_private else f"{said} (said this once: at the sign-in choose another)"
+        text = f"user {NAME}, password {password}"
+        return text if is_private else f"{text} (said this once: at the sign-in choose another)"
     kept = file.read_text().strip() if file.exists() else ""
     user = users.filter(username=NAME, is_active=True).first()
     if user is None:

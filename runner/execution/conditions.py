@@ -126,9 +126,9 @@ def system_facts() -> dict[str, list[list[str]]]:
     ]
     folder = Path("/sys/devices/system/cpu/vulnerabilities")
     mitigations = [
-        [path.name, said]
+        [path.name, text]
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
-        if (said := text_of(path).strip())
+        if (text := text_of(path).strip())
     ]
     if mitigations:
         facts["Processor vulnerabilities and mitigations"] = mitigations

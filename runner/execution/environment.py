@@ -23,7 +23,7 @@ Facts = dict[str, list[list[str]]]
 
 
 def environment_facts(
-    said: Message,
+    message: Message,
     executor: Executor,
     lun: list[list[str]],
     scheduler: str,
@@ -32,17 +32,17 @@ def environment_facts(
 ) -> Facts:
     """{section: [[label, value], ...]} of a run.
 
-    ``said`` is what the agent says of its place of work, ``lun`` how a person recognises the LUN
+    ``message`` is what the agent says of its place of work, ``lun`` how a person recognises the LUN
     (Host.lun_facts), ``scheduler`` the one read back from the kernel after it was set.
     """
     facts: Facts = conditions.system_facts()
     # A guest says these of itself.
-    facts |= {section: list(rows) for section, rows in said["facts"].items()}
+    facts |= {section: list(rows) for section, rows in message["facts"].items()}
     facts["Execution"] = [["Executor", executor.name], *executor.facts()]
-    if "guest" in said:
+    if "guest" in message:
         facts["LUN"] = [
             *lun,
-            ["I/O scheduler", str(said.get("scheduler") or "not known")],
+            ["I/O scheduler", str(message.get("scheduler") or "not known")],
             ["I/O scheduler of the host below", scheduler or "not known"],
         ]
     else:
@@ -78,16 +78,16 @@ def environment_writer(
     """What writes the environment, once the agent has told it, and files the run under it."""
 
     def write(recorder: Recorder) -> None:
-        said = recorder.environment
-        if said is None:
+        known = recorder.environment
+        if known is None:
             return
         data = host.lun_facts(luns[0].entry)
         try:
-            facts = environment_facts(said, executor, data, scheduler, *recorder.mounts)
-            kernel, distribution = str(said["kernel"]), str(said["distribution"])
-            accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
-            if "guest" in said:
-                recorder.conditions["guest"] = {"boot_s": said["guest"]["boot_s"]}
+            facts = environment_facts(known, executor, data, scheduler, *recorder.mounts)
+            kernel, distribution = str(known["kernel"]), str(known["distribution"])
+            accelerator = str(known["guest"]["accelerator"]) if "guest" in known else None
+            if "guest" in known:
+                recorder.conditions["guest"] = {"boot_s": known["guest"]["boot_s"]}
         except (KeyError, TypeError, ValueError) as error:
             raise AgentMismatch(
                 f"The agent does not say {error} of where it runs: its image is of another version "

@@ -152,8 +152,8 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
         return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", Cause.WORKER_ERROR)
     except Exception as error:
         logger.exception("run %s broke off", run.pk)
-        said = f"The worker broke off: {type(error).__name__}: {error}"
-        return Ending(RunState.FAILED, said, Cause.WORKER_ERROR)
+        text = f"The worker broke off: {type(error).__name__}: {error}"
+        return Ending(RunState.FAILED, text, Cause.WORKER_ERROR)
 
 
 def _erase_and_measure(
@@ -309,8 +309,8 @@ def _steady(host: Host, recorder: Recorder) -> Iterator[None]:
     if not host.config.holds_processors:
         yield
         return
-    with processors.held(host.config.processor_notes) as said:
-        recorder.conditions["processors"] = said
+    with processors.held(host.config.processor_notes) as held:
+        recorder.conditions["processors"] = held
         yield
 
 

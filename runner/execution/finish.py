@@ -87,8 +87,8 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed(str(error), error.cause)
     if all_clients is not None:
         count = len(all_clients.together.values)
-        said = f"{count} values measured by {len(all_clients.separate)} clients together."
-        return Ending(RunState.DONE, said, parsed=parsed, all_clients=all_clients)
+        text = f"{count} values measured by {len(all_clients.separate)} clients together."
+        return Ending(RunState.DONE, text, parsed=parsed, all_clients=all_clients)
     return Ending(RunState.DONE, f"{len(values)} values measured.", parsed=parsed)
 
 
@@ -259,8 +259,8 @@ def _uncounted(ending: Ending) -> Ending:
     """The end of an extra run: its outputs are kept, and none of their numbers is a measurement."""
     if ending.state != RunState.DONE:
         return ending
-    said = f"Extra run, traced. {NOT_MEASURED}"
-    return replace(ending, reason=said, parsed={}, all_clients=None)
+    text = f"Extra run, traced. {NOT_MEASURED}"
+    return replace(ending, reason=text, parsed={}, all_clients=None)
 
 
 def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
@@ -295,8 +295,8 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     printed_outputs = {name: "".join(parts) for name, parts in recorder.outputs.items()}
     if layout := layouts.noted(printed_outputs):
         recorder.conditions["layout"] = layout
-    if told := steadiness.noted(value for one in parsed.values() for value in one.values):
-        recorder.conditions[STEADY_STATE] = told
+    if steady := steadiness.noted(value for one in parsed.values() for value in one.values):
+        recorder.conditions[STEADY_STATE] = steady
     artefacts = recorder.artefacts()
     for name, data in artefacts.items():
         artefact = ingest.store_artefact(run, name, data)

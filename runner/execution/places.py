@@ -280,10 +280,10 @@ def wipe_layers(places: Sequence[Place], recorder: Recorder, is_over: bool = Fal
             if kinds := layer_marks.wipe(place.device):
                 recorder.log(f"Left of layers on {place.name}, and removed: {', '.join(kinds)}.")
         except (blockdev.ToolError, OSError) as error:
-            said = f"What layers left on {place.name} cannot be removed: {error}"
+            text = f"What layers left on {place.name} cannot be removed: {error}"
             if not is_over:
-                raise RunRefused(said) from None
-            recorder.log(said)
+                raise RunRefused(text) from None
+            recorder.log(text)
 
 
 def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
@@ -307,8 +307,8 @@ def uses_of(lun: Lun, series: Series) -> list[tuple[Use, str]]:
         if member.lun is None:
             raise RunRefused("A LUN of its stack is not known any more: submit it again.")
         found.append((in_stack(member.role, member.lun.name), member.lun.name))
-    said = Shape.of(series.configuration.stack)
-    if Shape.of_roles((member.role for member in series.members), said.layers) != said:
+    shape = Shape.of(series.configuration.stack)
+    if Shape.of_roles((member.role for member in series.members), shape.layers) != shape:
         raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
     return found
 

@@ -101,8 +101,8 @@ def planned(run: Run, executor: Executor, luns: Sequence[Place]) -> RunPlan:
 
 def _limit_problem(executor: Executor, limits: Limits) -> str:
     """Why a run cannot be limited so here, or nothing."""
-    said = executor.limit_problems() if limits.are_any else {}
-    return said.get("rates" if limits.rates else "", "") or said.get(
+    problems = executor.limit_problems() if limits.are_any else {}
+    return problems.get("rates" if limits.rates else "", "") or problems.get(
         "memory" if limits.memory_mib else "", ""
     )
 

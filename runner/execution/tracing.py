@@ -161,12 +161,12 @@ def _store_operations(run: Run, found: Tracing) -> None:
     traces.store(run, OPERATIONS, seen, "" if seen else why or "The benchmark did not begin.")
 
 
-def _counted(said: Operations) -> tuple[OperationTrace | None, str]:
+def _counted(given: Operations) -> tuple[OperationTrace | None, str]:
     """What it counted, or why there is nothing."""
-    if said.problem:
-        return None, said.problem
+    if given.problem:
+        return None, given.problem
     try:
-        seen = operations.read(said.text, said.by, said.seconds, is_cut=said.is_cut)
+        seen = operations.read(given.text, given.by, given.seconds, is_cut=given.is_cut)
     except UnreadableOutput as error:
         return None, f"What bpftrace printed cannot be read. {error}"
     why = "No read, write, open or sync of the file system was seen while the benchmark ran."

@@ -48,8 +48,8 @@ def run_tool(*argv: str, accepted: tuple[int, ...] = (0,)) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolError(f"{argv[0]} failed: {error}.") from None
     if done.returncode not in accepted:
-        said = (done.stderr or done.stdout).strip()
-        raise ToolError(f"{' '.join(argv)} ended with exit status {done.returncode}: {said}")
+        text = (done.stderr or done.stdout).strip()
+        raise ToolError(f"{' '.join(argv)} ended with exit status {done.returncode}: {text}")
     return done.stdout
 
 

@@ -155,8 +155,8 @@ def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
                 f"Its {key} is “{found.get(key, 'not known')}”, the list says “{expected}”: "
                 "this may be another disk."
             )
-    said = "size, serial and wwn as listed" if found else f"{size} bytes; no serial or wwn listed"
-    return True, said
+    text = "size, serial and wwn as listed" if found else f"{size} bytes; no serial or wwn listed"
+    return True, text
 
 
 def _root_disk(number: int, family: set[int]) -> tuple[bool, str]:
@@ -215,11 +215,11 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
         for one in foreign
     ] + parts
     # A pool of ZFS has its signature some dozens of times.
-    said = ", ".join(dict.fromkeys(what))
+    text = ", ".join(dict.fromkeys(what))
     if entry.overwrite:
-        return True, f"holds {said}; overwrite = true allows to erase it"
+        return True, f"holds {text}; overwrite = true allows to erase it"
     return False, (
-        f"It holds data that fsbench did not write ({said}). If it may be lost, "
+        f"It holds data that fsbench did not write ({text}). If it may be lost, "
         f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."
     )
 

@@ -151,8 +151,8 @@ def _limit_rates(
     if found.unified is not None and found.has("io"):
         _enable(found.unified, "io")
         for number in numbers:
-            said = " ".join(f"{_VERSION_2_RATES[one]}={value}" for one, value in rates.items())
-            (found.unified / name / "io.max").write_text(f"{number} {said}")
+            text = " ".join(f"{_VERSION_2_RATES[one]}={value}" for one, value in rates.items())
+            (found.unified / name / "io.max").write_text(f"{number} {text}")
         return
     made.append(_made(found.folders["blkio"] / name))
     for number in numbers:

@@ -34,23 +34,23 @@ def read(device: str) -> dict[str, Any]:
         return {}
 
 
-def parsed(said: Any) -> dict[str, Any]:
+def parsed(data: Any) -> dict[str, Any]:
     """What is kept of smartctl's JSON; empty where it could not read the disk."""
-    if not isinstance(said, Mapping):
+    if not isinstance(data, Mapping):
         return {}
     found: dict[str, Any] = {}
-    passed = _part(said, "smart_status").get("passed")
+    passed = _part(data, "smart_status").get("passed")
     if isinstance(passed, bool):
         found["passed"] = passed
     for name, value in (
-        ("power_on_hours", _part(said, "power_on_time").get("hours")),
-        ("temperature_c", _part(said, "temperature").get("current")),
+        ("power_on_hours", _part(data, "power_on_time").get("hours")),
+        ("temperature_c", _part(data, "temperature").get("current")),
     ):
         if _is_count(value):
             found[name] = value
-    log = _part(said, "nvme_smart_health_information_log")
+    log = _part(data, "nvme_smart_health_information_log")
     found |= {name: log[name] for name in _NVME if _is_count(log.get(name))}
-    table = _part(said, "ata_smart_attributes").get("table")
+    table = _part(data, "ata_smart_attributes").get("table")
     for row in table if isinstance(table, list) else []:
         if not isinstance(row, Mapping) or row.get("id") not in _ATA:
             continue
@@ -59,8 +59,8 @@ def parsed(said: Any) -> dict[str, Any]:
     return found
 
 
-def _part(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = said.get(name)
+def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = data.get(name)
     return part if isinstance(part, Mapping) else {}
 
 

@@ -36,8 +36,8 @@ def host_mark() -> str:
 
     A digest, because machine-id(5) asks not to hand its value on.
     """
-    told = text_of("/etc/machine-id").strip() or platform.node()
-    return hashlib.sha256(f"fsbench {told}".encode()).hexdigest()[:16]
+    text = text_of("/etc/machine-id").strip() or platform.node()
+    return hashlib.sha256(f"fsbench {text}".encode()).hexdigest()[:16]
 
 
 def text_of(path: str | Path) -> str:

@@ -100,12 +100,12 @@ def check(folder: int, path: str, expected: str) -> None:
     try:
         kept = os.fstat(marker)
         is_plain = stat.S_ISREG(kept.st_mode) and kept.st_nlink == 1 and kept.st_size <= _MOST
-        said = os.read(marker, _MOST) if is_plain else b""
+        data = os.read(marker, _MOST) if is_plain else b""
     finally:
         os.close(marker)
     mark = None
     with contextlib.suppress(ValueError, TypeError, KeyError):
-        mark = json.loads(said)["id"]
+        mark = json.loads(data)["id"]
     if not expected or mark != expected or kept.st_uid != status.st_uid:
         raise Refused(foreign)
     if status.st_mode & 0o022:

@@ -103,8 +103,8 @@ def own_mark(entry: LunEntry, notes: Path) -> str:
 
 def _noted(note: Path) -> dict[str, str]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        said = json.loads(note.read_text())
-        return {"id": str(said["id"]), "path": str(said["path"])}
+        data = json.loads(note.read_text())
+        return {"id": str(data["id"]), "path": str(data["path"])}
     return {}
 
 
@@ -127,10 +127,10 @@ def made(entry: LunEntry, notes: Path) -> str:
 def free_bytes(entry: LunEntry, mark: str) -> int | None:
     """What the server says is free; None where it says nothing."""
     try:
-        said = _look(entry, found(entry), mark).get("free_bytes")
+        value = _look(entry, found(entry), mark).get("free_bytes")
     except MountError:
         return None
-    return int(said) if said is not None else None
+    return int(value) if value is not None else None
 
 
 def answers(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
@@ -200,12 +200,12 @@ def problems(entry: LunEntry, mark: str) -> list[tuple[str, bool, str]]:
     words = mount.options.split(",")
     if as_mounted.READ_ONLY in words:
         return [("mount", False, f"{path} is mounted read-only.")]
-    said = [("mount", True, f"{mount.source}, mounted as {mount.filesystem} ({what.filesystem})")]
+    parts = [("mount", True, f"{mount.source}, mounted as {mount.filesystem} ({what.filesystem})")]
     try:
         why = answers(entry, mark)
     except MountError as error:
         why = str(error)
-    return [*said, ("folder", not why, why or f"{path_of(entry)} is fsbench's own")]
+    return [*parts, ("folder", not why, why or f"{path_of(entry)} is fsbench's own")]
 
 
 def _option(mount: Mount, key: str) -> str:
@@ -258,11 +258,11 @@ def _look(entry: LunEntry, mount: Mount, mark: str, make: str = "") -> dict[str,
         _give_up(point, process)
         raise ServerSilent(silence) from None
     try:
-        said: dict[str, Any] = json.loads(printed)
+        data: dict[str, Any] = json.loads(printed)
     except ValueError:
         last = wrong.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise MountError(f"{entry.path} cannot be looked at: {last[:300]}") from None
-    return said
+    return data
 
 
 def _forgive(point: str) -> None:

@@ -321,10 +321,10 @@ class Setup:
 
     # What is said
 
-    def _announce(self, said: dict[str, Any] | None) -> None:
-        is_running = said is not None and said["state"] == "running"
-        if said != self.host.setup or is_running:
-            self.host.setup = said
+    def _announce(self, data: dict[str, Any] | None) -> None:
+        is_running = data is not None and data["state"] == "running"
+        if data != self.host.setup or is_running:
+            self.host.setup = data
             self._tell()
 
     def _tell(self) -> None:

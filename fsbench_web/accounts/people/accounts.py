@@ -48,8 +48,8 @@ def create(name: str, password: str, role: Role, by: User) -> User:
     """
     # Two who make "admin" and "Admin" at once wait for each other here.
     lock_administrators()
-    if said := names.problem(name):
-        raise NameTaken(said)
+    if problem := names.problem(name):
+        raise NameTaken(problem)
     with _taken(f'There is an account "{name}" already, made a moment ago.'):
         user = User.objects.create_user(
             name, password=password or None, is_staff=role is Role.ADMINISTRATOR

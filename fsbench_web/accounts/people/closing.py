@@ -66,7 +66,7 @@ def permalinks_of(user: User) -> QuerySet[Any]:
     return rows.exclude(visibility=_PRIVATE).defer("snapshot")
 
 
-def settle(user: User, by: User | str, said: Permalinks | None, *, is_asked: bool) -> None:
+def settle(user: User, by: User | str, permalinks: Permalinks | None, *, is_asked: bool) -> None:
     """Do with the account's permalinks what was said. The caller holds the transaction.
 
     ``is_asked``: it must be said where there are any. Raises NotSaid.
@@ -75,7 +75,7 @@ def settle(user: User, by: User | str, said: Permalinks | None, *, is_asked: boo
     count = shared.count()
     if not count:
         return
-    if said is None:
+    if permalinks is None:
         if is_asked:
             raise NotSaid(
                 f"{user} shared {count} permalink{'s' if count > 1 else ''} that others can open: "
@@ -83,10 +83,10 @@ def settle(user: User, by: User | str, said: Permalinks | None, *, is_asked: boo
                 "another account, or kept."
             )
         return
-    if said.fate is Fate.KEEP:
+    if permalinks.fate is Fate.KEEP:
         audit.note(by, "account changed", f"account {user}", permalinks="kept", count=count)
         return
-    heir = _checked_heir(user, said.heir) if said.fate is Fate.HAND_OVER else None
+    heir = _checked_heir(user, permalinks.heir) if permalinks.fate is Fate.HAND_OVER else None
     for link in shared.order_by("pk"):
         if heir is None:
             audit.note(

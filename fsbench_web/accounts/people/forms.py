@@ -63,8 +63,8 @@ class AccountForm(forms.ModelForm):
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
-        if said := names.problem(name):
-            raise forms.ValidationError(said)
+        if problem := names.problem(name):
+            raise forms.ValidationError(problem)
         return name
 
     def clean_password(self) -> str:

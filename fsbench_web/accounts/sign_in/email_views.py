@@ -76,18 +76,18 @@ def confirm(request: HttpRequest, signed: str) -> HttpResponse:
     """Ask, then store: programs that look at letters open links too."""
     user = _user(request)
     try:
-        said = signing.loads(signed, salt=_SALT, max_age=GOOD_FOR)
+        data = signing.loads(signed, salt=_SALT, max_age=GOOD_FOR)
     except signing.BadSignature:
-        said = None
-    if said is None or said["user"] != user.pk or said["was"] != user.email:
+        data = None
+    if data is None or data["user"] != user.pk or data["was"] != user.email:
         raise Http404(
             "This link confirms no address: it is older than a day, used, cut off, or another "
             "account's. The account page sends another one."
         )
     if request.method != "POST":
-        return render(request, "accounts/confirm_email.html", {"address": said["email"]})
-    _store(user, said["email"])
-    messages.success(request, f"{said['email']} is the address of your account.")
+        return render(request, "accounts/confirm_email.html", {"address": data["email"]})
+    _store(user, data["email"])
+    messages.success(request, f"{data['email']} is the address of your account.")
     return redirect("accounts:account")
 
 

@@ -109,15 +109,15 @@ def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]
     """With a browser's session alone: a token that made others would outlive its own end."""
     user = _in_session(request)
     form = TokenForm(token.model_dump(), user=user)
-    said = cleaned(form)
+    values = cleaned(form)
     try:
         with transaction.atomic():
             row, text = tokens.create(
                 user,
-                said["name"],
-                can_import=said["can_import"],
-                can_run=said["can_run"],
-                can_administer=said["can_administer"],
+                values["name"],
+                can_import=values["can_import"],
+                can_run=values["can_run"],
+                can_administer=values["can_administer"],
                 expires_at=form.expires_at,
             )
     except IntegrityError:

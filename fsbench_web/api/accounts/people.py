@@ -101,10 +101,10 @@ def list_people(
 @requires(Action.ADMINISTER)
 def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
     """With a password to be handed over safely: its first sign-in leads to choosing another."""
-    said = cleaned(AccountForm(account.model_dump()))
+    values = cleaned(AccountForm(account.model_dump()))
     try:
         made = people.create(
-            said["username"], said["password"], Role(said["role"]), user_of(request)
+            values["username"], values["password"], Role(values["role"]), user_of(request)
         )
     except people.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None
@@ -145,20 +145,20 @@ def change_person(
         found = _person_or_404(user_id)
         require_match(request)
         form = PersonForm(user=found)
-        said = given(person)
+        values = given(person)
         now = form.initial
-        luns = said.get("luns")
-        teams = said.get("teams")
-        is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
+        luns = values.get("luns")
+        teams = values.get("teams")
+        is_active = now["is_active"] if values.get("is_active") is None else values["is_active"]
         try:
             people.change(
                 user_id,
-                role=Role(said.get("role") or now["role"]),
+                role=Role(values.get("role") or now["role"]),
                 is_active=is_active,
                 teams=list(now["teams"]) if teams is None else lookup.teams(teams),
                 luns=[lun.pk for lun in now["luns"]] if luns is None else lookup.luns(luns),
                 by=user_of(request),
-                permalinks=_permalinks(said, is_active=is_active),
+                permalinks=_permalinks(values, is_active=is_active),
             )
         except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
@@ -220,15 +220,15 @@ def _person(row: User) -> dict[str, Any]:
     }
 
 
-def _permalinks(said: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
+def _permalinks(data: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
     """What becomes of them. Raises Refused for what would be dropped in silence."""
-    if said.get("permalinks_to") and said.get("permalinks") != closing.Fate.HAND_OVER:
+    if data.get("permalinks_to") and data.get("permalinks") != closing.Fate.HAND_OVER:
         raise Refused(422, [("permalinks_to", "An account takes them over: hand_over says so.")])
-    if said.get("permalinks") is None:
+    if data.get("permalinks") is None:
         return None
     if is_active:
         raise Refused(422, [("permalinks", "The account stays open, and has its permalinks.")])
     heirs = (
-        lookup.users([said["permalinks_to"]], "permalinks_to") if said.get("permalinks_to") else []
+        lookup.users([data["permalinks_to"]], "permalinks_to") if data.get("permalinks_to") else []
     )
-    return closing.Permalinks(closing.Fate(said["permalinks"]), next(iter(heirs), None))
+    return closing.Permalinks(closing.Fate(data["permalinks"]), next(iter(heirs), None))

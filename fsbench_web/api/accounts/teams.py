@@ -70,9 +70,9 @@ def list_teams(
 @requires(Action.ADMINISTER)
 def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
-    said = cleaned(TeamNameForm({"name": team.name}))
+    values = cleaned(TeamNameForm({"name": team.name}))
     try:
-        made = people.create_team(said["name"], user_of(request))
+        made = people.create_team(values["name"], user_of(request))
     except people.NameTaken as taken:
         raise Refused(422, [("name", str(taken))]) from None
     return Status(201, _team(_team_or_404(made.pk)))
@@ -107,9 +107,9 @@ def change_team(
         Team.objects.select_for_update().filter(pk=team_id).first()
         found = _team_or_404(team_id)
         require_match(request)
-        said = given(team)
-        name = said.get("name") or found.name
-        members, luns = said.get("members"), said.get("luns")
+        data = given(team)
+        name = data.get("name") or found.name
+        members, luns = data.get("members"), data.get("luns")
         now = TeamForm(team=found).initial
         values = {
             "name": name,

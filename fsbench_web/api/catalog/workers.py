@@ -185,8 +185,8 @@ def _set_drained(request: HttpRequest, name: str, is_drained: bool) -> dict[str,
 def _guest(ability: GuestAbility | None) -> dict[str, Any] | None:
     if ability is None:
         return None
-    said = asdict(ability)
-    return {**said, "usable": said.pop("is_usable")}
+    values = asdict(ability)
+    return {**values, "usable": values.pop("is_usable")}
 
 
 def _worker(state: WorkerState) -> dict[str, Any]:

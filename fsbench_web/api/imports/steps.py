@@ -127,12 +127,12 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     if correction.strict is not None:
         form["strict"] = str(correction.strict).lower()
     problems = []
-    for said in correction.files:
-        file = rows.get(said.id)
+    for sentence in correction.files:
+        file = rows.get(sentence.id)
         if file is None:
-            problems.append(ImportProblem(f"This import has no file {said.id}."))
+            problems.append(ImportProblem(f"This import has no file {sentence.id}."))
         else:
-            form |= _form_of(file, said)
+            form |= _form_of(file, sentence)
     corrections, wrong = preview.corrections_of(form, rows.values())
     target = preview.corrected_target(Target(**row.target), form)
     problems += [*wrong, *target_problems(target)]
@@ -170,10 +170,10 @@ def set_columns(
     if kept is None and columns.kept is not None:
         raise Http404(f"You have no kept columns {columns.kept}.")
     given_columns = columns.model_dump(exclude={"name", "team", "kept"})
-    said = Mapping.from_json(kept.mapping if kept else given_columns)
+    mapping = Mapping.from_json(kept.mapping if kept else given_columns)
     team = Team.objects.filter(members=user, name=columns.team).first()
     try:
-        problems = mappings.check(file, data, said)
+        problems = mappings.check(file, data, mapping)
     except UnreadableFile as error:
         problems = [
             ImportProblem(one.message, file.path, one.line, one.column) for one in error.problems
@@ -185,9 +185,9 @@ def set_columns(
     if problems:
         raise refusal(ImportRefused(problems))
     if kept is not None:
-        mappings.use(file, said, kept.name)
+        mappings.use(file, mapping, kept.name)
     else:
-        mapping_views.keep(user, file, data, said, columns.name.strip(), team)
+        mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
     if is_large:
         queue.check_again(row)
     return detail(request, Import.objects.get(pk=row.pk))
@@ -243,16 +243,19 @@ def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
     return Status(204, None)
 
 
-def _form_of(file: ImportFile, said: FileCorrection) -> dict[str, str]:
+def _form_of(file: ImportFile, file_correction: FileCorrection) -> dict[str, str]:
     """The preview form's fields for one file: what is not said stays as it is."""
     now = file.given
     form = {
-        f"{name}-{file.pk}": str(getattr(said, name) or "")
-        if name in said.model_fields_set
+        f"{name}-{file.pk}": str(getattr(file_correction, name) or "")
+        if name in file_correction.model_fields_set
         else str(now.get(name) or "")
         for name in ("filesystem", "configuration", "hardware", "repeat")
     }
-    if said.ignore_columns is not None:
-        form |= {f"unread-{file.pk}": json.dumps(said.ignore_columns), f"ignore-{file.pk}": "on"}
-    is_left_out = file.is_left_out if said.left_out is None else said.left_out
+    if file_correction.ignore_columns is not None:
+        form |= {
+            f"unread-{file.pk}": json.dumps(file_correction.ignore_columns),
+            f"ignore-{file.pk}": "on",
+        }
+    is_left_out = file.is_left_out if file_correction.left_out is None else file_correction.left_out
     return form if is_left_out else form | {f"take-{file.pk}": "on"}

@@ -88,8 +88,8 @@ def _malformed(request: HttpRequest) -> tuple[str, str] | None:
 
 def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
     """None without the header. Raises ValueError."""
-    said = request.headers.get(name)
-    return None if said is None else entity_tags.parsed(said)
+    value = request.headers.get(name)
+    return None if value is None else entity_tags.parsed(value)
 
 
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:

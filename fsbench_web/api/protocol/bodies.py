@@ -46,8 +46,8 @@ def _error_details(error: Any, model: type[Closed]) -> InitErrorDetails:
     if error["type"] in UNKNOWN_KEY:
         known = keys_at(model, place[:-1])
         text = f"not permitted, there is no such field{nearest(str(place[-1]), known)}"
-    said = PydanticCustomError("value_error", "{text}", {"text": text})
-    return InitErrorDetails(type=said, loc=place, input=error["input"])
+    answer = PydanticCustomError("value_error", "{text}", {"text": text})
+    return InitErrorDetails(type=answer, loc=place, input=error["input"])
 
 
 def given(body: Schema) -> dict[str, Any]:

@@ -73,9 +73,9 @@ def _refuse_conditions(request: HttpRequest, taken: list[str]) -> None:
     ``If-Match: *`` asks only that there is something, which every change asks anyway.
     """
     for name in _CONDITIONS:
-        said = request.headers.get(name)
-        is_kept = name in taken or (name == "If-Match" and said == "*")
-        if said is not None and not is_kept:
+        value = request.headers.get(name)
+        is_kept = name in taken or (name == "If-Match" and value == "*")
+        if value is not None and not is_kept:
             sentence = f"This call keeps no {name}: nothing was changed. Send it without."
             raise Refused(412, [(name, sentence)])
 
@@ -83,9 +83,9 @@ def _refuse_conditions(request: HttpRequest, taken: list[str]) -> None:
 def _keys(request: HttpRequest) -> list[str]:
     """The keys of a JSON object in a body that nobody asked for; what is none has no names."""
     try:
-        said = json.loads(request.body)
+        data = json.loads(request.body)
     except (ValueError, RecursionError):
         return []
     # JSON can name half a character, which no answer can.
-    keys = said if isinstance(said, dict) else {}
+    keys = data if isinstance(data, dict) else {}
     return [key.encode(errors="replace").decode() for key in keys]

@@ -48,8 +48,8 @@ def finished(schema: dict[str, Any]) -> dict[str, Any]:
             }
             if method == "get" and 200 in responses and not is_health:
                 responses[200]["headers"] = {
-                    name: said
-                    for name, said in _READ_HEADERS.items()
+                    name: sentence
+                    for name, sentence in _READ_HEADERS.items()
                     if name == "ETag" or _is_list(call)
                 }
                 responses[304] = {"description": "As If-None-Match has it already"}

@@ -31,5 +31,5 @@ def token(call: str, user: User, key: str) -> str:
 
 def digest(body: Schema) -> str:
     """The same for bodies that say the same, however they are written."""
-    said = body.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    values = body.model_dump(mode="json", exclude_defaults=True)
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

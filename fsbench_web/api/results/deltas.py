@@ -290,8 +290,8 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         answer["work"] = [one.as_dict() for one in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
-    if said := set_aside(ComparisonSpec.from_query(request.GET)):
-        answer["notes"] = [said]
+    if result := set_aside(ComparisonSpec.from_query(request.GET)):
+        answer["notes"] = [result]
     return answer
 
 
@@ -331,9 +331,9 @@ def _answered(
             shown = comparison(limited.spec)
             refuse_missing_baseline(limited.spec, shown.tables)
             return shown.tables, shown.emulated, shown.work
-        told = tables_and_notice(limited.spec)
-        refuse_missing_baseline(limited.spec, told[0])
-        return (*told, ())
+        answer = tables_and_notice(limited.spec)
+        refuse_missing_baseline(limited.spec, answer[0])
+        return (*answer, ())
     except SpecError as error:
         raise refusal(error) from None
 

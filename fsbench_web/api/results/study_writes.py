@@ -60,8 +60,8 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
     """An empty study; jobs and imports make theirs by themselves. 409 where its address is
     taken, also by one that you may not see.
     """
-    if said := plain_text.problem(study.summary, is_multiline=True):
-        raise Refused(422, [("summary", said)])
+    if problem := plain_text.problem(study.summary, is_multiline=True):
+        raise Refused(422, [("summary", problem)])
     try:
         title = new_study.checked_title(study.title)
         with transaction.atomic():
@@ -108,10 +108,10 @@ def change_study_access(
         if study.is_published:
             raise Refused(422, [("visibility", "A published study is public and stays so.")])
         require_match(request)
-        said = given(access)
+        data = given(access)
         values = {
-            "visibility": said.get("visibility") or study.visibility,
-            "team": _team(said["team"]) if "team" in said else study.team_id,
+            "visibility": data.get("visibility") or study.visibility,
+            "team": _team(data["team"]) if "team" in data else study.team_id,
         }
         form = AccessForm(values, instance=study, user=user)
         cleaned(form)

@@ -227,7 +227,7 @@ def resume_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     try:
         control.resume(job_id)
     except ControlRefused as refused:
-        raise Refused(422, [("sweep", said) for said in refused.problems]) from None
+        raise Refused(422, [("sweep", sentence) for sentence in refused.problems]) from None
     return _summary(_job_or_404(sweep_id))
 
 
@@ -285,7 +285,7 @@ def set_job_priority(request: HttpRequest, sweep_id: int, job: PriorityIn) -> di
     try:
         control.set_priority(job_id, job.priority)
     except ControlRefused as refused:
-        raise Refused(422, [("priority", said) for said in refused.problems]) from None
+        raise Refused(422, [("priority", sentence) for sentence in refused.problems]) from None
     return _summary(_job_or_404(sweep_id))
 
 

@@ -150,11 +150,11 @@ def contender(kernel_name: str, words: str) -> Contender:
             f"What is mounted there is {kernel_name or 'nothing'}, and a mount is one of "
             f"{', '.join(_BY_KERNEL_NAME)}."
         )
-    said = dict(word.partition("=")[::2] for word in words.split(","))
+    values = dict(word.partition("=")[::2] for word in words.split(","))
     options: dict[str, str] = {}
     for option in OPTIONS[slug]:
-        value = said.get(option.key, "") or next(
-            (one.value for one in option.choices if said.get(one.value) == ""), ""
+        value = values.get(option.key, "") or next(
+            (one.value for one in option.choices if values.get(one.value) == ""), ""
         )
         value = _SAME.get(value, value)
         if value and _USUAL.get((slug, option.key)) != value:

@@ -140,19 +140,19 @@ class Layer:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, said: Mapping[str, object]) -> "Layer":
+    def of(cls, data: Mapping[str, object]) -> "Layer":
         """From ``{"layer": "md", "level": "raid1"}``. Raises OptionError."""
-        slug = said.get("layer")
+        slug = data.get("layer")
         if not isinstance(slug, str) or slug not in LAYERS:
             raise OptionError(f'"{slug}" is no layer: write one of {", ".join(LAYERS)}.')
         kind = LAYERS[slug]
-        for key in said:
+        for key in data:
             if key != "layer":
                 kind.option(key)
         given = {
-            one.key: one.choice(as_text(said[one.key])).value
+            one.key: one.choice(as_text(data[one.key])).value
             for one in kind.options
-            if said.get(one.key) not in (None, "", "default")
+            if data.get(one.key) not in (None, "", "default")
         }
         for key in kind.required:
             if key not in given:
@@ -173,11 +173,11 @@ class Layer:
     def words(self) -> str:
         """For people: "md raid1, chunk (KB) 64"."""
         kind = LAYERS[self.kind]
-        said = [
+        parts = [
             value if key in kind.required else f"{_lower(kind.option(key).name)} {value}"
             for key, value in self.options.items()
         ]
-        return " ".join([kind.name, ", ".join(said)]).strip()
+        return " ".join([kind.name, ", ".join(parts)]).strip()
 
     @property
     def modules(self) -> list[str]:

@@ -55,8 +55,8 @@ class Limits:
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> "Limits":
         """The inverse of ``stored``; what another version wrote besides is left out."""
-        said = stored or {}
-        return cls(**{one.name: int(said.get(one.name) or 0) for one in fields(cls)})
+        values = stored or {}
+        return cls(**{one.name: int(values.get(one.name) or 0) for one in fields(cls)})
 
     def stored(self) -> dict[str, int]:
         """Only what is limited."""
@@ -84,12 +84,12 @@ class Limits:
     @property
     def words(self) -> str:
         """For people: "at most reads 16 MiB/s, 2 CPUs"; "" without any."""
-        said = [
+        parts = [
             _WORDS[name].format(value) for name, value in self.stored().items() if name in _WORDS
         ]
         if self.cpus:
-            said.append(f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}")
-        return f"at most {', '.join(said)}" if said else ""
+            parts.append(f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}")
+        return f"at most {', '.join(parts)}" if parts else ""
 
 
 NO_LIMITS = Limits()

@@ -116,10 +116,10 @@ class Preparation:
         try:
             return TypeAdapter(cls).validate_python(dict(stored))
         except ValidationError as refused:
-            said = (
+            answer = (
                 ": ".join([*map(str, error["loc"][:1]), error["msg"]]) for error in refused.errors()
             )
-            raise PreparationError(f"This is no preparation: {'; '.join(said)}.") from None
+            raise PreparationError(f"This is no preparation: {'; '.join(answer)}.") from None
 
     def stored(self) -> dict[str, bool | int]:
         """Only what is done, so that a plain new file system is an empty dict for ever."""

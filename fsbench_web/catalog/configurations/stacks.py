@@ -41,10 +41,10 @@ class Shape:
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> "Shape":
         """The inverse of ``stored``. Raises OptionError for what is no stack."""
-        said = dict(stored or {})
-        layers = said.pop("layers", [])
-        counts = {role: said.pop(role, 1 if role == DATA else 0) for role in ROLES}
-        if said or not all(type(count) is int for count in counts.values()):
+        values = dict(stored or {})
+        layers = values.pop("layers", [])
+        counts = {role: values.pop(role, 1 if role == DATA else 0) for role in ROLES}
+        if values or not all(type(count) is int for count in counts.values()):
             raise OptionError("This stack was stored by another version of fsbench.")
         return cls(**counts, layers=tuple(map(Layer.of, layers)))
 
@@ -123,11 +123,11 @@ def with_word(shape: Shape, word: str) -> Shape | None:
     return Shape(**{**vars(shape), role: count})
 
 
-def read_layers(said: object) -> object:
+def read_layers(value: object) -> object:
     """Maps as layers; what is no list of maps is left to pydantic. Raises OptionError."""
-    if not isinstance(said, list | tuple):
-        return said
-    return tuple(Layer.of(one) if isinstance(one, Mapping) else one for one in said)
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(Layer.of(one) if isinstance(one, Mapping) else one for one in value)
 
 
 _Names = Annotated[tuple[StrictStr, ...], Field(max_length=MOST_LUNS)]
@@ -178,10 +178,10 @@ class Stack:
     def stored(self) -> dict[str, Any]:
         """As documents have it; empty for the LUN alone."""
         names = (self.luns, self.log, self.cache, self.special)
-        said: dict[str, Any] = {
+        data: dict[str, Any] = {
             key: list(one) for key, one in zip(ROLE_KEYS, names, strict=True) if one
         }
-        return said | ({"layers": [one.stored() for one in self.layers]} if self.layers else {})
+        return data | ({"layers": [one.stored() for one in self.layers]} if self.layers else {})
 
 
 def in_words(members: Iterable[tuple[str, str]]) -> str:

@@ -238,10 +238,10 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
             "version of fsbench. Bring it up to date, or choose another file system."
         )
     elif not ability.get("usable"):
-        said = str(ability.get("reason") or "").strip() or (
+        text = str(ability.get("reason") or "").strip() or (
             f"The worker {worker.name} cannot mount {spec.name}: choose another file system."
         )
-        yield f"{said}{_guests_that_mount(worker, spec.name, slug)}"
+        yield f"{text}{_guests_that_mount(worker, spec.name, slug)}"
     if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
         yield (
             f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} has "
@@ -253,9 +253,9 @@ def mounted(lun: Lun) -> as_mounted.Contender | None:
     """What is mounted at a LUN of the kind mount, as its worker announced it; None: no such."""
     if lun.kind != Lun.Kind.MOUNT:
         return None
-    said = {str(label): str(value) for label, value in lun.identity}
+    values = {str(label): str(value) for label, value in lun.identity}
     try:
-        return as_mounted.contender(said.get("File system", ""), said.get("Mount options", ""))
+        return as_mounted.contender(values.get("File system", ""), values.get("Mount options", ""))
     except OptionError:
         return None
 
@@ -272,13 +272,13 @@ def _mount_problems(lun: Lun, spec: Filesystem) -> Iterator[str]:
 
 
 def _not_mounted(name: str, kernel: GuestKernel, slug: str) -> str:
-    said = str(kernel.filesystems.get(slug, {}).get("reason") or "").strip()
-    said = said or (
+    text = str(kernel.filesystems.get(slug, {}).get("reason") or "").strip()
+    text = text or (
         f"The guest kernel {kernel.name} cannot mount {name}: choose another kernel, or leave "
         f"{name} out."
     )
     # No kernel of a distribution has it: its modules are built.
-    return f"{said} {HOW_TO_GET_ZFS}" if slug == ZFS else said
+    return f"{text} {HOW_TO_GET_ZFS}" if slug == ZFS else text
 
 
 def _guests_that_mount(worker: Worker, name: str, slug: str) -> str:

@@ -46,16 +46,16 @@ def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
     limits, found = machine.limits, processors(worker)
     if not limits.are_any:
         return
-    said = worker.capabilities.get("limits")
-    if said is None:
+    value = worker.capabilities.get("limits")
+    if value is None:
         yield (
             f"The worker {worker.name} is of another version of fsbench, which limits no run: "
             "bring it up to date, or leave the limits out."
         )
         return
     for what, is_limited in (("rates", limits.rates), ("memory", limits.memory_mib)):
-        if is_limited and said.get(what):
-            yield str(said[what])
+        if is_limited and value.get(what):
+            yield str(value[what])
     if limits.cpus and found is not None and found < limits.cpus:
         yield (
             f"{limits.cpus} CPUs are asked for, and the worker {worker.name} has {found}: choose "

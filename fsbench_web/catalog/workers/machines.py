@@ -257,8 +257,8 @@ def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
     Workers of other versions announce what they know: a kernel without a name is no kernel, and
     what is missing elsewhere is not known.
     """
-    said = capabilities.get("guest")
-    if not isinstance(said, Mapping):
+    value = capabilities.get("guest")
+    if not isinstance(value, Mapping):
         return None
     kernels = tuple(
         GuestKernel(
@@ -270,34 +270,34 @@ def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
             _number(one.get("boot_s")),
             frozenset(map(str, one.get("layers") or ())),
         )
-        for one in said.get("kernels") or ()
+        for one in value.get("kernels") or ()
         if isinstance(one, Mapping) and one.get("name")
     )
-    memory, cpus = _number(said.get("most_memory_bytes")), _number(said.get("most_cpus"))
+    memory, cpus = _number(value.get("most_memory_bytes")), _number(value.get("most_cpus"))
     return GuestAbility(
-        bool(said.get("usable")),
-        str(said.get("reason") or ""),
-        KVM if said.get("accelerator") == KVM else EMULATED,
-        str(said.get("accelerator_reason") or ""),
-        str(said.get("qemu") or ""),
+        bool(value.get("usable")),
+        str(value.get("reason") or ""),
+        KVM if value.get("accelerator") == KVM else EMULATED,
+        str(value.get("accelerator_reason") or ""),
+        str(value.get("qemu") or ""),
         None if memory is None else int(memory),
         None if cpus is None else int(cpus),
         kernels,
-        str(said.get("why_not_fetch", _TOO_OLD) or ""),
-        _fetching(said.get("fetching")),
+        str(value.get("why_not_fetch", _TOO_OLD) or ""),
+        _fetching(value.get("fetching")),
     )
 
 
-def _fetching(said: object) -> Fetching | None:
-    if not isinstance(said, Mapping):
+def _fetching(value: object) -> Fetching | None:
+    if not isinstance(value, Mapping):
         return None
-    share = _number(said.get("share"))
+    share = _number(value.get("share"))
     return Fetching(
-        str(said.get("package") or ""),
-        str(said.get("state") or ""),
-        str(said.get("phase") or ""),
+        str(value.get("package") or ""),
+        str(value.get("state") or ""),
+        str(value.get("phase") or ""),
         None if share is None else min(1.0, max(0.0, share)),
-        str(said.get("problem") or ""),
+        str(value.get("problem") or ""),
     )
 
 

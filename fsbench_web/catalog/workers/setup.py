@@ -49,22 +49,22 @@ class WorkerSetup:
 
 def worker_setup(capabilities: Mapping[str, Any]) -> WorkerSetup | None:
     """What the worker announced of its setting up; None where it says nothing that can be read."""
-    said = capabilities.get("setup")
-    if not isinstance(said, Mapping):
+    value = capabilities.get("setup")
+    if not isinstance(value, Mapping):
         return None
-    kind, state = said.get("kind"), said.get("state")
+    kind, state = value.get("kind"), value.get("state")
     if not isinstance(kind, str) or kind not in KINDS or state not in _STATES:
         return None
     is_running = state == RUNNING
     return WorkerSetup(
         kind,
         str(state),
-        _line(said.get("title"), _TITLE_LENGTH) or KINDS[kind],
-        _line(said.get("reason"), _TEXT_LENGTH),
-        _number(said.get("share"), 1.0) if is_running else None,
-        _number(said.get("remaining_s"), _MOST_S) if is_running else None,
-        "" if is_running else _line(said.get("problem"), _TEXT_LENGTH),
-        "" if is_running else _line(said.get("command"), _COMMAND_LENGTH),
+        _line(value.get("title"), _TITLE_LENGTH) or KINDS[kind],
+        _line(value.get("reason"), _TEXT_LENGTH),
+        _number(value.get("share"), 1.0) if is_running else None,
+        _number(value.get("remaining_s"), _MOST_S) if is_running else None,
+        "" if is_running else _line(value.get("problem"), _TEXT_LENGTH),
+        "" if is_running else _line(value.get("command"), _COMMAND_LENGTH),
     )
 
 

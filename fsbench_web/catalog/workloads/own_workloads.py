@@ -127,8 +127,8 @@ def add_version(
     An upload that says what the newest version says makes none.
     """
     for what, given, is_multiline in (("title", title.strip(), False), ("text", text, True)):
-        if said := plain_text.problem(given, is_multiline=is_multiline):
-            raise ParameterError(f"The {what} cannot be so. {said}")
+        if problem := plain_text.problem(given, is_multiline=is_multiline):
+            raise ParameterError(f"The {what} cannot be so. {problem}")
     title = " ".join(title.split())
     slug = slug_of(title)[:60].strip("-")
     if not slug:

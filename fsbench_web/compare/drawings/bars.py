@@ -139,14 +139,14 @@ def stacks(
                 shapes.append(Rect(start, top + 3, part * scale, ROW - 6, f"series-{series}"))
                 start += part * scale
         shapes.append(Text(right, top + ROW / 2 + 3, row.text, 8, "fg", "end"))
-    said = "; ".join(
+    text = "; ".join(
         f"{row.label} "
         + ", ".join(
             f"{name} {numbers.number(part)}" for name, part in zip(names, row.parts, strict=True)
         )
         for row in drawn
     )
-    summary = f"{title}, {axis}: {said}."
+    summary = f"{title}, {axis}: {text}."
     return _framed(shapes, len(drawn), len(rows) - len(drawn), left, width, summary)
 
 

@@ -36,8 +36,8 @@ def speedup(found: Answer) -> Drawing:
     for tick in ticks:
         colour = "muted" if tick == 1 else "grid"
         shapes.append(Line(place(tick), TOP - 4, place(tick), bottom, colour))
-    for at, said in _with_room([(place(tick), f"{tick:g}×") for tick in ticks], place(1)):
-        shapes.append(Text(at, TOP - 7, said, WORDS - 1, "muted", "middle"))
+    for at, sentence in _with_room([(place(tick), f"{tick:g}×") for tick in ticks], place(1)):
+        shapes.append(Text(at, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
     for number, one in enumerate(shown):
         middle = TOP + ROW * (number + 0.5)
         name = shortened_inside(one.contender, 15)

@@ -89,8 +89,8 @@ def explanations(series_ids: Sequence[int], test: str, category: str) -> Explana
             setups(one.series, reference.series),
         )
         behind = deltas.get(one.series.pk)
-        said = words.sentence(one.label, reference.label, behind, explanation)
-        others.append(Explained(one, behind, explanation, said))
+        text = words.sentence(one.label, reference.label, behind, explanation)
+        others.append(Explained(one, behind, explanation, text))
     others.sort(key=lambda one: one.behind_percent or 0.0)
     return Explanations(test, category, reference, others)
 

@@ -54,9 +54,9 @@ def phrase(difference: Difference) -> str:
     if difference.is_next_to_nothing:
         mine, its = (amount(one, cost.unit) for one in (difference.value, difference.other))
         return f"had {mine} of “{cost.label}” against {its}"
-    said = _PHRASES.get(cost.test)
+    value = _PHRASES.get(cost.test)
     ratio = times(difference.ratio)
-    return said.format(ratio) if said else f"had {ratio} the {cost.label}"
+    return value.format(ratio) if value else f"had {ratio} the {cost.label}"
 
 
 def amount(value: float, unit: str) -> str:

@@ -158,20 +158,20 @@ def columns(table: DeltaTable) -> list[Column]:
 
 def remarks(table: DeltaTable) -> list[str]:
     """What is said of the whole table beside its footnotes, as sentences."""
-    said = []
+    parts = []
     if table.is_unexplained:
-        said.append(UNEXPLAINED)
+        parts.append(UNEXPLAINED)
     if table.rows and all(_verdict(row) == uncertainty.NOT_KNOWN for row in table.rows):
-        said.append("Whether any difference is more than chance is not known.")
+        parts.append("Whether any difference is more than chance is not known.")
     if any(row.interval is not None for row in table.rows):
-        said.append("± 95% is the half-width of the Student-t interval around the mean.")
+        parts.append("± 95% is the half-width of the Student-t interval around the mean.")
     kinds = dict.fromkeys(row.share.of for row in table.rows if row.share)
     if kinds:
-        said.append(
+        parts.append(
             f"The LUN itself: what it did without a file system, in the same blocks: "
             f"{'; '.join(kinds)}. Of the LUN is the score in percent of that, of speed."
         )
-    return said
+    return parts
 
 
 def _verdict(row: DeltaRow) -> str | None:

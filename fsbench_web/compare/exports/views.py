@@ -119,11 +119,11 @@ def _of_part(request: HttpRequest, limited: Bounded) -> str:
         return ""
     part = limited.part
     tests = f"{part.shown_tests:,} of {len(part.tests):,} tests"
-    said = f"This is a part: {part.shown:,} rows, those of {tests}."
+    text = f"This is a part: {part.shown:,} rows, those of {tests}."
     if limited.following is None:
-        return said
+        return text
     following = f"{request.path}?{limited.following.to_query()}"
-    return f"{said} The next: {request.build_absolute_uri(following)}"
+    return f"{text} The next: {request.build_absolute_uri(following)}"
 
 
 def _of_permalink(request: HttpRequest, link: Permalink, pinned: records.Pinned) -> Document:

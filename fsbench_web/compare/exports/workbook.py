@@ -99,11 +99,11 @@ def _about(book: Any, document: Document, names: list[str], bold: Any, wrapped: 
         place += 1
     if len(document.tables) > len(names):
         _put(sheet, place, 0, "Sheets", bold)
-        said = (
+        text = (
             f"The first {len(names)} of {len(document.tables)} tables have a sheet of their own; "
             "“All rows” has the rows of all."
         )
-        _put(sheet, place, 1, said)
+        _put(sheet, place, 1, text)
         place += 1
     notes = {note.flag: note for table in document.tables for note in footnotes(table)}
     for note in notes.values():

@@ -87,9 +87,9 @@ def asked(
     if category not in categories.all_slugs():
         has = joined(of_test)
         return Asked(test, category, f'{name} has no category "{short(category)}"; it has {has}.')
-    said = categories.in_sentence(categories.label(category))
+    category_name = categories.in_sentence(categories.label(category))
     shown = categories.in_sentence(categories.label(chosen))
-    return Asked(test, chosen, instead=f"{name} has no {said}: shown is its {shown}.")
+    return Asked(test, chosen, instead=f"{name} has no {category_name}: shown is its {shown}.")
 
 
 def _asked_work(

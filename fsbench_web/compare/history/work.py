@@ -215,19 +215,19 @@ def _nothing(
         for demand in series.values:
             by[demand].add(workload_of[pk])
     missing = [demand.words for demand in profile.demands if demand not in by]
-    said = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
+    text = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
     if missing:
-        return f"{said}: nobody measured {some(missing)}."
+        return f"{text}: nobody measured {some(missing)}."
     apart = [one for one in profile.demands if by[one].isdisjoint(sources.get(kind_of(one), ()))]
     if apart:
         titles = titles_of({workload for one in apart for workload in by[one]})
         return (
-            f"{said} in one way: {some([one.words for one in apart])} "
+            f"{text} in one way: {some([one.words for one in apart])} "
             f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
             f"({some(titles) or 'not known'}), which measures in another way or does not say how."
         )
     is_apart = not why or why.endswith("not measured")
-    return f"{said}{' together' if is_apart else f': {why}'}."
+    return f"{text}{' together' if is_apart else f': {why}'}."
 
 
 def some(cells: Sequence[str]) -> str:

@@ -66,8 +66,8 @@ class PaperTable:
         if self.own is None:
             return ""
         cells, runs = self.own.coverage_of_each, self.own.runs_of_each
-        said = [f"{cells} each"] if cells else []
-        return ", ".join([*said, f"{runs} run{'' if runs == 1 else 's'}"] if runs else said)
+        parts = [f"{cells} each"] if cells else []
+        return ", ".join([*parts, f"{runs} run{'' if runs == 1 else 's'}"] if runs else parts)
 
 
 @dataclass(frozen=True)

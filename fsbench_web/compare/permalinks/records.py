@@ -228,8 +228,8 @@ def _snapshot(live: Comparison) -> str:
 
 def _description(live: Comparison) -> str:
     work = (sentence for one in live.work for sentence in one.sentences)
-    said = " ".join([describe(live.spec, live.choices), *work])
-    return f"{said} {live.emulated.sentence}" if live.emulated else said
+    text = " ".join([describe(live.spec, live.choices), *work])
+    return f"{text} {live.emulated.sentence}" if live.emulated else text
 
 
 def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:

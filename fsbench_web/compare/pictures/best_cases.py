@@ -69,13 +69,13 @@ class BestCases(OfCategory):
         return [replace(category, options=[*category.options, *own], chosen=self.category)]
 
     def draw(self) -> Picture:
-        said = [sentence for one in self.answers for sentence in one.sentences]
+        parts = [sentence for one in self.answers for sentence in one.sentences]
         if not self.tables:
-            if said:
-                return Picture(None, notes=said)
+            if parts:
+                return Picture(None, notes=parts)
             raise NoPicture(self.needs.nothing)
         drawn = _drawn(max(self.tables, key=lambda table: len(table.rows)))
-        return replace(drawn, notes=[*drawn.notes, *said])
+        return replace(drawn, notes=[*drawn.notes, *parts])
 
 
 def _work_of(spec: PictureSpec) -> ComparisonSpec | None:

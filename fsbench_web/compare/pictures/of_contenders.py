@@ -143,7 +143,7 @@ class AtSizes(OfSeveral):
         right = {one.series_id: one for one in found if one.unit == unit}
         lines = self.lines or ()
         kept = [(one, right[one.key]) for one in lines if one.key in right]
-        said = [
+        parts = [
             f"{one.name} is not drawn: "
             + (
                 "it is measured in another unit."
@@ -153,7 +153,7 @@ class AtSizes(OfSeveral):
             for one in lines
             if one.key not in right
         ]
-        return kept, unit, said
+        return kept, unit, parts
 
 
 def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "block") -> list[str]:

@@ -63,9 +63,9 @@ def missing_note(own: Sequence[Line], places: Sequence[float], names: Mapping[fl
     without = [names[place] for place in sorted(places) if place not in known]
     if not own or not without:
         return ""
-    said = without[0] if len(without) == 1 else f"{', '.join(without[:-1])} and {without[-1]}"
+    text = without[0] if len(without) == 1 else f"{', '.join(without[:-1])} and {without[-1]}"
     return (
-        f"Nothing that can be set against requests of {said} was measured of the LUN itself: it "
+        f"Nothing that can be set against requests of {text} was measured of the LUN itself: it "
         f"measures more sizes where it is given {ALL_SIZES_FROM_S} seconds or more."
     )
 

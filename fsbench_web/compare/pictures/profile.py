@@ -44,7 +44,7 @@ class Profile(AtSizes):
                 "to every size."
             )
         found = cells.matrices(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
-        kept, unit, said = self.of_one_unit(found)
+        kept, unit, notes = self.of_one_unit(found)
         if not kept:
             return Picture(None, notes=["No contender was measured at this size: choose another."])
         along = 0 if self.record_kb is None else 1
@@ -78,4 +78,4 @@ class Profile(AtSizes):
             for name, of_one in numbers
             if len(of_one) < len(places)
         ]
-        return Picture(figure, table, [*said, *gaps, *unknown_unit(unit)])
+        return Picture(figure, table, [*notes, *gaps, *unknown_unit(unit)])

@@ -99,7 +99,7 @@ def _drawn(
         )
         for cell in matched
     ]
-    said = [
+    parts = [
         f"Above 1, purple: {first} is faster. Below 1, orange: {second} is faster."
         if ratios
         else "",
@@ -112,7 +112,7 @@ def _drawn(
         "Times are taken as speeds (1 / time), so that more is faster." if less else "",
         *unknown_unit(unit),
     ]
-    return Picture(figure, PictureTable(columns, rows), [text for text in said if text])
+    return Picture(figure, PictureTable(columns, rows), [text for text in parts if text])
 
 
 def _times_as_fast(ours: Repeats, theirs: Repeats, less_is_better: bool) -> float:

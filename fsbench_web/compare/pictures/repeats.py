@@ -22,7 +22,7 @@ class RepeatsOfRuns(AtSizes):
 
     def draw_known(self) -> Picture:
         found = cells.repeats(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
-        kept, unit, said = self.of_one_unit(found)
+        kept, unit, of_units = self.of_one_unit(found)
         if not kept:
             return Picture(None, notes=["No run measured this cell: choose another size."])
         is_mean = any(count > 1 for _, one in kept for count in one.cells)
@@ -34,7 +34,7 @@ class RepeatsOfRuns(AtSizes):
             f"{title}: {what}" if what else title,
             is_lower(unit),
         )
-        notes = [*said, *_notes(kept), *unknown_unit(unit)]
+        notes = [*of_units, *_notes(kept), *unknown_unit(unit)]
         return Picture(figure, _table(kept, unit, is_mean), notes)
 
 

@@ -67,11 +67,11 @@ class Roofline(OfSeveral):
         drawn = drawn[: lines.MOST_LINES - len(above)]
         label = testnames.label(self.test)
         if not drawn or not above:
-            said = (
+            text = (
                 f"Nobody measured the LUN of these contenders by itself, or {label} has nothing of "
                 "it that it is set against: submit a job that does (Measure the LUN itself)."
             )
-            return Picture(None, notes=[said])
+            return Picture(None, notes=[text])
         sizes = {float(kb): size_name(kb) for kb in records}
         figure = lines.curves(
             [*above, *drawn],

@@ -80,15 +80,15 @@ def of_profile(profile: Profile, row: WorkProfile | None = None) -> ProfileForm:
 
 
 def _row(part: Part) -> PartRow:
-    said = {None: "", True: "yes", False: "no"}
+    values = {None: "", True: "yes", False: "no"}
     return PartRow(
         part.operation,
         f"{part.weight:.6g}",
         text_of(part.blocks) if part.blocks else "",
         text_of(part.files) if part.files else "",
         part.load,
-        said[part.cached],
-        said[part.flushed],
+        values[part.cached],
+        values[part.flushed],
     )
 
 
@@ -113,8 +113,8 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     problems: list[str] = []
     parts = []
     for number, row in enumerate(rows, start=1):
-        said, wrong = _document(row)
-        parts.append(said)
+        stored, wrong = _document(row)
+        parts.append(stored)
         problems += [f"Part {number}: {one}" for one in wrong]
     team = (
         teams_of(user).filter(pk=int(form.team)).first()
@@ -145,9 +145,9 @@ def _at(texts: list[str], place: int) -> str:
 def _document(row: PartRow) -> tuple[Mapping[str, Any], list[str]]:
     """A part as a document says it, and what of it cannot be read."""
     problems = []
-    said: dict[str, Any] = {"operation": row.operation, "load": row.load}
+    data: dict[str, Any] = {"operation": row.operation, "load": row.load}
     try:
-        said["weight"] = float(row.weight or "1")
+        data["weight"] = float(row.weight or "1")
     except ValueError:
         problems.append("weight is a number above 0.")
     for name, text in (("block", row.block), ("file", row.file)):
@@ -158,10 +158,10 @@ def _document(row: PartRow) -> tuple[Mapping[str, Any], list[str]]:
         except ValueError as error:
             problems.append(f"{name} sizes are {error}.")
         else:
-            said[f"{name}_sizes_kb"] = [sizes.least, sizes.most]
+            data[f"{name}_sizes_kb"] = [sizes.least, sizes.most]
     for name, answer in (("cached", row.cached), ("flushed", row.flushed)):
-        said[name] = _ANSWERS.get(answer)
-    return said, problems
+        data[name] = _ANSWERS.get(answer)
+    return data, problems
 
 
 def teams_of(user: User) -> Any:

@@ -43,7 +43,7 @@ def analysis(
 def _tests(
     tables: Sequence[DeltaTable], place: Callable[[DeltaTable], str], site: str
 ) -> Iterable[Block]:
-    said = findings.findings(tables, place)
+    findings_here = findings.findings(tables, place)
     tests = dict.fromkeys(table.test for table in printed_tables(tables))
     for each in folds.placed(tests, str):
         test = each.entry
@@ -52,7 +52,7 @@ def _tests(
         of_test = [table for table in tables if table.test == test]
         yield Heading(testnames.label(test), 2)
         yield Charts(tuple(charts.chart(table, width=_CHARTS_WIDTH, most=12) for table in of_test))
-        yield bullets([finding for finding in said if finding.test == test], site)
+        yield bullets([finding for finding in findings_here if finding.test == test], site)
         if each.closes:
             yield FoldEnds()
 

@@ -131,14 +131,14 @@ def sentences(texts: Sequence[str]) -> Bullets:
     return Bullets(tuple((Part(text),) for text in texts))
 
 
-def bullets(said: Iterable[Finding], site: str) -> Bullets:
+def bullets(entries: Iterable[Finding], site: str) -> Bullets:
     """Findings, with addresses that lead somewhere on paper too."""
     return Bullets(
         tuple(
             tuple(
                 Part(part.text, _absolute(part.href, site), part.is_name) for part in finding.parts
             )
-            for finding in said
+            for finding in entries
         )
     )
 

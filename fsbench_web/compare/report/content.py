@@ -53,7 +53,7 @@ def report_of(
     def place(table: DeltaTable) -> str:
         return f"#{places[id(table)]}"
 
-    said = findings.collected(tables, place)
+    collected = findings.collected(tables, place)
     pairs = [("study", study.slug), *([("by", by)] if by != "filesystem" else [])]
     if not units and any(table.has_printed_units for table in tables):
         units = BINARY  # the API answers as printed, unless it is asked
@@ -62,7 +62,7 @@ def report_of(
     blocks: list[Block] = [
         *([Heading("Your own work", 1, "work")] if work else []),
         *map(prose, work),
-        *summary(study, tables, said, place, site),
+        *summary(study, tables, collected, place, site),
         *(prose(sentence) for sentence in (left_out, emulated) if sentence),
         *methodology(study, method),
         *analysis(study, tables, place, site),

@@ -28,7 +28,7 @@ from fsbench_web.studies.models import Study
 def summary(
     study: Study,
     tables: Sequence[DeltaTable],
-    said: findings.Findings,
+    given: findings.Findings,
     place: Callable[[DeltaTable], str],
     site: str,
 ) -> Iterable[Block]:
@@ -46,10 +46,10 @@ def summary(
         f"{counted}, from {len(runs)} runs." if runs else f"{counted}, all of published figures."
     )
     yield from _answer(tables)
-    if said.summary:
-        yield bullets(said.summary, site)
-    yield bullets([test.headline for test in said.tests if not test.is_further], site)
-    more = sum(test.is_further for test in said.tests)
+    if given.summary:
+        yield bullets(given.summary, site)
+    yield bullets([test.headline for test in given.tests if not test.is_further], site)
+    more = sum(test.is_further for test in given.tests)
     if more:
         yield Prose(
             (
@@ -60,8 +60,8 @@ def summary(
                 Part("."),
             )
         )
-    if said.rule:
-        yield prose(said.rule)
+    if given.rule:
+        yield prose(given.rule)
     yield from _winners(tables)
 
 

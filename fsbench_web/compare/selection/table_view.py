@@ -122,8 +122,8 @@ class TableView:
     @classmethod
     def chosen(cls, query: QueryDict, kept: str) -> "TableView":
         """The view of an address that says anything of it, also nothing; else the ``kept`` one."""
-        said = any(name in query for name in (*PARAMETERS, "sort"))
-        return cls.from_query(query if said else QueryDict(kept))
+        is_asked = any(name in query for name in (*PARAMETERS, "sort"))
+        return cls.from_query(query if is_asked else QueryDict(kept))
 
     @property
     def is_filtered(self) -> bool:

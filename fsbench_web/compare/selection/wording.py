@@ -179,7 +179,7 @@ def work_words(spec: ComparisonSpec) -> str:
     """What is ranked by instead of tests and categories."""
     if spec.profile:
         return f"the work profile {spec.profile}"
-    said = [
+    parts = [
         _chosen("operation", "operations", [testnames.label(one) for one in spec.operations])
         if spec.operations
         else "IOzone's six operations",
@@ -187,7 +187,7 @@ def work_words(spec: ComparisonSpec) -> str:
         f"files of {sizes_of(spec.file).words}" if spec.file else "",
         *circumstances(profiles.ANSWER[spec.cached], profiles.ANSWER[spec.flushed]),
     ]
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, parts))
 
 
 def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:

@@ -63,13 +63,13 @@ def address_lines(address: str) -> list[str]:
     return [whole[:end], whole[end:]]
 
 
-def _foot(said: Sequence[str], address: Sequence[str]) -> list[Shape]:
+def _foot(sentences: Sequence[str], address: Sequence[str]) -> list[Shape]:
     """Closer together where the address takes two lines."""
     top, step, ends = (474, 15, [524]) if len(address) == 1 else (470, 14, [514, 527])
-    places = [*(top + step * place for place in range(len(said))), *ends]
+    places = [*(top + step * place for place in range(len(sentences))), *ends]
     return [
         Text(_LEFT, at, line, _FOOT, "muted")
-        for at, line in zip(places, [*said, *address], strict=True)
+        for at, line in zip(places, [*sentences, *address], strict=True)
     ]
 
 

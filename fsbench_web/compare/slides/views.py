@@ -175,8 +175,8 @@ def _page(
     own = slide.sentence if slide.sentence != sentence(table) else ""
     rest = [(name, value) for name, values in compared.lists() for value in values]
     chosen = [("of", table.test), ("in", table.category)]
-    said = [*chosen, *([("sentence", own)] if own else [])]
-    asked = urlencode([*rest, *said])
+    parts = [*chosen, *([("sentence", own)] if own else [])]
+    asked = urlencode([*rest, *parts])
     context = {
         "slide": slide,
         "problems": problems,
@@ -186,7 +186,7 @@ def _page(
         "back": back,
         "rest": rest,
         "query": urlencode(rest),
-        "slide_query": urlencode(said),
+        "slide_query": urlencode(parts),
         "share_form": share,
         "tests": [
             (test, testnames.label(test), test == table.test)

@@ -186,11 +186,11 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         [
             TestFindings(
                 testnames.label(test),
-                next(one for one in said if one.is_headline),
-                tuple(one for one in said if not one.is_headline),
+                next(one for one in sentence if one.is_headline),
+                tuple(one for one in sentence if not one.is_headline),
                 test in folded,
             )
-            for test, said in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
+            for test, sentence in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
@@ -214,7 +214,7 @@ def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
 
 def _leader(name: str, counts: Counter[str], tables: int, is_freenix: bool) -> Finding:
     words = ("significant", "a tie") if is_freenix else ("faster", "inconclusive")
-    said = [
+    parts = [
         f"{word} in {counts[status]}"
         for status, word in (
             (SIGNIFICANT, words[0]),
@@ -225,7 +225,7 @@ def _leader(name: str, counts: Counter[str], tables: int, is_freenix: bool) -> F
         if counts[status]
     ]
     status = next((one for one in (SIGNIFICANT, EQUIVALENT, TIE) if counts[one]), UNKNOWN)
-    text = f" has the best score in {counts.total()} of the {tables} tables: {named(said, 9)}."
+    text = f" has the best score in {counts.total()} of the {tables} tables: {named(parts, 9)}."
     return Finding("", "", status, (Part(name, is_name=True), Part(text)))
 
 

@@ -75,18 +75,18 @@ def _score(
         ]
     order = [table.rows[place] for place in nearest_first(table)]
     rank = next(place for place, other in enumerate(order) if other is row)
-    said = f" gives {row.contender} the same score, "
+    text = f" gives {row.contender} the same score, "
     if row.best:
-        said += "the best of its table"
+        text += "the best of its table"
         second = next((other for other in order if not other.best), None)
         if second is not None and second.delta2_percent is not None:
-            said += f", {percents(abs(second.delta2_percent))} faster than {second.contender}"
+            text += f", {percents(abs(second.delta2_percent))} faster than {second.contender}"
     else:
         ahead = [other.contender for other in order[:rank]]
-        said += f"with {' and '.join(ahead)} ahead"
+        text += f"with {' and '.join(ahead)} ahead"
         if row.delta1_percent is not None:
-            said += f": it is {percents(row.delta1_percent)} slower than the best"
-    return CONFIRMED, [*parts, Part(f"{said}.")]
+            text += f": it is {percents(row.delta1_percent)} slower than the best"
+    return CONFIRMED, [*parts, Part(f"{text}.")]
 
 
 def _other(

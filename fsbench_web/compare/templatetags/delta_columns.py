@@ -309,12 +309,12 @@ def _printed(row: DeltaRow, name: str) -> str:
     value = None if published is None else getattr(published, name)
     if published is None or value is None:
         return NOT_PRINTED
-    said = '<span class="sub"><span class="said">printed </span>'
+    text = '<span class="sub"><span class="said">printed </span>'
     if name not in published.differs:
-        return f"{said}{escaped(str(value))}</span>"
+        return f"{text}{escaped(str(value))}</span>"
     expected = published.expected1 if name == "delta1_percent" else published.expected2
     why = f"The paper printed {value}; its own table gives {numbers.percent(expected)}."
     return (
-        f'{said}<span class="differs" title="{escaped(why)}">{escaped(str(value))}</span> '
+        f'{text}<span class="differs" title="{escaped(why)}">{escaped(str(value))}</span> '
         "<span>differs</span></span>"
     )

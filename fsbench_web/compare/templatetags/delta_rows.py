@@ -110,13 +110,13 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
     has_standing = uncertainty.has_standing(table)
     lines = []
     for place, row in enumerate(table.rows):
-        said = standing(uncertainty.standing(row), row.verdict) if has_standing else ""
+        text = standing(uncertainty.standing(row), row.verdict) if has_standing else ""
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [
             f"<tr{_class(row)}{' hidden' if place in unseen else ''}>",
             f'<th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
-            f" {said}" if said else "",
+            f" {text}" if text else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
             f"</th><td>{score}</td>",

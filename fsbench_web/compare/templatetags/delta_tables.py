@@ -310,10 +310,10 @@ def _verdict_of(line: TestLine) -> str:
         return "not ranked"
     if line.other is None:
         return "nothing to compare it with"
-    said = uncertainty.of_pair(line.verdict)
+    words = uncertainty.of_pair(line.verdict)
     if line.is_undecided_elsewhere and line.best.verdict:
-        return f"{said}; {uncertainty.of_others(line.best.verdict)}"
-    return said
+        return f"{words}; {uncertainty.of_others(line.best.verdict)}"
+    return words
 
 
 def _amount(table: DeltaTable, row: DeltaRow | None, view: TableView) -> str:

@@ -20,9 +20,9 @@ register = template.Library()
 
 
 @register.filter
-def sentence(said: Finding | Checked | Prose) -> SafeString:
+def sentence(finding: Finding | Checked | Prose) -> SafeString:
     """The parts of a sentence, with their links."""
-    return SafeString("".join(map(_part, said.parts)))  # each part is escaped
+    return SafeString("".join(map(_part, finding.parts)))  # each part is escaped
 
 
 def _part(part: Part) -> str:
@@ -33,11 +33,11 @@ def _part(part: Part) -> str:
 
 
 @register.filter
-def order_address(said: Finding) -> str:
+def order_address(finding: Finding) -> str:
     """The form that orders what would decide a finding; "" where nobody knows what would."""
-    if said.decided_by is None:
+    if finding.decided_by is None:
         return ""
-    series, blocks = said.decided_by
+    series, blocks = finding.decided_by
     query = urlencode([*(("series", one) for one in series), ("blocks", blocks)])
     return f"{reverse('studies:more_blocks')}?{query}"
 

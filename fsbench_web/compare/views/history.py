@@ -128,19 +128,19 @@ def _choose(request: HttpRequest) -> HttpResponse:
 def _ignored(given: QueryDict) -> list[str]:
     """What of the address was not taken, and what is shown instead; a sentence each."""
     margin, units = given.get("margin", ""), given.get("units", "")
-    said = []
+    parts = []
     if margin and margin != str(_margin(margin)):
-        said.append(
+        parts.append(
             f'A margin is a whole number of percent from 0 to 100, not "{margin[:60]}": '
             f"changes of {_margin(margin)}% or more are shown."
         )
     if units not in UNITS:
         known = ", ".join(f'"{one}"' for one in UNITS if one)
-        said.append(
+        parts.append(
             f'There are no units "{units[:60]}"; there are {known}. They are shown as printed, or '
             "binary."
         )
-    return said
+    return parts
 
 
 def _margin(text: str) -> int:

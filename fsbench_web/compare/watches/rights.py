@@ -39,5 +39,5 @@ def may_be_sent(message: WatchMessage) -> bool:
 
 
 def _runs_of(message: WatchMessage) -> set[int]:
-    said = message.payload.get("change", {})
-    return {*said.get("runs", ()), *said.get("runs_of_line", ())}
+    value = message.payload.get("change", {})
+    return {*value.get("runs", ()), *value.get("runs_of_line", ())}

@@ -63,17 +63,17 @@ def new(request: HttpRequest) -> HttpResponse:
     line = _line(request.POST)
     if not form.is_valid():
         return render(request, "compare/watch_new.html", {"form": form} | line, status=422)
-    said = form.cleaned_data
+    values = form.cleaned_data
     try:
         made = watching.watch(
             _user(request),
             line["series"],
             test=line["test"],
             category=line["category"],
-            along=said["along"],
-            margin_percent=said["margin"],
-            email=said["email"],
-            webhook_url=said["webhook_url"],
+            along=values["along"],
+            margin_percent=values["margin"],
+            email=values["email"],
+            webhook_url=values["webhook_url"],
             site=request.build_absolute_uri("/").rstrip("/"),
         )
     except watching.AlreadyWatched as error:
@@ -183,10 +183,10 @@ def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 2
     return render(request, "compare/watch.html", context, status=status)
 
 
-def _line(said: QueryDict) -> dict[str, Any]:
+def _line(query_dict: QueryDict) -> dict[str, Any]:
     """The line that is to be watched, with its words. Raises Http404 when there is none."""
-    series = offered_lines.series_of(said.get("series", ""))
-    test, category = said.get("test", "")[:LONGEST_VALUE], said.get("category", "")
+    series = offered_lines.series_of(query_dict.get("series", ""))
+    test, category = query_dict.get("test", "")[:LONGEST_VALUE], query_dict.get("category", "")
     offered = dict(offered_lines.choices(series, test, category=category))
     if category not in offered.get(test, []):
         raise Http404(
@@ -226,9 +226,9 @@ def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
 
 def _last_messages() -> Prefetch:
     """The last message of each watch that is no test, with its deliveries: two queries."""
-    told = (
+    messages_of = (
         WatchMessage.objects.exclude(kind=WatchMessage.Kind.TEST)
         .order_by("-id")
         .prefetch_related("deliveries")
     )
-    return Prefetch("messages", queryset=told[:1], to_attr="last_messages")
+    return Prefetch("messages", queryset=messages_of[:1], to_attr="last_messages")

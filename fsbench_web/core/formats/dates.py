@@ -166,10 +166,10 @@ def _printed(line: int, kind: _Line, match: re.Match[str]) -> PrintedDate:
     return printed(match[0], match[1], line, kind.read)
 
 
-def printed(said: str, date: str, line: int, read: Callable[[str], datetime]) -> PrintedDate:
-    """A date as it stands in a file; ``said`` is what stands around it."""
+def printed(text: str, date: str, line: int, read: Callable[[str], datetime]) -> PrintedDate:
+    """A date as it stands in a file; ``text`` is what stands around it."""
     try:
         at: datetime | None = read(date)
     except (ValueError, OverflowError, OSError):
         at = None
-    return PrintedDate(at, said.strip()[:200], line)
+    return PrintedDate(at, text.strip()[:200], line)

@@ -122,14 +122,14 @@ def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | No
 def lost(found: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
     """What ``as_if_numbers`` gives more than was found, line by line; but what is told already."""
     before, after = _by_line(found, odd), _by_line(wanted, odd)
-    told = {one.line for one in found.warnings if not one.is_note}
+    reported = {one.line for one in found.warnings if not one.is_note}
     warnings = []
     for at, values in after.items():
         had = before.get(at, {})
         names = [key for key, number in values.items() if had.get(key, number) != number]
         if len(values) > len(had):
             names += [key for key in values if key not in had]
-        if names and at not in told:
+        if names and at not in reported:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             message = f"{names[0][0]}{more}: not read because of {shown(odd[at])} in the line."
             warnings.append(Problem(at, None, message))

@@ -114,10 +114,10 @@ def left_out_in_words(left_out: Mapping[str, Any]) -> str:
     cells, taken = left_out["cells"], left_out["numbers"]
     whole = f"{cells} {'whole ' if cells != taken else ''}data point{'s' * (cells != 1)}"
     if cells == taken:
-        said = f"{whole} left out"
+        text = f"{whole} left out"
     else:
-        said = f"{taken} of {left_out['of']} numbers left out" + (f", {whole}" if cells else "")
+        text = f"{taken} of {left_out['of']} numbers left out" + (f", {whole}" if cells else "")
     why = left_out["why"]
-    return f"{said}: " + ", ".join(
+    return f"{text}: " + ", ".join(
         f"{why[slug]} {LEFT_OUT[slug]}" for slug in LEFT_OUT if slug in why
     )

@@ -55,12 +55,12 @@ class Share:
         known = self.spread_percent
         sure = "how much it scatters is not known" if known is None else f"± {known:.1f}%"
         between = "; taken from the nearest that was measured" if self.is_between else ""
-        said = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
+        text = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
         if self.is_not_of_the_disk:
-            return f"{said} More than the LUN does by itself: a cache answered, not the disk."
+            return f"{text} More than the LUN does by itself: a cache answered, not the disk."
         if self.percent > NOT_OF_THE_DISK_PERCENT:
-            return f"{said} Whether that is of the disk the probe is not sure enough to tell."
-        return said
+            return f"{text} Whether that is of the disk the probe is not sure enough to tell."
+        return text
 
     def scaled(self, times: float) -> "Share":
         """The same of a score in another unit, of which one of its own is ``times`` as many."""

@@ -154,8 +154,8 @@ def parts_of(observed: Observed, by: str = BY_OPERATIONS, file_kb: int | None = 
         share = 100 * sum(weight for _, weight in rest) / together
         notes.append(f"{len(rest)} further parts with {share:.2g}% of the weight are left out.")
     if assumed:
-        said = size_words(file_kb or 1024 * 1024)
-        notes.append(f"The trace does not say how large files are: {said} is assumed.")
+        words = size_words(file_kb or 1024 * 1024)
+        notes.append(f"The trace does not say how large files are: {words} is assumed.")
     notes += [f"Not counted: {count:,} {what}." for what, count in observed.skipped.most_common(6)]
     return ReadParts(parts, tuple(notes))
 

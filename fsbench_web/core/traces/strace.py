@@ -104,8 +104,8 @@ class _Reader:
         elif (file := table.get(_fd(arguments))) is not None:
             self.of_file(number, file, call, arguments, result, seconds)
         elif call in _READS or call in _WRITES:
-            said = "reads and writes of sockets, pipes, devices and files opened before"
-            self.found.skipped[said] += 1
+            text = "reads and writes of sockets, pipes, devices and files opened before"
+            self.found.skipped[text] += 1
 
     def of_file(
         self, number: int, file: _Open, call: str, arguments: str, result: int, seconds: float
@@ -130,11 +130,11 @@ class _Reader:
     ) -> None:
         offset = file.place
         if call.startswith(("pread", "pwrite")):
-            said = _OFFSET.search(arguments[-_TAIL:])
-            if said is None:
+            match = _OFFSET.search(arguments[-_TAIL:])
+            if match is None:
                 self.found.skipped["calls whose offset cannot be read"] += 1
                 return
-            offset = int(said[1])
+            offset = int(match[1])
         else:
             file.place += result
         if result == 0:

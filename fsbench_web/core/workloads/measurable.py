@@ -38,9 +38,9 @@ def doubts(profile: Profile, measured: Collection[str] = ()) -> list[str]:
     tests that somebody measured or imported here.
     """
     found = [
-        f"Part {number}: {said}"
+        f"Part {number}: {doubt}"
         for number, part in enumerate(profile.parts, start=1)
-        if (said := _doubt(part, measured))
+        if (doubt := _doubt(part, measured))
     ]
     more = len(found) - MOST_SAID
     return found[:MOST_SAID] + ([f"And {more} more parts like these."] if more > 0 else [])

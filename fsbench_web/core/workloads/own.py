@@ -150,8 +150,8 @@ class OwnCommand(_Own):
         found = super().parse(outputs)
         for result in found.values():
             if result.format != self.parser:
-                said = f"it is {result.format}, and not {self.parser} as the workload says"
-                raise UnreadableFile([Problem(None, None, said)])
+                text = f"it is {result.format}, and not {self.parser} as the workload says"
+                raise UnreadableFile([Problem(None, None, text)])
         return found
 
 

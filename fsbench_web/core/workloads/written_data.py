@@ -48,11 +48,11 @@ def written_data(values: Any) -> tuple[str, ...]:
 
 def written_data_warning(values: Any, usual: str) -> str:
     """``Workload.data_warning``; ``usual`` is that of the data where nothing is asked."""
-    said = []
+    parts = []
     if values.compress_percent:
-        said.append(f"compress by {values.compress_percent}%")
+        parts.append(f"compress by {values.compress_percent}%")
     if values.dedupe_percent:
-        said.append(f"have {values.dedupe_percent}% duplicates")
-    if said:
-        return f"The program is asked for data that {' and '.join(said)}."
+        parts.append(f"have {values.dedupe_percent}% duplicates")
+    if parts:
+        return f"The program is asked for data that {' and '.join(parts)}."
     return "" if values.refill_buffers else usual

@@ -131,7 +131,7 @@ def _figure(
                 "x": [float(f"{one:.6g}") for one in xs],
                 "y": [float(f"{one:.6g}") for one in ys],
                 "mode": "lines",
-                "customdata": [plain_text(one) for one in said],
+                "customdata": [plain_text(one) for one in sentence],
                 "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
                 "line": {
                     "color": style.colour,
@@ -141,7 +141,7 @@ def _figure(
                 },
                 "meta": {"series": style.series},
             }
-            for (name, xs, ys, said), style in zip(traces, styles, strict=True)
+            for (name, xs, ys, sentence), style in zip(traces, styles, strict=True)
         ],
         "layout": {
             "title": heading(title),
@@ -158,12 +158,12 @@ def _figure(
 
 
 def _summary(title: str, lines: Mapping[str, Shares], unit: str) -> str:
-    said = []
+    sentences = []
     for name, shares in lines.items():
         parts = []
         for percent in (50, 99, 99.9):
             value = next((v for v, share in shares if share >= percent / 100), None)
             if value is not None:
                 parts.append(f"{percent:g}% within {numbers.with_unit(value, unit)}")
-        said.append(f"{name}: {', '.join(parts)}")
-    return f"{title}. {'; '.join(said)}."
+        sentences.append(f"{name}: {', '.join(parts)}")
+    return f"{title}. {'; '.join(sentences)}."

@@ -111,10 +111,10 @@ def over_device(
     """
     (times, places), (seconds, size) = parts, ends
     shades: list[list[float | None]] = [[None] * times for _ in range(places)]
-    said: list[list[str | None]] = [[None] * times for _ in range(places)]
+    entries: list[list[str | None]] = [[None] * times for _ in range(places)]
     for (when, where), count in cells.items():
         shades[where][when] = round(math.log10(count), 2)
-        said[where][when] = f"{count:,}"
+        entries[where][when] = f"{count:,}"
     most = max(cells.values(), default=1)
     ticks = [0, *(one for one in range(1, 12) if 10**one <= most)]
     unit, factor = next(
@@ -127,7 +127,7 @@ def over_device(
             {
                 "type": "heatmap",
                 "z": shades,
-                "customdata": said,
+                "customdata": entries,
                 "x0": seconds / times / 2,
                 "dx": seconds / times,
                 "y0": size / factor / places / 2,

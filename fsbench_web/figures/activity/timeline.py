@@ -118,10 +118,10 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
 
 
 def _summary(panel: Panel, phases: Sequence[Phase]) -> str:
-    said = []
+    parts = []
     for name, line in panel.lines.items():
         known = [value for value in line if value is not None]
         most = numbers.with_unit(max(known), panel.unit) if known else "no value"
-        said.append(f"{name} at most {most}")
+        parts.append(f"{name} at most {most}")
     during = ", ".join(phase.name for phase in phases)
-    return f"{panel.name} over the seconds of the run ({during}): {'; '.join(said)}."
+    return f"{panel.name} over the seconds of the run ({during}): {'; '.join(parts)}."

@@ -104,16 +104,16 @@ class Difference:
             for change in (*self.added, *self.removed, *self.changed, *self.moved)
         ]
         dates = [[run, str(one.at), one.source] for run, one in sorted(self.dated.items())]
-        said = [rows, self.changes_workload, *dates]
+        parts = [rows, self.changes_workload, *dates]
         if self.warnings is not None:
-            said.append(self.warnings)
+            parts.append(self.warnings)
         if self.latencies:
             kept = [latency.encode(some).hex() for _, some in sorted(self.latencies.items())]
-            said.append([sorted(self.latencies), kept])
+            parts.append([sorted(self.latencies), kept])
         if self.over_time:
             logged = sorted(self.over_time.items())
-            said.append([[run, latency_over_time.encode(some).hex()] for run, some in logged])
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+            parts.append([[run, latency_over_time.encode(some).hex()] for run, some in logged])
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def is_large(artefact: Artefact) -> bool:
@@ -350,16 +350,16 @@ def _note(run: Run, found: Difference, user: User) -> None:
             ("changed", found.changed),
         )
     }
-    said = ", ".join(f"{count} {word}" for word, count in counts.items())
+    text = ", ".join(f"{count} {word}" for word, count in counts.items())
     if run.pk in found.dated:
-        said += ", its date is another"
+        text += ", its date is another"
     if run.pk in found.latencies:
-        said += ", its latencies are kept as distributions anew"
+        text += ", its latencies are kept as distributions anew"
     if run.pk in found.over_time:
-        said += ", and over time"
+        text += ", and over time"
     if found.warnings is not None:
-        said += ", the warnings of its import are renewed"
-    reason = f"{found.artefact.name} was read again by {user.get_username()}: {said}."
+        text += ", the warnings of its import are renewed"
+    reason = f"{found.artefact.name} was read again by {user.get_username()}: {text}."
     StateChange.objects.create(run=run, at=timezone.now(), state=run.state, reason=reason)
 
 

@@ -23,10 +23,10 @@ def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[
         return None
     own = [row for row in stored if row["file"] == path]
     now = [one.as_warning() for one in together(_of_file(own, path, parsed))]
-    said = {row["message"] for row in now}
+    names = {row["message"] for row in now}
     remarks = report.get("remarks")
     kept = [
-        row for row in own if row["message"] not in said and (remarks is None or row in remarks)
+        row for row in own if row["message"] not in names and (remarks is None or row in remarks)
     ]
     if _sorted([*now, *kept]) == _sorted(own):
         return None

@@ -54,9 +54,9 @@ def import_files(
     sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
     then.
     """
-    said = (study, filesystem, configuration, hardware, source, licence)
+    parts = (study, filesystem, configuration, hardware, source, licence)
     uploads = [(name, io.BytesIO(data)) for name, data in files]
-    return import_uploads(uploads, Target(*said), user)
+    return import_uploads(uploads, Target(*parts), user)
 
 
 def import_uploads(

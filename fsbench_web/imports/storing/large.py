@@ -70,20 +70,20 @@ def read(source: SourceFile, say: Say) -> LargeTable:
 
 def _configuration(filesystem: str, configuration: str, source: SourceFile, target: Target) -> str:
     """As ``imports.plan`` says it of small tables, of what the rows say."""
-    said = configuration or source.given.configuration or target.configuration
-    return said or filesystem.lower()
+    label = configuration or source.given.configuration or target.configuration
+    return label or filesystem.lower()
 
 
 def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedRun]:
     """What each run of the table is of: its own columns first, then what was said of it."""
-    said = source.given
+    given = source.given
     return [
         PlacedRun(
             source=source,
-            filesystem=(own[0] or said.filesystem or target.filesystem).lower(),
+            filesystem=(own[0] or given.filesystem or target.filesystem).lower(),
             configuration=_configuration(own[0], own[1], source, target),
-            hardware=own[2] or said.hardware or target.hardware,
-            repeat=own[3] if own[3] is not None else said.repeat,
+            hardware=own[2] or given.hardware or target.hardware,
+            repeat=own[3] if own[3] is not None else given.repeat,
             columns=kilobytes.renamed(columns, target.kilobyte),
             own=[own],
             block=own[4],
@@ -159,13 +159,13 @@ def problems_of(kept: dict[str, Any], source: SourceFile, target: Target) -> lis
 
 def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
     """What is wrong with what the table, and somebody beside it, say it is of."""
-    said = source.given
+    given = source.given
     problems = [*target_problems(target)]
     for filesystem, configuration, hardware, _ in kept.get("keys", []):
         problems += label_problems(
-            (filesystem or said.filesystem or target.filesystem).lower(),
+            (filesystem or given.filesystem or target.filesystem).lower(),
             _configuration(filesystem, configuration, source, target),
-            hardware or said.hardware or target.hardware,
+            hardware or given.hardware or target.hardware,
         )
     return list(dict.fromkeys(problems))[:100]
 
@@ -193,15 +193,15 @@ def import_large(
     warnings = [*warnings_of(found, source, target), *notes]
     if within_request and work.of_table(table).is_much:
         raise work.LeavesRequest([source], warnings)
-    said = [one.as_warning() for one in warnings]
+    parts = [one.as_warning() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)
-        row.report = {"warnings": said} if said else {}
+        row.report = {"warnings": parts} if parts else {}
         runs = store(row, source, table, target, user, say, known)
         if known and not runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known, warnings=said)
-    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=said)
+            return ImportResult(None, ALL_KNOWN, [], known=known, warnings=parts)
+    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=parts)
 
 
 def store(

@@ -101,10 +101,10 @@ class Numbering:
         known: dict[int, dict[str, Run | PlacedRun]] = {
             pk: {**of.runs} for pk, of in self.there.items()
         }
-        said: dict[int, set[int]] = defaultdict(set)
+        data: dict[int, set[int]] = defaultdict(set)
         for entry, series in zip(placed, serieses, strict=True):
             if entry.repeat is not None:
-                said[series.pk].add(entry.repeat)
+                data[series.pk].add(entry.repeat)
         for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
             say("Checking", done / len(placed))
             content = digests.content_of([entry.columns])
@@ -115,7 +115,7 @@ class Numbering:
                 continue
             problem = problem or _known(entry, series, same)
             if problem is None:
-                problem = self._place(entry, series, content.digest, said[series.pk])
+                problem = self._place(entry, series, content.digest, data[series.pk])
             if problem is None:
                 known[series.pk][content.digest] = entry
             else:
@@ -123,7 +123,7 @@ class Numbering:
         self.remarks += [*self._of_settings(), *self._of_parts(), *self._of_unequal()]
 
     def _place(
-        self, entry: PlacedRun, series: Series, digest: str, said: set[int]
+        self, entry: PlacedRun, series: Series, digest: str, taken: set[int]
     ) -> ImportProblem | None:
         """Give a run its number, or say why it has none."""
         of = self.there[series.pk]
@@ -133,7 +133,7 @@ class Numbering:
             return _repeat_taken(entry, series, of)
         if repeat is None:
             repeat = of.following
-            while repeat in said:
+            while repeat in taken:
                 repeat += 1
         joins = of.run_to_join(repeat, self.user)
         if joins is not None:

@@ -195,9 +195,9 @@ def _measured(parts: Sequence[Numbered]) -> Measured:
 
 def _reason(parts: Sequence[Numbered]) -> str:
     """What the history of a run says of the files it came from."""
-    said = list(dict.fromkeys(one.placed.reason for one in parts))
-    more = len(said) - MOST_FILES_NAMED
-    return " ".join(said[:MOST_FILES_NAMED]) + (f" And {more:,} more files." if more > 0 else "")
+    words = list(dict.fromkeys(one.placed.reason for one in parts))
+    more = len(words) - MOST_FILES_NAMED
+    return " ".join(words[:MOST_FILES_NAMED]) + (f" And {more:,} more files." if more > 0 else "")
 
 
 def _score_and_store(

@@ -45,24 +45,24 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     )
     if file is None:
         raise Http404(gone(import_id))
-    if request.method == "POST" and (answer := _of_kept(request, file)) is not None:
-        return answer
+    if request.method == "POST" and (current := _of_kept(request, file)) is not None:
+        return current
     row = file.import_of
     is_large = bool(row.report.get("large"))
     data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
     teams = Team.objects.filter(members=user_of(request))
-    said = Mapping.from_json(file.mapping) if file.mapping else None
+    result = Mapping.from_json(file.mapping) if file.mapping else None
     kept = mappings.offered(mappings.head_of(file), user_of(request))
     name = file.mapping_name
     team = next(
         (one.team for one in kept if one.name == name and one.created_by == request.user), None
     )
     if request.method == "POST":
-        said, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
+        result, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
         team = teams.filter(name=request.POST.get("team", "")).first()
         if "look" not in request.POST:
-            problems = mappings.check(file, data, said)
+            problems = mappings.check(file, data, result)
             if len(name) > 100:
                 problems.append(ImportProblem("The name of the mapping is too long."))
             if unseen := plain_text.problem(name):
@@ -70,12 +70,12 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
             if team is None and request.POST.get("team"):
                 problems.append(ImportProblem("You are not a member of this team."))
             if not problems:
-                keep(user_of(request), file, data, said, name, team)
+                keep(user_of(request), file, data, result, name, team)
                 if is_large:
                     queue.check_again(row)
                 return redirect("imports:show", import_id=import_id)
     try:
-        table = mappings.shown(data, said)
+        table = mappings.shown(data, result)
     except UnreadableFile as error:
         problems += [ImportProblem(p.message, file.path, p.line, p.column) for p in error.problems]
         table = None
@@ -100,12 +100,12 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
 
 
 def keep(
-    user: User, file: ImportFile, data: bytes, said: Mapping, name: str, team: Team | None
+    user: User, file: ImportFile, data: bytes, values: Mapping, name: str, team: Team | None
 ) -> None:
     """Read the file so from now on; with a name it is offered for others with the same header."""
-    mappings.use(file, said, name)
+    mappings.use(file, values, name)
     if name:
-        mappings.keep(name, data, said, user, team)
+        mappings.keep(name, data, values, user, team)
 
 
 def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:

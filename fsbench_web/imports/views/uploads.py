@@ -57,8 +57,8 @@ def user_of(request: HttpRequest) -> User:
 def new(request: HttpRequest) -> HttpResponse:
     """The upload form; a POST keeps the files and goes on to their preview."""
     given = request.POST if request.method == "POST" else request.GET
-    said = {name: given.get(name, "").strip() for name in FIELDS}
-    target = Target(**said, strict=False)
+    values = {name: given.get(name, "").strip() for name in FIELDS}
+    target = Target(**values, strict=False)
     refused = None
     if request.method == "POST":
         try:
@@ -144,8 +144,8 @@ def progress(request: HttpRequest, import_id: int) -> HttpResponse:
     row = Import.objects.filter(pk=import_id).first()
     if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
         raise Http404(gone(import_id))
-    said = {"state": row.state, "phase": row.phase, "progress": row.progress}
-    return JsonResponse(said | {"claimed": bool(row.claimed_by)})
+    values = {"state": row.state, "phase": row.phase, "progress": row.progress}
+    return JsonResponse(values | {"claimed": bool(row.claimed_by)})
 
 
 def gone(import_id: int) -> str:

@@ -250,8 +250,12 @@ def _lines(
     per: float = 1.0,
 ) -> dict[str, Line]:
     """The lines that have any value, by what they are called."""
-    found = {said: of(name, per) for said, name in names.items() if name in activity.columns}
-    return {said: line for said, line in found.items() if any(one is not None for one in line)}
+    found = {
+        sentence: of(name, per) for sentence, name in names.items() if name in activity.columns
+    }
+    return {
+        sentence: line for sentence, line in found.items() if any(one is not None for one in line)
+    }
 
 
 def _merged(values: Sequence[float | None], of: int) -> Line:

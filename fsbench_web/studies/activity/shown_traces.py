@@ -138,22 +138,22 @@ def _shares(bins: Sequence[tuple[int, int, int]]) -> list[tuple[float, float]]:
 
 
 def _notes_of_operations(trace: OperationTrace) -> list[str]:
-    said = []
+    parts = []
     if trace.is_cut:
-        said.append(
+        parts.append(
             f"The trace came to its bound after {numbers.duration(trace.seconds)}: what the "
             "benchmark did behind that is not in it."
         )
     if queued := sum(trace.queued.values()):
-        said.append(
+        parts.append(
             f"{queued:,} operations were handed to the kernel to be done later (libaio, io_uring): "
             "when they were done is not seen, and they have no latency here."
         )
     if trace.without_end:
-        said.append(f"Of {trace.without_end:,} operations no end was seen: they have no latency.")
+        parts.append(f"Of {trace.without_end:,} operations no end was seen: they have no latency.")
     if trace.lost:
-        said.append(f"bpftrace had no room for {trace.lost:,} of its own messages.")
-    return said
+        parts.append(f"bpftrace had no room for {trace.lost:,} of its own messages.")
+    return parts
 
 
 def _coarser(cells: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
@@ -166,18 +166,18 @@ def _coarser(cells: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]
 
 def _notes(trace: RequestTrace) -> list[str]:
     """What the trace does not hold."""
-    said = []
+    parts = []
     if trace.is_cut:
-        said.append(
+        parts.append(
             f"The trace came to its bound after {numbers.duration(trace.seconds)}: what the "
             "benchmark did behind that is not in it."
         )
     if trace.lost:
-        said.append(f"The kernel had no room for {trace.lost:,} events, which are missing.")
+        parts.append(f"The kernel had no room for {trace.lost:,} events, which are missing.")
     if trace.without_end:
-        said.append(f"Of {trace.without_end:,} requests no end was seen: they have no latency.")
+        parts.append(f"Of {trace.without_end:,} requests no end was seen: they have no latency.")
     if trace.without_start:
-        said.append(f"{trace.without_start:,} requests had begun before the trace did.")
+        parts.append(f"{trace.without_start:,} requests had begun before the trace did.")
     if trace.outside:
-        said.append(f"{trace.outside:,} requests began outside the LUN, and are not on the map.")
-    return said
+        parts.append(f"{trace.outside:,} requests began outside the LUN, and are not on the map.")
+    return parts

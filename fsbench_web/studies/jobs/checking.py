@@ -184,8 +184,8 @@ def _checked_study(spec: JobSpec, problems: Problems) -> Study | None:
     if not title:
         if not problems.is_reported("study"):
             problems.add("study", "Choose the study that the runs belong to, or name a new one.")
-    elif said := new_study.title_problem(title):
-        problems.add("study", said)
+    elif problem := new_study.title_problem(title):
+        problems.add("study", problem)
     elif Study._base_manager.filter(slug=slug_of(title)).exists():  # also one they may not see
         problems.add("study", new_study.study_exists(slug_of(title)))
     return None

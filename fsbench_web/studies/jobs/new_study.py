@@ -24,8 +24,8 @@ def title_problem(title: str, typed: str = "") -> str:
 
     ``typed``: with the tabs and line ends that have become spaces in it, which are told too.
     """
-    if said := plain_text.problem(typed or title):
-        return f"The study's title cannot be so. {said}"
+    if problem := plain_text.problem(typed or title):
+        return f"The study's title cannot be so. {problem}"
     if len(title) > TITLE_LENGTH:
         return f"The study's title is longer than {TITLE_LENGTH} characters."
     if not slug_of(title):
@@ -36,8 +36,8 @@ def title_problem(title: str, typed: str = "") -> str:
 def checked_title(text: str) -> str:
     """The title in one line. Raises BadTitle."""
     title = " ".join(text.split())
-    if said := title_problem(title, text.strip()):
-        raise BadTitle(said)
+    if problem := title_problem(title, text.strip()):
+        raise BadTitle(problem)
     return title
 
 

@@ -91,10 +91,10 @@ def filesystem_problems(
         if not is_guest:
             found[slug] = list(availability.filesystem_problems(lun, slug))
             continue
-        said = [list(availability.filesystem_problems(lun, slug, one)) for one in kernels]
-        is_possible = any(not sentences for sentences in said)
+        parts = [list(availability.filesystem_problems(lun, slug, one)) for one in kernels]
+        is_possible = any(not sentences for sentences in parts)
         found[slug] = (
-            [] if is_possible else list(dict.fromkeys(one for each in said for one in each))
+            [] if is_possible else list(dict.fromkeys(one for each in parts for one in each))
         )
     return found
 
@@ -198,18 +198,18 @@ def nothing(
         setup = availability.setup(first.lun.worker)
         return suggestions.nothing("any LUN", first.lun.worker.name, setup, first.problems)
     setup = availability.setup(lun.worker)
-    said = list(availability.lun_problems(lun))
-    if not said:
+    parts = list(availability.lun_problems(lun))
+    if not parts:
         usable = suggestions.filesystems(problems)
         if not usable:
-            said = [each for sentences in problems.values() for each in sentences]
+            parts = [each for sentences in problems.values() for each in sentences]
         else:
             spec = _plain(form, usable)
             every = [_problems(form, one, lun, spec) for one in form.presets()]
             if any(not each for each in every):
                 return ""
-            said = [each for one in every for each in one]
-    return suggestions.nothing(lun.name, lun.worker.name, setup, said)
+            parts = [each for one in every for each in one]
+    return suggestions.nothing(lun.name, lun.worker.name, setup, parts)
 
 
 def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:
@@ -228,14 +228,14 @@ def look_every_s(cards: Sequence[LunCard]) -> int:
 
 def digest(cards: Sequence[LunCard]) -> str:
     """Another one when the form would show something else; not with every sign of life."""
-    said = []
+    parts = []
     for card in cards:
         lun, worker = card.lun, card.lun.worker
         # What the form shows, and no more: a worker also says how far it is with this and that.
         can = {key: worker.capabilities.get(key) for key in _SHOWN}
         setup, guest = availability.setup(worker), availability.guest(worker)
         kernels = [replace(one, boot_s=None) for one in guest.kernels] if guest else []
-        said.append(
+        parts.append(
             [
                 [lun.pk, lun.name, lun.role, lun.kind, lun.device, lun.size_bytes, lun.identity],
                 [lun.schedulers, lun.can_discard, card.waiting, lun.problem],
@@ -246,5 +246,5 @@ def digest(cards: Sequence[LunCard]) -> str:
                 [repr(one) for one in kernels],
             ]
         )
-    text = json.dumps(said, sort_keys=True, default=str)
+    text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

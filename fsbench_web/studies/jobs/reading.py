@@ -16,43 +16,43 @@ def read(model: type[Read], data: Mapping[str, Any], tell: Callable[[Steps, Any]
     ``tell`` hears of each problem as pydantic says it, with the steps that lead to it in the data.
     Every key of the model itself has a default.
     """
-    said: Any = deepcopy(dict(data))
+    value: Any = deepcopy(dict(data))
     while True:
         try:
-            return model.model_validate(said)
+            return model.model_validate(value)
         except ValidationError as refused:
             wrong: dict[Steps, Any] = {}
             for error in refused.errors(include_url=False):
-                wrong.setdefault(_there(said, error["loc"]), error)
+                wrong.setdefault(_there(value, error["loc"]), error)
             for steps, error in wrong.items():
                 tell(steps, error)
             for steps in reversed(wrong):
-                _leave_out(said, steps)
+                _leave_out(value, steps)
 
 
-def _there(said: Any, steps: Steps) -> Steps:
+def _there(value: Any, steps: Steps) -> Steps:
     """As many of pydantic's steps as lead to something in the data.
 
     What stands by itself where a list may is no step: it is the list's one.
     """
     there: Steps = ()
     for step in steps:
-        if isinstance(step, int) and not isinstance(said, list):
+        if isinstance(step, int) and not isinstance(value, list):
             continue
         try:
-            said = said[step] if not isinstance(said, str) else None
+            value = value[step] if not isinstance(value, str) else None
         except (KeyError, IndexError, TypeError):
             break
         there = (*there, step)
     return there
 
 
-def _leave_out(said: Any, steps: Steps) -> None:
+def _leave_out(value: Any, steps: Steps) -> None:
     """Without the value there; in a list an empty text keeps the places of those behind it."""
     *before, last = steps
     for step in before:
-        said = said[step]
-    if isinstance(last, int) and said[last] != "":
-        said[last] = ""
+        value = value[step]
+    if isinstance(last, int) and value[last] != "":
+        value[last] = ""
     else:
-        del said[last]
+        del value[last]

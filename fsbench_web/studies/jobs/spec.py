@@ -46,13 +46,13 @@ _ISO_8601 = re.compile(
 )
 
 
-def _moment(said: object) -> object:
+def _moment(value: object) -> object:
     """Only a text with its zone: a number of seconds is none, and a bare date is no time."""
-    if isinstance(said, datetime) and said.tzinfo is not None:
-        return said
-    if isinstance(said, str) and _ISO_8601.fullmatch(said.strip()):
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value
+    if isinstance(value, str) and _ISO_8601.fullmatch(value.strip()):
         try:
-            return datetime.fromisoformat(said.strip().upper())
+            return datetime.fromisoformat(value.strip().upper())
         except ValueError:  # the 31st of June
             pass
     raise PydanticCustomError("moment", "must be a time with its zone, as ISO 8601 writes it")
@@ -149,9 +149,9 @@ class GuestSpec:
         return self.memory_mib * MIB
 
 
-def _alone(said: object) -> object:
+def _alone(value: object) -> object:
     """A number by itself is a list of one."""
-    return [said] if isinstance(said, int) and not isinstance(said, bool) else said
+    return [value] if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 _Several = Annotated[

@@ -89,7 +89,7 @@ def resume(job_id: int) -> bool:
     ).distinct()
     luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
     machines = waiting.filter(series__machine__has_key="clients").values_list("series__machine")
-    named = {client for (said,) in machines for client in Machine.of(said).clients}
+    named = {client for (sentence,) in machines for client in Machine.of(sentence).clients}
     for lun in (*luns.order_by("pk"), *client_luns(named)):
         rights.require_here(rights.Action.RUN, lun)
     if found := authority.refusals(waiting):

@@ -241,8 +241,8 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
             "conditions": busy.judged(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
-    if kept in INTERRUPTED and (said := following_runs.replace_interrupted(run, Cause(kept))):
-        reason = f"{reason} {said}"
+    if kept in INTERRUPTED and (following := following_runs.replace_interrupted(run, Cause(kept))):
+        reason = f"{reason} {following}"
         Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:

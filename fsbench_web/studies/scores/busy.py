@@ -46,8 +46,8 @@ def _processors(run: Run, before: Mapping[str, Any]) -> int | None:
         return int(found)
     if run.environment is None or run.series.runs_on.is_guest:
         return None
-    told = dict(map(tuple, run.environment.facts.get("Machine") or ()))
-    online = str(told.get("Processors online", ""))
+    values = dict(map(tuple, run.environment.facts.get("Machine") or ()))
+    online = str(values.get("Processors online", ""))
     return int(online) if online.isdecimal() else None
 
 

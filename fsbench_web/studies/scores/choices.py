@@ -109,7 +109,11 @@ def score_choices() -> ScoreChoices:
         ).order_by(),
     )
     option_sets = {
-        (filesystem, is_known, tuple(sorted((key, str(said)) for key, said in options.items())))
+        (
+            filesystem,
+            is_known,
+            tuple(sorted((key, str(sentence)) for key, sentence in options.items())),
+        )
         for filesystem, is_known, options in configurations.pairs(
             "filesystem", "is_known", "options"
         )

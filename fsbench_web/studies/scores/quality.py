@@ -180,8 +180,8 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
-        said = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, "busy" in conditions))
-        if flags := tuple(flag for flag, is_so in said if is_so):
+        parts = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, "busy" in conditions))
+        if flags := tuple(flag for flag, is_so in parts if is_so):
             found.unsound[run_id] = flags
         if block:
             found.blocks[run_id] = block

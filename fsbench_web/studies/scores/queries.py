@@ -184,9 +184,9 @@ def series_facts(
     columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation", "machine")
     found = {}
     for values in wanted.values_list(*columns):
-        *said, lun, worker, journal_lun, journal_worker, prepared, stored = values
+        *of_series, lun, worker, journal_lun, journal_worker, prepared, stored = values
         machine = Machine.of(stored)
-        known: dict[str, Any] = dict(zip(_OF_SERIES, said, strict=True))
+        known: dict[str, Any] = dict(zip(_OF_SERIES, of_series, strict=True))
         found[known["series_id"]] = SeriesFacts(
             **known,
             lun=on_worker(lun, worker),

@@ -47,15 +47,15 @@ def taken_from(study: Study, cards: Sequence[possible_runs.LunCard]) -> Taken | 
     serieses = list(found[:MOST_READ])
     if not serieses:
         return None
-    said = Taken(study)
-    lun = _lun(serieses, cards, said)
-    configurations = _configurations(serieses, lun, said)
-    repeats = _repeats(serieses, said)
-    workloads = _workloads(serieses, said)
+    taken = Taken(study)
+    lun = _lun(serieses, cards, taken)
+    configurations = _configurations(serieses, lun, taken)
+    repeats = _repeats(serieses, taken)
+    workloads = _workloads(serieses, taken)
     if any(one.runs_on.is_guest for one in serieses):
-        said.left.append("its virtual machine")
+        taken.left.append("its virtual machine")
     if any(one.preparation for one in serieses):
-        said.left.append("its preparation")
+        taken.left.append("its preparation")
     first, *more = workloads or [WorkloadSpec("")]
     spec = JobSpec(
         lun_id=lun.pk if lun else None,
@@ -68,28 +68,28 @@ def taken_from(study: Study, cards: Sequence[possible_runs.LunCard]) -> Taken | 
     )
     form = job_form.prefilled(spec)
     form.workloads = [one.name for one in workloads]  # where none is named the form suggests one
-    said.query = form.to_query()
-    return said
+    taken.query = form.to_query()
+    return taken
 
 
 def _lun(
-    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], said: Taken
+    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], taken: Taken
 ) -> Lun | None:
     """The LUN that most were measured on, if it can be chosen; else the form's own."""
     usable = {card.lun.pk: card.lun for card in cards if not card.problems}
     counts = Counter(one.lun_id for one in serieses if one.lun_id in usable)
     if counts:
         lun = usable[counts.most_common(1)[0][0] or 0]
-        said.taken.append(f"LUN {lun.name}")
+        taken.taken.append(f"LUN {lun.name}")
         return lun
     usual = possible_runs.usual_lun(cards)
     none = "LUN (none of its LUNs can be used here"
-    said.left.append(f"{none}: {usual.name} is the only one that can)" if usual else f"{none})")
+    taken.left.append(f"{none}: {usual.name} is the only one that can)" if usual else f"{none})")
     return usual
 
 
 def _configurations(
-    serieses: Sequence[Series], lun: Lun | None, said: Taken
+    serieses: Sequence[Series], lun: Lun | None, given: Taken
 ) -> list[ConfigurationSpec]:
     problems = possible_runs.filesystem_problems(lun, [], is_guest=False) if lun else None
     offered_here = possible_runs.offered(lun)
@@ -114,19 +114,19 @@ def _configurations(
     labels = [label for label, _ in found]
     taken = [one for _, one in found[:MOST_CONFIGURATIONS]]
     if taken:
-        said.taken.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
+        given.taken.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
     if any(one.scheduler for one in taken):
         used = _named(one.scheduler for one in taken if one.scheduler)
-        said.taken.append(f"I/O scheduler {used} for each")
+        given.taken.append(f"I/O scheduler {used} for each")
     here = f"on {lun.worker.name}" if lun else "here"
     for what, why in (
         (impossible, f"cannot be made {here}"),
         (unknown, "not as it was made: options, journal, layers or other LUNs are not known here"),
         (labels[MOST_CONFIGURATIONS:], f"the form takes {MOST_CONFIGURATIONS}"),
     ):
-        said.left += [f"{_named(what)} ({why})"] if what else []
+        given.left += [f"{_named(what)} ({why})"] if what else []
     if gone:
-        said.left.append(f"I/O scheduler {_named(gone)}")
+        given.left.append(f"I/O scheduler {_named(gone)}")
     return taken
 
 
@@ -139,7 +139,7 @@ def _is_plain(wanted: ConfigurationSpec) -> bool:
     return not wanted.journal and wanted.stack == PLAIN_STACK
 
 
-def _repeats(serieses: Sequence[Series], said: Taken) -> int:
+def _repeats(serieses: Sequence[Series], taken: Taken) -> int:
     """As often as most were measured (the larger of two that are as many), as the form bounds it;
     the form's usual number where nothing was.
     """
@@ -152,16 +152,16 @@ def _repeats(serieses: Sequence[Series], said: Taken) -> int:
     of_each = done.order_by().values("series_id").annotate(count=Count("pk"))
     counts = Counter(row["count"] for row in of_each)
     if not counts:
-        said.left.append("repeats (nothing of it has ended)")
+        taken.left.append("repeats (nothing of it has ended)")
         return FORM_REPEATS
     repeats = max(counts, key=lambda count: (counts[count], count))
     bounded = min(repeats, MAXIMUM_REPEATS)
     words = f"{bounded} repeat{'' if bounded == 1 else 's'}"
-    said.taken.append(words if bounded == repeats else f"{words} of its {repeats}")
+    taken.taken.append(words if bounded == repeats else f"{words} of its {repeats}")
     return bounded
 
 
-def _workloads(serieses: Sequence[Series], said: Taken) -> list[WorkloadSpec]:
+def _workloads(serieses: Sequence[Series], taken: Taken) -> list[WorkloadSpec]:
     rows = {one.workload.pk: one.workload for one in serieses if one.workload}
     presets = {preset.slug: preset for preset in offered()}
     known: list[WorkloadSpec] = []
@@ -174,11 +174,11 @@ def _workloads(serieses: Sequence[Series], said: Taken) -> list[WorkloadSpec]:
         else:
             unknown.append(row.title)
     if titles:
-        said.taken.append(f"workload {_named(titles)}")
+        taken.taken.append(f"workload {_named(titles)}")
     if unknown:
-        said.left.append(f"workload {_named(unknown)} (no preset of this site)")
+        taken.left.append(f"workload {_named(unknown)} (no preset of this site)")
     elif not rows:
-        said.left.append("workload (it names none)")
+        taken.left.append("workload (it names none)")
     return known
 
 

@@ -107,7 +107,9 @@ def _page(
     lun = Lun.objects.filter(is_listed=True, role=Lun.Role.DATA, problem="").order_by("pk").first()
     context = {
         "text": text,
-        "problems": [(place, said) for place, all_ in (problems or {}).items() for said in all_],
+        "problems": [
+            (place, sentence) for place, all_ in (problems or {}).items() for sentence in all_
+        ],
         "lun": lun,
         "scheduler": lun.schedulers[0] if lun and lun.schedulers else "",
         "maximum_kb": job_document.MAXIMUM_BYTES // 1024,

@@ -170,10 +170,10 @@ def cancel(request: HttpRequest, job_id: int) -> HttpResponse:
 
     def act(user: User) -> str:
         found = control.cancel(job_id, by=user.get_username())
-        said = f"{found.at_once} waiting run{'' if found.at_once == 1 else 's'} cancelled."
+        text = f"{found.at_once} waiting run{'' if found.at_once == 1 else 's'} cancelled."
         if found.asked:
-            said += f" {found.asked} running: the worker is asked to stop and to unmount the LUN."
-        return said
+            text += f" {found.asked} running: the worker is asked to stop and to unmount the LUN."
+        return text
 
     return _action(request, job_id, act)
 

@@ -301,10 +301,15 @@ def _refusal(refused: JobRefused | None) -> dict[str, object]:
     """What is wrong by the fields of the form; order and reference have several."""
     if refused is None:
         return {"refused": None, "refused_plan": [], "refused_steering": False}
-    said = by_field(refused.by_part)
-    plan = [each for part in said if part.startswith(("order", "reference")) for each in said[part]]
-    is_steering = bool(plan) or not set(STEERED).isdisjoint(said)
-    return {"refused": JobRefused(said), "refused_plan": plan, "refused_steering": is_steering}
+    by_part = by_field(refused.by_part)
+    plan = [
+        each
+        for part in by_part
+        if part.startswith(("order", "reference"))
+        for each in by_part[part]
+    ]
+    is_steering = bool(plan) or not set(STEERED).isdisjoint(by_part)
+    return {"refused": JobRefused(by_part), "refused_plan": plan, "refused_steering": is_steering}
 
 
 def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:
@@ -312,12 +317,12 @@ def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str,
     found = []
     for name in names:
         having = [one for one in kernels if name in one.elevators]
-        said = [
+        parts = [
             f"{one.elevators[name]} in {one.name}" for one in having if one.elevators[name] != name
         ]
         if len(having) < len(kernels):
-            said.append(f"only with {', '.join(one.name for one in having)}")
-        found.append((name, "; ".join(said)))
+            parts.append(f"only with {', '.join(one.name for one in having)}")
+        found.append((name, "; ".join(parts)))
     return found
 
 

@@ -17,10 +17,10 @@ def noted(outputs: Mapping[str, str]) -> dict[str, Any]:
     for name, when in zip(LAYOUT_OUTPUTS, ("before", "after"), strict=True):
         first = outputs.get(name, "").partition("\n")[0]
         try:
-            told = json.loads(first)["fsbench-layout"]
-            if told is not None:
-                found[when] = {key: int(told[key]) for key in _NUMBERS}
-                found[when]["is_cut"] = bool(told["is_cut"])
+            layout = json.loads(first)["fsbench-layout"]
+            if layout is not None:
+                found[when] = {key: int(layout[key]) for key in _NUMBERS}
+                found[when]["is_cut"] = bool(layout["is_cut"])
         except (ValueError, KeyError, TypeError):
             continue
     return found

@@ -48,8 +48,8 @@ def why_not(
     """Why no device of this host can be traced so, or "". Changes nothing."""
     if os.geteuid() != 0:
         return "Only root may read the kernel's block events: run the worker as root."
-    if said := why_no_events(folder, filesystems, lockdown):
-        return said
+    if problem := why_no_events(folder, filesystems, lockdown):
+        return problem
     if not (folder / "instances").is_dir():
         return ""  # it is mounted where a run asks for it
     missing = [name for name in EVENTS if not (folder / "events/block" / name).is_dir()]

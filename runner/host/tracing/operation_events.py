@@ -60,8 +60,8 @@ def why_not(
         return "Only root may trace operations in the kernel: run the worker as root."
     if not _program():
         return "The program bpftrace is not installed on this host: install the package bpftrace."
-    if said := block_events.why_no_events(folder, filesystems, lockdown):
-        return said
+    if problem := block_events.why_no_events(folder, filesystems, lockdown):
+        return problem
     if not btf.exists():
         return (
             "This kernel does not describe its types (CONFIG_DEBUG_INFO_BTF), by which bpftrace "
@@ -243,8 +243,8 @@ def _why_failed(process: subprocess.Popen[bytes], errors: int) -> str:
         process.kill()
         process.wait()
         return f"bpftrace was not ready within {BEGIN_WAIT_S:.0f} s."
-    said = os.pread(errors, _SAID_BYTES, max(os.fstat(errors).st_size - _SAID_BYTES, 0))
-    lines = [line for line in said.decode("utf-8", "replace").splitlines() if "ERROR" in line]
+    last_bytes = os.pread(errors, _SAID_BYTES, max(os.fstat(errors).st_size - _SAID_BYTES, 0))
+    lines = [line for line in last_bytes.decode("utf-8", "replace").splitlines() if "ERROR" in line]
     last = re.sub(r"[^\x20-\x7e]", "?", lines[-1])[:400] if lines else "it said nothing"
     return f"bpftrace ended with status {process.returncode}: {last}"
 

@@ -53,15 +53,15 @@ def held(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
     """Hold them; yields what is held, and what is not and why, in words. Never raises."""
     with contextlib.ExitStack() as stack:
         try:
-            said = _hold(folder, machine, stack)
+            parts = _hold(folder, machine, stack)
         except OSError as error:
-            said = [f"not held: {error.strerror or error}"]
+            parts = [f"not held: {error.strerror or error}"]
         try:
             stack.enter_context(_shallow(machine.latency))
-            said.append(f"idle states of {MOST_LATENCY_US} µs to leave at most")
+            parts.append(f"idle states of {MOST_LATENCY_US} µs to leave at most")
         except OSError as error:
-            said.append(f"idle states not held: {error.strerror or error}")
-        yield said
+            parts.append(f"idle states not held: {error.strerror or error}")
+        yield parts
 
 
 def is_left(folder: Path) -> bool:
@@ -139,8 +139,8 @@ def _put_back(folder: Path) -> list[str]:
     """Of the note that is there; the caller holds both locks."""
     path = _note(folder)
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        boot, before, wanted = said["boot"], dict(said["before"]), dict(said["wanted"])
+        data = json.loads(path.read_text(encoding="utf-8"))
+        boot, before, wanted = data["boot"], dict(data["before"]), dict(data["wanted"])
     except (OSError, ValueError, LookupError, TypeError):
         path.unlink(missing_ok=True)
         return []

@@ -85,11 +85,11 @@ def give_back(folder: Path) -> list[str]:
 
     A disk that a run has now is left to it: its lock is taken. Call it at any time.
     """
-    said = []
+    parts = []
     for path, found in pending(folder):
         name = blockdev.kernel_name(found.number) if found.is_of_this_disk else ""
         if not name:
-            said.append(
+            parts.append(
                 f"the disk {blockdev.as_text(found.number)} is gone or is another one now: its I/O "
                 f"scheduler, which was {found.before}, is not given back"
             )
@@ -98,13 +98,13 @@ def give_back(folder: Path) -> list[str]:
         try:
             with locks.device_lock(Path(f"/dev/{name}")):
                 if path.exists():  # not put back meanwhile by a run that ended
-                    said += _put_back(name, found)
+                    parts += _put_back(name, found)
                     path.unlink(missing_ok=True)
         except locks.LockedElsewhere:
             continue  # a run has it, and puts it back
         except (SchedulerError, OSError) as error:
-            said.append(f"the I/O scheduler of {name} cannot be given back yet: {error}")
-    return said
+            parts.append(f"the I/O scheduler of {name} cannot be given back yet: {error}")
+    return parts
 
 
 def _put_back(name: str, found: Note) -> list[str]:

@@ -48,12 +48,12 @@ class Command(SiteCommand):
             raise CommandError(str(error)) from None
 
     def _fetch(self, folder: Path, package: str, with_zfs: bool) -> None:
-        said = ""
+        text = ""
 
         def say(what: str, share: float | None) -> None:
-            nonlocal said
-            if what != said:
-                said = what
+            nonlocal text
+            if what != text:
+                text = what
                 self.stdout.write(f"{what} …")
 
         there = {one.path for one in _listed(folder)}

@@ -29,16 +29,16 @@ class Command(SiteCommand):
             raise CommandError(str(error)) from None
         failed = 0
         for orphan in found:
-            said = f"{orphan.kind}: {orphan.what}"
+            text = f"{orphan.kind}: {orphan.what}"
             if options["remove"] and orphan.remove is not None:
                 try:
                     orphan.remove()
                 except (ToolError, ExecutorAway, LockedElsewhere, OSError) as error:
                     failed += 1
-                    said += f": {error}"
+                    text += f": {error}"
                 else:
-                    said += ": removed"
-            self.stdout.write(said)
+                    text += ": removed"
+            self.stdout.write(text)
         if not found:
             self.stdout.write("Nothing was left behind.")
         elif not options["remove"] and any(orphan.remove for orphan in found):

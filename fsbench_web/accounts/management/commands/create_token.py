@@ -40,8 +40,8 @@ class Command(SiteCommand):
         longest = ApiToken._meta.get_field("name").max_length
         if longest is not None and len(name) > longest:
             raise CommandError(f"The name is longer than {longest} characters.")
-        if said := plain_text.problem(name):
-            raise CommandError(f"The token's name cannot be so. {said}")
+        if problem := plain_text.problem(name):
+            raise CommandError(f"The token's name cannot be so. {problem}")
         if not 0 <= days <= 3650:
             raise CommandError("A token lasts 1 to 3650 days, or 0 for one that never expires.")
         scopes = options.get("scope") or ["import", "run"]

@@ -53,5 +53,5 @@ class Command(createsuperuser.Command):
 
 
 def _may_be_called(name: str) -> None:
-    if said := names.problem(name):
-        raise ValidationError(said)
+    if problem := names.problem(name):
+        raise ValidationError(problem)

@@ -28,5 +28,5 @@ class Command(SiteCommand):
         )
         if not changed:
             raise CommandError(f'There is no hardware profile "{options["hardware"]}".')
-        said = f"delivers at most {rate:g} KB/s" if rate else "delivers nobody knows how much"
-        self.stdout.write(f"{options['hardware']} {said}. Judge what is there: reflag --all")
+        text = f"delivers at most {rate:g} KB/s" if rate else "delivers nobody knows how much"
+        self.stdout.write(f"{options['hardware']} {text}. Judge what is there: reflag --all")

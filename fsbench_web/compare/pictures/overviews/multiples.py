@@ -100,9 +100,9 @@ def _panel(table: DeltaTable) -> Small:
 def _point(table: DeltaTable, row: DeltaRow) -> Point:
     scale = table.scale
     if table.has_published_rows:
-        said = numbers.with_unit(row.score, table.unit)
+        text = numbers.with_unit(row.score, table.unit)
     else:
         half = row.interval.half_width if row.interval else None
-        said = f"{scale.amount(row.score, half)} {scale.unit}".removesuffix(" score")
+        text = f"{scale.amount(row.score, half)} {scale.unit}".removesuffix(" score")
     count = f", n = {row.runs}" if row.runs is not None else ""
-    return Point(100 - (row.delta1_percent or 0), 0, None, f"{said}{count}", link_of(row))
+    return Point(100 - (row.delta1_percent or 0), 0, None, f"{text}{count}", link_of(row))

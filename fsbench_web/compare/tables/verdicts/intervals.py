@@ -25,30 +25,30 @@ def interval_sentence(found: Interval, unit: str, harmonic: float | None = None)
     same work the harmonic one (Hoefler and Belli, rule 3). An end below zero stays what Student's t
     gives, and is explained.
     """
-    said = _interval_of(found, unit, harmonic)
-    return f"{said} {BELOW_ZERO}" if found.low < 0 < found.mean else said
+    interval = _interval_of(found, unit, harmonic)
+    return f"{interval} {BELOW_ZERO}" if found.low < 0 < found.mean else interval
 
 
 def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
-    said = (
+    text = (
         f"95% interval {_ends(found, unit)}, around {numbers.with_unit(found.mean, unit)}, the mean"
     )
     if found.of != SAMPLES:
-        said += f" of the scores of {found.count} repeats, each scored by itself."
+        text += f" of the scores of {found.count} repeats, each scored by itself."
         if harmonic is None:
-            return said
+            return text
         return (
-            f"{said} This arithmetic mean is all work over all time where each repeat ran equally "
+            f"{text} This arithmetic mean is all work over all time where each repeat ran equally "
             f"long; where each did the same work it is the harmonic mean, "
             f"{numbers.with_unit(harmonic, unit)}."
         )
-    said += f" of {found.count} interval samples of one run, taken as quasi-independent"
+    text += f" of {found.count} interval samples of one run, taken as quasi-independent"
     if found.autocorrelation is None:
-        return f"{said}; they are all the same."
-    said += f"; neighbouring samples correlate by {numbers.number(found.autocorrelation)} (lag 1)"
+        return f"{text}; they are all the same."
+    text += f"; neighbouring samples correlate by {numbers.number(found.autocorrelation)} (lag 1)"
     if found.follows:
-        return f"{said}, more than chance would have it: the interval is too narrow."
-    return f"{said}."
+        return f"{text}, more than chance would have it: the interval is too narrow."
+    return f"{text}."
 
 
 def _ends(found: Interval, unit: str) -> str:

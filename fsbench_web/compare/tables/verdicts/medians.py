@@ -10,18 +10,18 @@ def median_sentence(found: MedianInterval, mean: Interval, unit: str) -> str:
 
     takes; ``mean`` is of the same repeats, in ``unit``.
     """
-    said = (
+    text = (
         f"Median {numbers.with_unit(found.median, unit)}, 95% interval "
         f"{numbers.span(found.low, found.high, unit)} (order statistics, which ask nothing of how "
         "repeats are distributed)."
     )
     if not found.low <= mean.mean <= found.high:
         few = "large" if mean.mean > found.median else "small"
-        said += f" The mean lies outside of it: the repeats are skewed, a few of them very {few}."
+        text += f" The mean lies outside of it: the repeats are skewed, a few of them very {few}."
     elif not mean.low <= found.median <= mean.high:
-        said += " It lies outside of the interval of the mean: the repeats are skewed."
+        text += " It lies outside of the interval of the mean: the repeats are skewed."
     enough = " and ".join(_needed(one, found.count) for one in found.repeats_for)
-    return f"{said} By resampling (CONFIRM) {enough}." if enough else said
+    return f"{text} By resampling (CONFIRM) {enough}." if enough else text
 
 
 def _needed(one: RepeatsFor, count: int) -> str:

@@ -41,8 +41,8 @@ def standing(row: DeltaRow) -> str:
     if verdict.status == TIE:
         return f"tie with {named(verdict.against)}"
     if verdict.status == SIGNIFICANT:
-        said = "significantly ahead" if row.best else "significantly slower"
-        return f"{said}{_no_scatter(verdict)}"
+        text = "significantly ahead" if row.best else "significantly slower"
+        return f"{text}{_no_scatter(verdict)}"
     return NOT_KNOWN
 
 
@@ -53,9 +53,9 @@ def with_effect(row: DeltaRow) -> str:
         return standing(row)
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
-    said = effect(verdict)
-    if verdict.status == SIGNIFICANT and said:
-        return said + _no_scatter(verdict)
+    size = effect(verdict)
+    if verdict.status == SIGNIFICANT and size:
+        return size + _no_scatter(verdict)
     return f"{standing(row)}, {how(verdict)}"
 
 
@@ -110,10 +110,10 @@ def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> st
     """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
     if verdict.status == SIGNIFICANT:
         return f"{different}, {verdict.method}{_no_scatter(verdict)}"
-    said = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     if not names_others or not verdict.against:
-        return said
-    return f"{said} {'to' if verdict.status == EQUIVALENT else 'against'} {named(verdict.against)}"
+        return word
+    return f"{word} {'to' if verdict.status == EQUIVALENT else 'against'} {named(verdict.against)}"
 
 
 def effect(verdict: Verdict) -> str:
@@ -187,10 +187,10 @@ def methods_of(tables: Iterable[DeltaTable]) -> set[str]:
 def rule(tables: Sequence[DeltaTable], tested: int) -> str:
     """By what the tables were judged, ``tested`` pairs at once, and what of them is exploration."""
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict]
-    said = []
+    parts = []
     if any(one.method == FREENIX for one in verdicts):
         holm = f", with p at most 0.05 by Holm's correction over {tested} pairs" * (tested > 1)
-        said.append(
+        parts.append(
             "A winner is significant when the 95% intervals do not overlap and the means differ by "
             f"at least {verdicts[0].margin_percent:g}%{holm}; otherwise it is a tie (the rule of "
             "FREENIX 2002). Without repeats it is not known."
@@ -199,7 +199,7 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
     if ratios:
         within = next((one.equivalence_percent for one in ratios if one.equivalence_percent), None)
         margin = EQUIVALENCE_PERCENT if within is None else within
-        said.append(
+        parts.append(
             "Faster is what differs by more than chance: Student's t of the logarithms of the "
             "ratios, paired where runs share three blocks or more, p at most 0.05 by Holm's "
             f"correction over the pairs of a table. Equivalent is what differs by less than "
@@ -207,29 +207,29 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
         )
     count = sum(1 for table in tables if any(row.verdict for row in table.rows))
     if ratios and count > 1:
-        said.append(
+        parts.append(
             f"Each of the {count} tables is a question by itself. The first of each test is the "
             "answer to it; the others are exploration, because of twenty tables without any "
             "difference one shows one by chance."
         )
-    return " ".join(said)
+    return " ".join(parts)
 
 
 def why(verdict: Verdict) -> str:
     """The reasons of a verdict as sentences."""
     if verdict.method != FREENIX:
         return " ".join(_of_ratio(verdict))
-    said = [_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in _SENTENCES]
+    parts = [_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in _SENTENCES]
     if verdict.status == SIGNIFICANT:
-        said.insert(0, _significant(verdict))
-    return " ".join(said)
+        parts.insert(0, _significant(verdict))
+    return " ".join(parts)
 
 
 def _of_ratio(verdict: Verdict) -> Iterator[str]:
     """What was tested, what came out, and what it rests on."""
-    if said := effect(verdict):
+    if size := effect(verdict):
         is_one = len(verdict.against) == 1
-        yield f"{f'Against {verdict.against[0]}' if is_one else 'The closest call'}: {said} (95%)."
+        yield f"{f'Against {verdict.against[0]}' if is_one else 'The closest call'}: {size} (95%)."
     yield from _outcome(verdict)
     if verdict.method == UNPAIRED and verdict.p_value is not None:
         few = _FEW_BLOCKS.get(verdict.blocks or 0, _ZERO_IN_BLOCKS.format(verdict.blocks))

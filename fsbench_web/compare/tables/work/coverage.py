@@ -22,26 +22,26 @@ def why_incomplete(entry: Entry) -> str:
     titles = list(dict.fromkeys(title for some in entry.apart.values() for title in some))
     more = len(titles) - MOST_NAMED
     named = "; ".join(titles[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
-    said = [f"{gone} of {of} {cells_were(of)} not measured"] if gone else []
+    parts = [f"{gone} of {of} {cells_were(of)} not measured"] if gone else []
     if apart:
-        said.append(
+        parts.append(
             f"{apart} of {of} {cells_were(of)} measured by another workload alone ({named}), "
             "which measures in another way or does not say how"
         )
-    return ", and ".join(said)
+    return ", and ".join(parts)
 
 
 def _missing(entry: Entry, others: Collection[Demand]) -> list[str]:
     """The cells without a number in words; ``others`` were measured of the contender elsewhere."""
-    said = []
+    parts = []
     for demand in entry.missing[:MOST_NAMED]:
         if demand in entry.apart:
-            said.append(f"{demand.words}, measured by {' and '.join(entry.apart[demand][:2])}")
+            parts.append(f"{demand.words}, measured by {' and '.join(entry.apart[demand][:2])}")
         elif demand in others:
-            said.append(f"{demand.words}, measured under other circumstances")
+            parts.append(f"{demand.words}, measured under other circumstances")
         else:
-            said.append(demand.words)
-    return said
+            parts.append(demand.words)
+    return parts
 
 
 def work_answer(

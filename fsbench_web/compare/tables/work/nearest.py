@@ -71,9 +71,9 @@ def _near(
     entries: Iterable[Entry],
     found: Mapping[int, SeriesValues],
 ) -> Nearest:
-    said = ", ".join([testnames.label(kind.test), *circumstances(kind.cached, kind.flushed)])
+    text = ", ".join([testnames.label(kind.test), *circumstances(kind.cached, kind.flushed)])
     if wanted is None or wanted.record_kb is None or wanted.file_kb is None:
-        return Nearest(said, "", ())
+        return Nearest(text, "", ())
     best: dict[str, tuple[float, NearValue]] = {}
     for entry in entries:
         for source in entry.series:
@@ -90,7 +90,7 @@ def _near(
     ranked = sorted(best.values(), key=lambda one: (-one[0], one[1].contender))
     cell = f"{size_words(wanted.record_kb)} in files of {size_words(wanted.file_kb)}"
     return Nearest(
-        said, cell, tuple(value for _, value in ranked), wanted.record_kb, wanted.file_kb
+        text, cell, tuple(value for _, value in ranked), wanted.record_kb, wanted.file_kb
     )
 
 

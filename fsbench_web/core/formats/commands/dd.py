@@ -57,10 +57,10 @@ def parse(lines: list[str]) -> ParsedResult:
             records = number
         # Progress looks the same, and has no records above it.
         elif (done := _DONE.match(line)) is not None and records == number - 1:
-            said = [f"{done[1]} bytes"]
+            parts = [f"{done[1]} bytes"]
             # Blocks that came in pieces are counted otherwise each time.
-            said += [f"{blocks[1]} blocks"] if (blocks := _WHOLE.match(lines[number - 2])) else []
-            settings = (*sorted(_SETTING.findall(command)), *said)
+            parts += [f"{blocks[1]} blocks"] if (blocks := _WHOLE.match(lines[number - 2])) else []
+            settings = (*sorted(_SETTING.findall(command)), *parts)
             if first is None:
                 first, result.modes, result.command = number, settings, command[:2000]
             elif not command or not result.command or settings != result.modes:

@@ -78,8 +78,8 @@ def parse(lines: list[str]) -> ParsedResult:
         first = first or settings
         found.begin()
         _phase(found, root, config)
-    said = [f"{name} {text}"[:200] for name, text in first.items() if text and name not in _LOADS]
-    result.modes = (*said, *further_settings_of(result.command))
+    parts = [f"{name} {text}"[:200] for name, text in first.items() if text and name not in _LOADS]
+    result.modes = (*parts, *further_settings_of(result.command))
     return found.finish("This is elbencho's JSON, and no phase in it has a result.", len(lines))
 
 

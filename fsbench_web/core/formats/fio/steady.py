@@ -10,8 +10,8 @@ _RATES = (("iops", "ops/s", Decimal(1)), ("bw", "KB/s", Decimal(1) / 1024))
 
 def verdict(entry: JsonObject) -> bool | None:
     """Whether it was attained; None where the job was to stop at none, or nothing is said."""
-    said = entry.object("steadystate").number("attained")
-    return None if said is None else float(said.text) != 0
+    answer = entry.object("steadystate").number("attained")
+    return None if answer is None else float(answer.text) != 0
 
 
 def add_window(found: Collector, name: str, entry: JsonObject, load: str) -> None:

@@ -379,15 +379,15 @@ def _compare(reading: _Reading, report: list[ParsedValue]) -> None:
 
 def _name_modes(result: ParsedResult, settings: list[str]) -> None:
     # Whatever else IOzone was told (O_DIRECT, fsync in the times, ...) changes what is measured.
-    said = [text for text in settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)]
-    result.modes = tuple(dict.fromkeys((*said, *settings_of(result.command, has_head=True))))
+    parts = [text for text in settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)]
+    result.modes = tuple(dict.fromkeys((*parts, *settings_of(result.command, has_head=True))))
 
 
 def _nothing(lines: list[str]) -> Problem:
     for number, line in enumerate(lines, start=1):
         if _HEADER.match(line):
-            said = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")
-            more = f" IOzone says {shown(said, 200)}." if said else ""
+            following = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")
+            more = f" IOzone says {shown(following, 200)}." if following else ""
             return Problem(number, None, f"No value follows the header of the matrix.{more}")
     return Problem(
         len(lines), None, "IOzone's banner is there, but no matrix follows: the run did not start."

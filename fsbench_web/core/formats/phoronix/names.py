@@ -55,8 +55,8 @@ class TestNames:
 
     def name(self, profile: str, description: str, unit: str) -> str:
         """The name of what a profile calls ``description``, in ``unit``."""
-        said = "iops" if unit == "IOPS" and "iops" not in description.lower() else ""
-        test = test_name(profile, said, description)
+        text = "iops" if unit == "IOPS" and "iops" not in description.lower() else ""
+        test = test_name(profile, text, description)
         if self._units.setdefault(test, unit) != unit:
             test = test_name(profile, unit, description)
         return test

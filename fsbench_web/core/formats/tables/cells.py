@@ -200,34 +200,34 @@ class Reading:
         return len(self.problems) >= ENOUGH_PROBLEMS
 
 
-def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
+def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
     """Keep one number of a table, or note everything that is wrong with it.
 
-    ``said`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
+    ``data`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
     """
-    if said["value"].text in MISSING:
+    if data["value"].text in MISSING:
         return
     before = len(reading.problems)
-    value = _value(reading, said["value"], line)
-    test = test_of(said["test"].text)
+    value = _value(reading, data["value"], line)
+    test = test_of(data["test"].text)
     if test is None:
-        found = shown(said["test"].text)
+        found = shown(data["test"].text)
         message = f"Found {found}, expected the name of a test, such as random_read."
-        reading.refuse(line, said["test"], message)
-    record_kb = read_size(reading, said, "record_size_kb", line)
-    file_kb = read_size(reading, said, "file_size_kb", line)
-    repeat = _repeat(reading, said, line)
-    load = _load(reading, said, line)
-    if "block" in said and len(said["block"].text) > MAX_BLOCK:
+        reading.refuse(line, data["test"], message)
+    record_kb = read_size(reading, data, "record_size_kb", line)
+    file_kb = read_size(reading, data, "file_size_kb", line)
+    repeat = _repeat(reading, data, line)
+    load = _load(reading, data, line)
+    if "block" in data and len(data["block"].text) > MAX_BLOCK:
         message = f"The name of a block has more than {MAX_BLOCK} characters."
-        reading.refuse(line, said["block"], message)
-    unit = unit_of(said["unit"].text) if "unit" in said else ""
+        reading.refuse(line, data["block"], message)
+    unit = unit_of(data["unit"].text) if "unit" in data else ""
     if not unit:
-        reading.refuse(line, said.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
+        reading.refuse(line, data.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
     elif len(unit) > 20:
-        reading.refuse(line, said.get("unit"), f"{shown(unit)} is too long for a unit.")
+        reading.refuse(line, data.get("unit"), f"{shown(unit)} is too long for a unit.")
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
-        _refuse_one_size(reading, said, line, lacks_file=file_kb is None)
+        _refuse_one_size(reading, data, line, lacks_file=file_kb is None)
         return
     if len(reading.problems) > before:
         return
@@ -240,34 +240,34 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
         value=value,
         unit=unit,
         line=line,
-        filesystem=_text(said, "filesystem"),
-        configuration=_text(said, "configuration"),
-        hardware=_text(said, "hardware"),
+        filesystem=_text(data, "filesystem"),
+        configuration=_text(data, "configuration"),
+        hardware=_text(data, "hardware"),
         repeat=repeat,
         load=load,
-        block=_text(said, "block"),
+        block=_text(data, "block"),
     )
-    _keep(reading, parsed, said["value"])
+    _keep(reading, parsed, data["value"])
 
 
 def _refuse_one_size(
-    reading: Reading, said: dict[str, Place], line: int, *, lacks_file: bool
+    reading: Reading, data: dict[str, Place], line: int, *, lacks_file: bool
 ) -> None:
     """Say what to add to a size of a block without one of its file, or the reverse. Where the
     table has no such column it is said once, and not of each row.
     """
     name = "file_size_kb" if lacks_file else "record_size_kb"
-    if name in said:
+    if name in data:
         what = "file size" if lacks_file else "block size"
         message = f"The {what} is missing: give block size and file size, or neither."
-        reading.refuse(line, said[name], message)
+        reading.refuse(line, data[name], message)
     elif not reading.lacks_saying:
         reading.refuse(line, None, _NO_FILE_SIZE if lacks_file else _NO_BLOCK_SIZE)
         reading.lacks_saying = True
 
 
-def _text(said: dict[str, Place], name: str) -> str:
-    return said[name].text if name in said else ""
+def _text(data: dict[str, Place], name: str) -> str:
+    return data[name].text if name in data else ""
 
 
 def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
@@ -288,9 +288,9 @@ def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
     reading.result.values.append(value)
 
 
-def read_size(reading: Reading, said: dict[str, Place], name: str, line: int) -> int | None:
+def read_size(reading: Reading, data: dict[str, Place], name: str, line: int) -> int | None:
     """A size in KB, or None where nothing says one."""
-    place = said.get(name)
+    place = data.get(name)
     if place is None or place.text in MISSING:
         return None
     is_record = name == "record_size_kb"
@@ -311,8 +311,8 @@ def read_size(reading: Reading, said: dict[str, Place], name: str, line: int) ->
     return found
 
 
-def _repeat(reading: Reading, said: dict[str, Place], line: int) -> int | None:
-    place = said.get("repeat")
+def _repeat(reading: Reading, data: dict[str, Place], line: int) -> int | None:
+    place = data.get("repeat")
     if place is None or not place.text:
         return None
     repeat = repeat_of(place.text)
@@ -321,11 +321,11 @@ def _repeat(reading: Reading, said: dict[str, Place], line: int) -> int | None:
     return repeat
 
 
-def _load(reading: Reading, said: dict[str, Place], line: int) -> str:
+def _load(reading: Reading, data: dict[str, Place], line: int) -> str:
     """What worked at the same time, as measurements keep it."""
     counts: dict[str, int] = {}
     for name in LOADS:
-        place = said.get(name)
+        place = data.get(name)
         if place is None or place.text in MISSING:
             continue
         if not _WHOLE.fullmatch(place.text) or not 1 <= int(place.text) <= MAX_LOAD:

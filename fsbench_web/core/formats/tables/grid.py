@@ -67,15 +67,17 @@ def delimiter_of(lines: list[str]) -> str:
 
     Where a title stands above the table, the lines after it decide.
     """
-    said = [line for line in lines[:_LOOKED_AT] if line.strip() and not line.startswith("#")]
-    first = next((line for line in said if any(sign in line for sign in DELIMITERS)), "")
+    parts = [line for line in lines[:_LOOKED_AT] if line.strip() and not line.startswith("#")]
+    first = next((line for line in parts if any(sign in line for sign in DELIMITERS)), "")
     if not first:
         return ""
     best = max(DELIMITERS, key=first.count)
     # "1,5;2,5" has as many of both: what cuts most lines into equally many words is it.
     rivals = [sign for sign in DELIMITERS if first.count(sign)]
     if len(rivals) > 1:
-        alike = {sign: Counter(line.count(sign) for line in said).most_common(1) for sign in rivals}
+        alike = {
+            sign: Counter(line.count(sign) for line in parts).most_common(1) for sign in rivals
+        }
         steady = [sign for sign in rivals if alike[sign][0][0] > 0]
         if steady and best not in steady:
             best = max(steady, key=lambda sign: alike[sign][0][1])

@@ -187,11 +187,11 @@ def measure_of(word: str) -> Measure | None:
     start = f"_{side}" if side else ""
     if not rest:
         return _of_unit(start, unit)
-    said = [one for one in rest if one not in _MEANS | _PASSED_OVER | _HALF_UNITS]
-    if len(said) == 1 and said[0] in _RATES:
+    parts = [one for one in rest if one not in _MEANS | _PASSED_OVER | _HALF_UNITS]
+    if len(parts) == 1 and parts[0] in _RATES:
         return Measure(f"{start}_bw", unit)
-    if len(said) == 1 and _OPS.fullmatch(said[0]):
-        return Measure(f"{start}_iops", unit or _lettered(said[0]))
+    if len(parts) == 1 and _OPS.fullmatch(parts[0]):
+        return Measure(f"{start}_iops", unit or _lettered(parts[0]))
     return _latency(start, rest, unit)
 
 

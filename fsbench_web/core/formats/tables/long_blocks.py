@@ -168,8 +168,8 @@ class BlockReader:
         sizes, fits = np.zeros(len(fields), dtype=np.int64), np.zeros(len(fields), dtype=np.bool_)
         if column is not None:
             is_record = name == "record_size_kb"
-            said = self.mapping.record_unit if is_record else self.mapping.file_unit
-            unit = SIZE_UNITS.get(said, 0)
+            given_unit = self.mapping.record_unit if is_record else self.mapping.file_unit
+            unit = SIZE_UNITS.get(given_unit, 0)
             sizes, _, fits = fields.numbers(column)
             fits &= (sizes > 0) & (sizes <= (most_kb * 1024 // unit if unit else 0))
             sizes = np.where(fits, sizes, 0) * unit

@@ -177,19 +177,19 @@ class RowReader:
     def _numbers(self, words: list[str], number: int) -> tuple[int, int, int, float] | None:
         """Read a row as a small table is read: its test, sizes and value, or None."""
         cell = self._cell
-        said = {name: Place(text) for name, text in self.mapping.constants.items() if text}
+        values = {name: Place(text) for name, text in self.mapping.constants.items() if text}
         for name, column in self.mapping.columns.items():
-            if words[column] or name not in said:
-                said[name] = Place(words[column], column + 1)
-        if said["value"].text in MISSING:
+            if words[column] or name not in values:
+                values[name] = Place(words[column], column + 1)
+        if values["value"].text in MISSING:
             return None
         if self.mapping.names:
-            said["test"] = Place(self.mapping.test_of(said["test"].text), said["test"].column)
+            values["test"] = Place(self.mapping.test_of(values["test"].text), values["test"].column)
         cell.seen.clear()
         cell.problems.clear()
         cell.result.values.clear()
         cell.result.warnings.clear()
-        read_cell(cell, number, said)
+        read_cell(cell, number, values)
         for problem in cell.problems:
             self.refuse(number, problem.column, problem.message)
         if cell.problems or not cell.result.values:
@@ -206,23 +206,23 @@ class RowReader:
 
     def _run(self, words: list[str], number: int) -> int | None:
         """The place of the run that a row belongs to, which is made when it is new."""
-        said = dict(self.mapping.constants)
-        said |= {name: words[at] for name, at in self.mapping.columns.items() if words[at]}
-        if not all(text.isprintable() for text in said.values()):
+        values = dict(self.mapping.constants)
+        values |= {name: words[at] for name, at in self.mapping.columns.items() if words[at]}
+        if not all(text.isprintable() for text in values.values()):
             self.refuse(number, None, "Found a character that cannot be shown.")
             return None
-        repeat = said.get("repeat", "")
+        repeat = values.get("repeat", "")
         if repeat and repeat_of(repeat) is None:
             column = self.mapping.columns.get("repeat", -1) + 1
             message = f"Found {shown(repeat)}, expected {A_REPEAT}."
             self.refuse(number, column or None, message)
             return None
         own = (
-            said.get("filesystem", ""),
-            said.get("configuration", ""),
-            said.get("hardware", ""),
+            values.get("filesystem", ""),
+            values.get("configuration", ""),
+            values.get("hardware", ""),
             int(repeat) if repeat else None,
-            said.get("block", ""),
+            values.get("block", ""),
         )
         if len(self.runs) >= MAX_RUNS and own not in self.runs:
             self.refuse(number, None, f"The table holds more than {MAX_RUNS} runs: split it.")

@@ -74,7 +74,10 @@ class Mapping:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON column keeps it."""
-        return {**asdict(self), "tests": [[n, *said] for n, said in sorted(self.tests.items())]}
+        return {
+            **asdict(self),
+            "tests": [[n, *sentence] for n, sentence in sorted(self.tests.items())],
+        }
 
     @classmethod
     def from_json(cls, kept: AnyMapping[str, Any]) -> "Mapping":
@@ -86,17 +89,17 @@ class Mapping:
 
     def missing(self) -> list[str]:
         """What has to be said before a number can be read, in words."""
-        said = {*self.columns, *(name for name, text in self.constants.items() if text)}
+        names = {*self.columns, *(name for name, text in self.constants.items() if text)}
         if self.shape == LONG:
-            return [name for name in ("test", "value", "unit") if name not in said]
+            return [name for name in ("test", "value", "unit") if name not in names]
         if self.shape == TESTS:
             lacking = [] if self.tests else ["a column for a test"]
-            if any(is_ending(test) for test, _ in self.tests.values()) and "test" not in said:
+            if any(is_ending(test) for test, _ in self.tests.values()) and "test" not in names:
                 lacking.append("test")
-            if any(not unit for _, unit in self.tests.values()) and "unit" not in said:
+            if any(not unit for _, unit in self.tests.values()) and "unit" not in names:
                 lacking.append("unit")
             return lacking
-        return [name for name in ("unit",) if name not in said]
+        return [name for name in ("unit",) if name not in names]
 
     def problems(self) -> list[str]:
         """What is wrong with the mapping itself, in sentences."""
@@ -218,14 +221,14 @@ def _body(reading: Reading, grid: Grid, mapping: Mapping) -> list[Row]:
 
 def _places_named(row: Row, mapping: Mapping) -> dict[str, Place]:
     """What a row says of its numbers: its columns first, then the constants."""
-    said = {name: Place(text) for name, text in mapping.constants.items() if text}
+    values = {name: Place(text) for name, text in mapping.constants.items() if text}
     for name, column in mapping.columns.items():
         text = row.words[column] if column < len(row.words) else ""
-        if text or name not in said:
-            said[name] = Place(text, column + 1)
-    if mapping.names and "test" in said:
-        said["test"] = Place(mapping.test_of(said["test"].text), said["test"].column)
-    return said
+        if text or name not in values:
+            values[name] = Place(text, column + 1)
+    if mapping.names and "test" in values:
+        values["test"] = Place(mapping.test_of(values["test"].text), values["test"].column)
+    return values
 
 
 def _stop(reading: Reading, line: int) -> bool:
@@ -244,11 +247,11 @@ def _read_long(reading: Reading, grid: Grid, mapping: Mapping) -> None:
 
 def _read_tests(reading: Reading, grid: Grid, mapping: Mapping) -> None:
     for row in _body(reading, grid, mapping):
-        said = _places_named(row, mapping)
+        places = _places_named(row, mapping)
         for column, (test, unit) in sorted(mapping.tests.items()):
             text = row.words[column] if column < len(row.words) else ""
-            of = _with_ending(said.get("test"), test) if is_ending(test) else Place(test)
-            cell = {**said, "test": of, "value": Place(text, column + 1)}
+            of = _with_ending(places.get("test"), test) if is_ending(test) else Place(test)
+            cell = {**places, "test": of, "value": Place(text, column + 1)}
             if unit:
                 cell["unit"] = Place(unit)
             read_cell(reading, row.line, cell)
@@ -286,9 +289,9 @@ def blocks_of(
     others: list[Row] = []
     title = ""
     for row in rows:
-        said = [word for word in row.words if word]
-        if len(said) == 1 and size_kb(said[0]) is None:
-            title = said[0]
+        parts = [word for word in row.words if word]
+        if len(parts) == 1 and size_kb(parts[0]) is None:
+            title = parts[0]
         elif _is_head(row, blocks[-1].head.words[0] if blocks and not title else None):
             blocks.append(Block(title, row))
             title = ""
@@ -353,12 +356,12 @@ def _read_block(reading: Reading, block: Block, sheet: str, mapping: Mapping) ->
             reading.refuse(row.line, None, message)
             continue
         for column, text in enumerate(row.words[1:], start=1):
-            said = {
+            values = {
                 name: Place(constant)
                 for name, constant in mapping.constants.items()
                 if constant and name not in ("test", "unit")
             }
-            said |= {
+            values |= {
                 "test": Place(test),
                 "unit": Place(unit),
                 "value": Place(text, column + 1),
@@ -367,8 +370,8 @@ def _read_block(reading: Reading, block: Block, sheet: str, mapping: Mapping) ->
             }
             if text and not block.head.words[column]:
                 message = "The number stands under no size."
-                reading.refuse(row.line, said["value"], message)
+                reading.refuse(row.line, values["value"], message)
                 continue
-            read_cell(reading, row.line, said)
+            read_cell(reading, row.line, values)
         if _stop(reading, row.line):
             return

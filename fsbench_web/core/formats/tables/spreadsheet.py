@@ -268,8 +268,8 @@ class _Sheet:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)
         if local == "row":
-            said = attributes.get("r", "")
-            number = int(said) if said.isascii() and said.isdigit() else self._row + 1
+            value = attributes.get("r", "")
+            number = int(value) if value.isascii() and value.isdigit() else self._row + 1
             if number <= self._row or number > MAX_ROWS:
                 raise _refused(f"The spreadsheet has more than {MAX_ROWS} rows: split it.")
             self._row, self._words, self._column = number, {}, -1

@@ -150,14 +150,14 @@ def proposal(grid: Grid) -> Mapping | None:
         elif len(measures) == 1:
             [(columns["value"], measure)] = measures.items()
             units["value"] = measure.unit
-    said = units.get("value", "")
+    value = units.get("value", "")
     is_of_rows = any(is_ending(test) for test, _ in tests.values())
     return Mapping(
         shape=TESTS if tests else LONG,
         header_line=header.line,
         delimiter=grid.delimiter,
         columns={k: v for k, v in columns.items() if not tests or k != "test" or is_of_rows},
-        constants={"unit": said} if said and "unit" not in columns else {},
+        constants={"unit": value} if value and "unit" not in columns else {},
         tests=tests,
         record_unit=_record_unit(header, columns),
         file_unit=_size_unit(units.get("file_size_kb", "")),

@@ -65,10 +65,10 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _settings(row: dict[str, str]) -> list[str]:
     """What a row of means says of its run's parameters, with the run's name."""
-    said = [f"{name} {row[name]}" for name in _SETTINGS if row.get(name, "n/a") != "n/a"]
+    parts = [f"{name} {row[name]}" for name in _SETTINGS if row.get(name, "n/a") != "n/a"]
     if not row["run"].startswith("format_for_"):  # which lasts as long as it takes
-        said.append(f"intervals {row['interval']}")
-    return [f"{row['run']}: {text}"[:200] for text in said]
+        parts.append(f"intervals {row['interval']}")
+    return [f"{row['run']}: {text}"[:200] for text in parts]
 
 
 def _means(lines: list[str], found: Collector) -> Iterator[_Mean]:

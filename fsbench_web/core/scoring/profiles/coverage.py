@@ -125,28 +125,28 @@ class WorkAnswer:
     @property
     def headline(self) -> str:
         """What was measured, before anything else is said."""
-        said = f"{self.measured} of {self.of} cells of {self.what} measured"
+        text = f"{self.measured} of {self.of} cells of {self.what} measured"
         if not self.contenders:
-            return f"{said}: there is nothing that could be compared"
+            return f"{text}: there is nothing that could be compared"
         if self.measured and not self.is_complete:
             who = f"{self.scored} of {self.contenders} contenders"
-            return f"{said}, all of them {'in one way ' if self.apart else ''}by {who}"
-        return said
+            return f"{text}, all of them {'in one way ' if self.apart else ''}by {who}"
+        return text
 
     @property
     def sentences(self) -> list[str]:
         """The same where there is no page: what was measured, and what is nearest."""
-        said = [f"{self.headline} ({self.title})."]
+        parts = [f"{self.headline} ({self.title})."]
         for near in self.nearest:
             known = "; ".join(f"{one.contender} {text}" for one, text in near.shown[:MOST_NAMED])
-            said.append(
+            parts.append(
                 f"{near.operation}: nearest measured is {near.cell}: {known}."
                 if known
                 else f"{near.operation}: nothing was measured so, at any size."
             )
         if self.unceiled:
-            said.append(self.unceiled_words)
-        return said
+            parts.append(self.unceiled_words)
+        return parts
 
     @property
     def unceiled_words(self) -> str:

@@ -80,11 +80,11 @@ class Demand:
 
     @property
     def words(self) -> str:
-        said = [testnames.in_sentence(self.test)]
+        parts = [testnames.in_sentence(self.test)]
         if self.record_kb is not None and self.file_kb is not None:
-            said.append(f"{size_words(self.record_kb)} in {size_words(self.file_kb)}")
-        said += circumstances(self.cached, self.flushed)
-        return ", ".join(said)
+            parts.append(f"{size_words(self.record_kb)} in {size_words(self.file_kb)}")
+        parts += circumstances(self.cached, self.flushed)
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,11 @@ class Part:
     @property
     def words(self) -> str:
         """``Random read, 8 KB to 16 KB in files of 1 GB to 4 GB, beyond the cache``."""
-        said = [testnames.label(self.test)]
+        parts = [testnames.label(self.test)]
         if self.blocks is not None and self.files is not None:
-            said.append(f"{self.blocks.words} in files of {self.files.words}")
-        said += circumstances(self.cached, self.flushed)
-        return ", ".join(said)
+            parts.append(f"{self.blocks.words} in files of {self.files.words}")
+        parts += circumstances(self.cached, self.flushed)
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -302,12 +302,12 @@ def _text(data: Mapping[str, Any], name: str, most: int, problems: list[str]) ->
 
 def circumstances(cached: bool | None, flushed: bool | None) -> list[str]:
     """How something was measured, in words; of what is open nothing."""
-    said = []
+    parts = []
     if cached is not None:
-        said.append("within the cache" if cached else "beyond the cache")
+        parts.append("within the cache" if cached else "beyond the cache")
     if flushed is not None:
-        said.append("flushed" if flushed else "not flushed")
-    return said
+        parts.append("flushed" if flushed else "not flushed")
+    return parts
 
 
 def size_words(kb: int) -> str:

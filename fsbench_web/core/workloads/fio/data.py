@@ -69,14 +69,14 @@ def fio_data(values: Any) -> tuple[str, ...]:
 
 def fio_data_title(values: Any) -> str:
     """For the title of a workload, with a comma before it; "" where nothing was asked."""
-    said = []
+    parts = []
     if values.compress_percent:
-        said.append(f"{values.compress_percent}% compressible")
+        parts.append(f"{values.compress_percent}% compressible")
     if values.dedupe_percent:
-        said.append(f"{values.dedupe_percent}% duplicates")
-    if values.refill_buffers and not said:
-        said.append("new random data")
-    return "".join(f", {one}" for one in said)
+        parts.append(f"{values.dedupe_percent}% duplicates")
+    if values.refill_buffers and not parts:
+        parts.append("new random data")
+    return "".join(f", {one}" for one in parts)
 
 
 def fio_data_warning(values: Any, at_once_bytes: int | None) -> str:
@@ -94,13 +94,13 @@ def data_warning(
     compress_percent: int, dedupe_percent: int, is_refilled: bool, at_once_bytes: int | None
 ) -> str:
     """A sentence on data that a file system would shrink; "" for none. Percentages as fio's."""
-    said = []
+    parts = []
     if compress_percent:
-        said.append(f"compress by {compress_percent}%")
+        parts.append(f"compress by {compress_percent}%")
     if dedupe_percent:
-        said.append(f"have {dedupe_percent}% duplicates")
-    if said:
-        return f"fio is asked for data that {' and '.join(said)}."
+        parts.append(f"have {dedupe_percent}% duplicates")
+    if parts:
+        return f"fio is asked for data that {' and '.join(parts)}."
     if is_refilled or at_once_bytes is None or at_once_bytes >= EXTENT_BYTES:
         return ""
     return (

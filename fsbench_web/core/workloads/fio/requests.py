@@ -27,8 +27,8 @@ def requests(text: str) -> dict[tuple[str, str], Request]:
     ``text`` is a job file as ``jobs.checked_job`` writes it.
     """
     found = {}
-    for name, said in options_of(text).items():
-        request = _request(said)
+    for name, sentence in options_of(text).items():
+        request = _request(sentence)
         if request is not None:
             found[name, request.direction] = request
     return found
@@ -40,15 +40,15 @@ def least_written_at_once(text: str) -> int | None:
     Random direct writes, which are extents of their own, do not count.
     """
     found = []
-    for said in options_of(text).values():
-        way = said.get("rw", said.get("readwrite", "read"))
-        is_direct = said.get("direct") == "1" or said.get("buffered") == "0"
+    for sentence in options_of(text).values():
+        way = sentence.get("rw", sentence.get("readwrite", "read"))
+        is_direct = sentence.get("direct") == "1" or sentence.get("buffered") == "0"
         writes = way in ("write", "rw", "readwrite", "randwrite", "randrw")
-        if not writes or said.get("refill_buffers") == "1":
+        if not writes or sentence.get("refill_buffers") == "1":
             continue
         if not (is_direct and way.startswith("rand")):
-            block = size_bytes(said.get("bs", said.get("blocksize", "4k"))) or DEFAULT_BLOCK
-            found.append(block * (int(said.get("iodepth", "1")) if is_direct else 1))
+            block = size_bytes(sentence.get("bs", sentence.get("blocksize", "4k"))) or DEFAULT_BLOCK
+            found.append(block * (int(sentence.get("iodepth", "1")) if is_direct else 1))
     return min(found, default=None)
 
 
@@ -68,20 +68,20 @@ def options_of(text: str) -> dict[str, dict[str, str]]:
     return jobs
 
 
-def _request(said: Mapping[str, str]) -> Request | None:
-    way = _WAYS.get(said.get("rw", said.get("readwrite", "read")))
-    block_bytes = size_bytes(said.get("bs", said.get("blocksize", "4k")))
-    if way is None or block_bytes is None or _OTHER_WORK & set(said):
+def _request(data: Mapping[str, str]) -> Request | None:
+    way = _WAYS.get(data.get("rw", data.get("readwrite", "read")))
+    block_bytes = size_bytes(data.get("bs", data.get("blocksize", "4k")))
+    if way is None or block_bytes is None or _OTHER_WORK & set(data):
         return None
-    jobs = int(said.get("numjobs", "1"))
+    jobs = int(data.get("numjobs", "1"))
     if jobs > 1 and way[0] == SEQUENTIAL:
         return None  # several streams, which a disk does not read one after the other
-    engine = said.get("ioengine", "psync")
-    is_direct = said.get("direct") == "1" or said.get("buffered") == "0"
+    engine = data.get("ioengine", "psync")
+    is_direct = data.get("direct") == "1" or data.get("buffered") == "0"
     # Buffered, io_submit(2) waits for each request too.
     waits = engine in _ONE_AT_A_TIME or (engine == "libaio" and not is_direct)
-    depth = 1 if waits else int(said.get("iodepth", "1"))
-    if said.get("fsync", said.get("fdatasync", "0")) == "1":
+    depth = 1 if waits else int(data.get("iodepth", "1"))
+    if data.get("fsync", data.get("fdatasync", "0")) == "1":
         is_one = way == (RANDOM, WRITE) and depth * jobs == 1
         return Request(*way, block_bytes, 1, is_flushed=True) if is_one else None
     request = Request(*way, block_bytes, depth * jobs)

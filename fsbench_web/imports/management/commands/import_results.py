@@ -54,8 +54,8 @@ class Command(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = [name for name in Target.__dataclass_fields__ if name != "strict"]
-        said = {name: options[name].strip() for name in names}
-        target = Target(**said, strict=options["strict"])
+        values = {name: options[name].strip() for name in names}
+        target = Target(**values, strict=options["strict"])
         named = options["ignore_columns"]
         ignored = None if named is None else tuple(name.strip() for name in named.split(","))
         try:

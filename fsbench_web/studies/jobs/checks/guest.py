@@ -115,7 +115,7 @@ def pairs(
     found: list[tuple[ConfigurationSpec, Host]] = []
     left_out: list[LeftOut] = []
     runnable: set[int] = set()
-    said: dict[int, list[tuple[str, str]]] = {}
+    data: dict[int, list[tuple[str, str]]] = {}
     for host in hosts:
         before = len(found)
         for place, wanted in enumerate(configurations):
@@ -124,7 +124,7 @@ def pairs(
                 found.append((wanted, host))
                 runnable.add(place)
                 continue
-            said.setdefault(place, []).append(why)
+            data.setdefault(place, []).append(why)
             left_out.append((wanted.place(), f"{label_of(wanted)} {host.machine.kernel}", why[1]))
         if len(found) == before and len(hosts) > 1:
             problems.add(
@@ -133,7 +133,7 @@ def pairs(
             )
     for place, wanted in enumerate(configurations):
         if place not in runnable:
-            for part, sentence in said.get(place, ()):
+            for part, sentence in data.get(place, ()):
                 problems.add(wanted.place(part), sentence)
     return found, left_out
 

@@ -45,8 +45,8 @@ def check_preparation(
             "preparation",
             f"{lun.name} takes no discard (TRIM): leave it out, or choose another LUN.",
         )
-    if preparation.sprandom_percent and (said := no_sprandom(lun)):
-        problems.add("preparation", said)
+    if preparation.sprandom_percent and (problem := no_sprandom(lun)):
+        problems.add("preparation", problem)
     if lun.size_bytes is None:
         problems.add(
             "preparation",
@@ -73,14 +73,14 @@ def check_raw(spec: JobSpec, problems: Problems) -> None:
 
 def no_sprandom(lun: Lun) -> str:
     """Why the worker of this LUN cannot write it by sprandom, as a sentence; "" where it can."""
-    if said := availability.missing_tool(lun.worker, "fio"):
-        return f"sprandom is fio's. {said}"
+    if missing := availability.missing_tool(lun.worker, "fio"):
+        return f"sprandom is fio's. {missing}"
     version = str(lun.worker.capabilities.get("tools", {}).get("fio", {}).get("version") or "")
     if has_sprandom(version):
         return ""
-    told = f"fio {version}" if version else "a fio that does not tell its version"
+    text = f"fio {version}" if version else "a fio that does not tell its version"
     return (
-        f"The worker {lun.worker.name} has {told}, and sprandom came with 3.41: install that or a "
+        f"The worker {lun.worker.name} has {text}, and sprandom came with 3.41: install that or a "
         "later one there, or write the LUN once or twice instead."
     )
 
@@ -103,8 +103,8 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
             f"{lun.name} is a {lun.kind}, and has no device of its own that could be measured: "
             "leave the probe out, or choose a LUN on which file systems are made.",
         )
-    elif spec.guest is None and (said := availability.missing_tool(lun.worker, "fio")):
-        problems.add("probe_s", f"The LUN itself is measured by fio. {said}")
+    elif spec.guest is None and (missing := availability.missing_tool(lun.worker, "fio")):
+        problems.add("probe_s", f"The LUN itself is measured by fio. {missing}")
 
 
 def first_of_blocks(

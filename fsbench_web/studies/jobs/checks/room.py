@@ -51,11 +51,11 @@ def problem(
             leaves[name] = min(left, leaves.get(name, left))
     if not leaves:
         return ""
-    told = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
+    text = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
     of = f"the {size(has)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
     return (
         f"The files of the workload need {size(needed)} with what they add. Of {of} a new file "
-        f"system takes a part for itself, and at most {told}: make the files smaller, or choose a "
+        f"system takes a part for itself, and at most {text}: make the files smaller, or choose a "
         "larger LUN."
     )
 

@@ -29,8 +29,8 @@ def check(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
             problems.add("tracing", f'"{slug}" is no tracer: choose of {", ".join(TRACERS)}.')
         elif spec.tracing.count(slug) > 1:
             problems.add("tracing", f"{slug} is named more than once: name it once.")
-        elif said := why_not(slug, lun, is_guest=spec.guest is not None):
-            problems.add("tracing", said)
+        elif problem := why_not(slug, lun, is_guest=spec.guest is not None):
+            problems.add("tracing", problem)
     if spec.race is not None:
         problems.add(
             "tracing",

@@ -82,12 +82,12 @@ class ConfigurationReader:
     ``said`` has the schedulers, journals and stacks that hold where an entry names none.
     """
 
-    def __init__(self, said: BaseModel, data: Mapping[str, Any], problems: Problems) -> None:
+    def __init__(self, base_model: BaseModel, data: Mapping[str, Any], problems: Problems) -> None:
         self.problems = problems
         self.left_out: list[tuple[str, str, str]] = []
         self.combinations = 0
         self.shared = {
-            part: self._own(getattr(said, key), data, key) for part, key in _PARTS.items()
+            part: self._own(getattr(base_model, key), data, key) for part, key in _PARTS.items()
         }
 
     def configurations(self, data: Mapping[str, Any]) -> Iterator[ConfigurationSpec]:
@@ -105,10 +105,10 @@ class ConfigurationReader:
                 return  # it has been said
 
     def _own(
-        self, said: list[Any], data: Mapping[str, Any], key: str, place: str = ""
+        self, entries: list[Any], data: Mapping[str, Any], key: str, place: str = ""
     ) -> list[tuple[Any, str]]:
         """Schedulers, journals or stacks, each with its place."""
-        found = placed(said, data, key, self.problems, place)
+        found = placed(entries, data, key, self.problems, place)
         if key == "stacks":
             return [(stack, at) for one, at in found for stack in self._stacks(one, at)]
         return [(name or "", at) for name, at in found]
@@ -121,11 +121,11 @@ class ConfigurationReader:
             self.problems.add(place, "An entry is a map with filesystem, and options if any.")
             return []
         before = self.problems.count
-        said = read_map(_Entry, data, self.problems, place)
-        filesystems = self._filesystems(said, data, place)
-        options = self._options(said, data, place, [slug for slug, _ in filesystems])
+        entry_read = read_map(_Entry, data, self.problems, place)
+        filesystems = self._filesystems(entry_read, data, place)
+        options = self._options(entry_read, data, place, [slug for slug, _ in filesystems])
         parts = {
-            part: self._own(getattr(said, key), data, key, place)
+            part: self._own(getattr(entry_read, key), data, key, place)
             if key in data
             else self.shared[part]
             for part, key in _PARTS.items()
@@ -164,11 +164,11 @@ class ConfigurationReader:
                 place, f"A stack is {SINGLE}, or a map with luns, log, cache, special or layers."
             )
             return []
-        said = read_map(_Stack, data, self.problems, place)
-        named = {key: tuple(filter(None, getattr(said, key))) for key in ROLE_KEYS}
+        stack = read_map(_Stack, data, self.problems, place)
+        named = {key: tuple(filter(None, getattr(stack, key))) for key in ROLE_KEYS}
         if sum(map(len, named.values())) > MOST_LUNS:
             self.problems.add(place, f"A stack has {MOST_LUNS} further LUNs at most.")
-        layers = placed(said.layers or [], data, "layers", self.problems, place)
+        layers = placed(stack.layers or [], data, "layers", self.problems, place)
         if len(layers) > MOST_LAYERS:
             self.problems.add(f"{place}.layers", f"A stack has {MOST_LAYERS} layers at most.")
             return []
@@ -178,26 +178,26 @@ class ConfigurationReader:
             return []
         return [Stack(**named, layers=layers) for layers in product(*each)]
 
-    def _layer(self, said: Mapping[str, list[Any]], place: str) -> list[Layer]:
-        if math.prod(map(len, said.values())) > MAXIMUM_COMBINATIONS:
+    def _layer(self, data: Mapping[str, list[Any]], place: str) -> list[Layer]:
+        if math.prod(map(len, data.values())) > MAXIMUM_COMBINATIONS:
             self.problems.add(place, f"It stands for more than {MAXIMUM_COMBINATIONS} layers.")
             return []
         found = []
-        for chosen in product(*said.values()):
+        for chosen in product(*data.values()):
             try:
-                found.append(Layer.of(dict(zip(said, chosen, strict=True))))
+                found.append(Layer.of(dict(zip(data, chosen, strict=True))))
             except OptionError as error:
                 self.problems.add(place, str(error))
         return found
 
     def _filesystems(
-        self, said: _Entry, data: Mapping[str, Any], place: str
+        self, entry: _Entry, data: Mapping[str, Any], place: str
     ) -> list[tuple[str, str]]:
         if data.get("filesystem") is None:
             self.problems.add(place, f"filesystem is missing: one of {', '.join(ON_LUNS)}.")
             return []
         found = []
-        for slug, where in placed(said.filesystem, data, "filesystem", self.problems, place):
+        for slug, where in placed(entry.filesystem, data, "filesystem", self.problems, place):
             try:
                 found.append((filesystem(slug or "").slug, where))
             except OptionError as error:
@@ -205,11 +205,11 @@ class ConfigurationReader:
         return found
 
     def _options(
-        self, said: _Entry, data: Mapping[str, Any], place: str, slugs: list[str]
+        self, entry: _Entry, data: Mapping[str, Any], place: str, slugs: list[str]
     ) -> dict[str, list[tuple[Any, str]]]:
         """{option: [(value, place)]}; each value is one that a file system of the entry knows."""
         found: dict[str, list[tuple[Any, str]]] = {}
-        for key, given in (said.options or {}).items():
+        for key, given in (entry.options or {}).items():
             each = placed(given, data["options"], key, self.problems, f"{place}.options")
             found[key] = [(as_text(one), at) for one, at in each]
             for one, where in found[key]:

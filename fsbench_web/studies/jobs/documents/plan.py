@@ -74,10 +74,10 @@ class JobDocument(JobSpec):
         return self.unreadable
 
 
-def _kernel_alone(said: Any) -> Any:
-    if isinstance(said, Mapping) and isinstance(said.get("kernels"), str):
-        return {**said, "kernels": [said["kernels"]]}
-    return said
+def _kernel_alone(value: Any) -> Any:
+    if isinstance(value, Mapping) and isinstance(value.get("kernels"), str):
+        return {**value, "kernels": [value["kernels"]]}
+    return value
 
 
 _NO_WORKLOAD = "This must be a name, or a map with name and parameters."
@@ -118,23 +118,24 @@ def expand(data: object) -> JobDocument:
             "document", "A job is a map: study, lun, configurations and workloads are needed."
         )
         return JobDocument(lun_id=None, configurations=(), workload="", unreadable=problems.by_part)
-    said = _read(data, problems)
-    needed(said.study, "study", "the slug of a study, or the title of a new one", problems)
-    needed(said.lun, "lun", "the name of the LUN to run on", problems)
-    reader = ConfigurationReader(said, data, problems)
+    document = _read(data, problems)
+    needed(document.study, "study", "the slug of a study, or the title of a new one", problems)
+    needed(document.lun, "lun", "the name of the LUN to run on", problems)
+    reader = ConfigurationReader(document, data, problems)
     configurations = tuple(reader.configurations(data))
-    first, *more = _workloads(said, problems)
+    first, *more = _workloads(document, problems)
     return JobDocument(
-        **said.options() | {"order": said.order or RANDOM, "guest": _guest(said, problems)},
-        study=said.study,
-        lun=said.lun,
-        worker=said.worker,
+        **document.options()
+        | {"order": document.order or RANDOM, "guest": _guest(document, problems)},
+        study=document.study,
+        lun=document.lun,
+        worker=document.worker,
         lun_id=None,
         configurations=configurations,
         workload=first.name,
         parameters=first.parameters,
         more_workloads=tuple(more),
-        reference=_reference(said.reference, reader),
+        reference=_reference(document.reference, reader),
         left_out=tuple(reader.left_out),
         document=dict(data),
         unreadable=problems.by_part,
@@ -151,51 +152,51 @@ def _read(data: Mapping[str, Any], problems: Problems) -> _Document:
     if not isinstance(target := data.get("repeats"), Mapping):
         return read_map(_Document, keys, problems)
     del keys["repeats"]
-    said = read_map(_Document, keys | {"until": target}, problems)
+    document = read_map(_Document, keys | {"until": target}, problems)
     for key in ("least", "most"):
         needed(key in target, f"repeats.{key}", "a number of repeats", problems)
-    return said
+    return document
 
 
-def _guest(said: _Document, problems: Problems) -> GuestSpec | None:
-    executor = said.executor or (HOST if said.guest is None else GUEST)
+def _guest(document: _Document, problems: Problems) -> GuestSpec | None:
+    executor = document.executor or (HOST if document.guest is None else GUEST)
     if executor not in EXECUTORS:
         problems.add(
             "executor", f'"{executor}" is no executor: write one of {", ".join(EXECUTORS)}.'
         )
         return None
-    if executor == GUEST and said.guest is None and not problems.is_reported("guest"):
+    if executor == GUEST and document.guest is None and not problems.is_reported("guest"):
         problems.add("guest", "guest must be a map with kernels, a list of names.")
-    if executor != GUEST and said.guest is not None:
+    if executor != GUEST and document.guest is not None:
         problems.add(
             "guest", "guest says how guests are run: write executor: guest, or leave it out."
         )
-    return said.guest if executor == GUEST else None
+    return document.guest if executor == GUEST else None
 
 
-def _workloads(said: _Document, problems: Problems) -> list[WorkloadSpec]:
+def _workloads(document: _Document, problems: Problems) -> list[WorkloadSpec]:
     """All of them with their places, also those that could not be read: without a name."""
-    if not said.workloads and "workloads" not in problems.by_part:
+    if not document.workloads and "workloads" not in problems.by_part:
         problems.add("workloads", "workloads must be a list with at least one name.")
-    found = [WorkloadSpec(one.name.strip(), one.parameters) for one in said.workloads]
+    found = [WorkloadSpec(one.name.strip(), one.parameters) for one in document.workloads]
     for index, one in enumerate(found):
         if not problems.is_reported(f"workloads[{index}]"):
             needed(one.name, f"workloads[{index}].name", "the name of a workload", problems)
     return found or [WorkloadSpec("")]
 
 
-def _reference(said: _Reference | None, reader: ConfigurationReader) -> ReferenceSpec | None:
+def _reference(reference: _Reference | None, reader: ConfigurationReader) -> ReferenceSpec | None:
     problems, place = reader.problems, "reference.configuration"
-    if said is None:
+    if reference is None:
         return None
-    if said.configuration is None:
+    if reference.configuration is None:
         problems.add(place, "configuration is missing: the one that is run again and again.")
         return None
     before, kept = problems.count, len(reader.left_out)
-    found = reader.entry(said.configuration, place)
+    found = reader.entry(reference.configuration, place)
     del reader.left_out[kept:]
     if len(found) == 1:
-        return ReferenceSpec(found[0], said.every)
+        return ReferenceSpec(found[0], reference.every)
     if problems.count == before:
         problems.add(
             place,

@@ -32,15 +32,15 @@ _MUST_BE = {
 }
 
 
-def sentence(said: str) -> PydanticCustomError:
+def sentence(text: str) -> PydanticCustomError:
     """A problem as it is told, whatever it is the problem of."""
-    return PydanticCustomError("sentence", "{said}", {"said": said})
+    return PydanticCustomError("sentence", "{said}", {"said": text})
 
 
-def _several(said: object) -> list[Any]:
-    if said == []:
+def _several(value: object) -> list[Any]:
+    if value == []:
         raise sentence("The list is empty: name at least one, or leave it out.")
-    return said if isinstance(said, list) else [said]
+    return value if isinstance(value, list) else [value]
 
 
 SEVERAL = BeforeValidator(_several)
@@ -52,10 +52,10 @@ Names = Annotated[list[StrictStr | None], SEVERAL]
 def map_of(key: str, otherwise: str) -> BeforeValidator:
     """Of a map: a text by itself is what stands under this key; of anything else it is told."""
 
-    def name_as_map(said: object) -> object:
-        if not isinstance(said, str | Mapping):
+    def name_as_map(value: object) -> object:
+        if not isinstance(value, str | Mapping):
             raise sentence(otherwise)
-        return {key: said} if isinstance(said, str) else said
+        return {key: value} if isinstance(value, str) else value
 
     return BeforeValidator(name_as_map)
 
@@ -84,9 +84,9 @@ def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, e
     elif isinstance(error["loc"][-1], int):
         problems.add(_place(steps, at), f"This must be a name, not {value!r}.")
     else:
-        said = _MUST_BE.get(kind) or error["msg"].replace("Input should", "must", 1)
+        text = _MUST_BE.get(kind) or error["msg"].replace("Input should", "must", 1)
         keys = ", ".join(keys_at(model, steps)) if kind in ("dataclass_type", "model_type") else ""
-        problems.add(_place(steps, at), f"{last} {said.format(value)}{keys}.")
+        problems.add(_place(steps, at), f"{last} {text.format(value)}{keys}.")
 
 
 def _place(steps: Steps, at: str) -> str:
@@ -106,9 +106,9 @@ def needed(value: Any, place: str, what: str, problems: Problems) -> bool:
 
 
 def placed(
-    said: list[Any], data: Mapping[str, Any], key: str, problems: Problems, at: str = ""
+    entries: list[Any], data: Mapping[str, Any], key: str, problems: Problems, at: str = ""
 ) -> list[tuple[Any, str]]:
     """(value, place) of what is said under this key, by itself or in a list, and is not wrong."""
     place, is_list = _place((key,), at), isinstance(data.get(key), list)
-    found = [(one, f"{place}[{index}]" if is_list else place) for index, one in enumerate(said)]
+    found = [(one, f"{place}[{index}]" if is_list else place) for index, one in enumerate(entries)]
     return [(one, where) for one, where in found if where not in problems.by_part]

@@ -87,11 +87,11 @@ def _read_yaml(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        said = error.problem or error.context or "it cannot be read"
-        raise UnreadableDocument(f"The job file is not YAML: {place}{said}.") from None
+        sentence = error.problem or error.context or "it cannot be read"
+        raise UnreadableDocument(f"The job file is not YAML: {place}{sentence}.") from None
     except yaml.YAMLError as error:
-        said = str(error).splitlines()[0]
-        raise UnreadableDocument(f"The job file is not YAML: {said}.") from None
+        sentence = str(error).splitlines()[0]
+        raise UnreadableDocument(f"The job file is not YAML: {sentence}.") from None
     except ValueError:
         raise UnreadableDocument("The job file holds a number that is far too large.") from None
 
@@ -165,10 +165,10 @@ def _check(data: Any) -> None:
         if depth > MAXIMUM_DEPTH:
             raise _too_deep()
         if isinstance(value, str):
-            if said := plain_text.problem(value):
+            if problem := plain_text.problem(value):
                 raise UnreadableDocument(
                     "The job file contains a control character, half a character or another sign "
-                    f"that cannot be seen, which no name in fsbench has. {said}"
+                    f"that cannot be seen, which no name in fsbench has. {problem}"
                 )
         elif isinstance(value, dict):
             waiting += [(inner, depth + 1) for pair in value.items() for inner in pair]

@@ -52,7 +52,9 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
     if spec.preparation != PLAIN:
         document["preparation"] = spec.preparation.stored()
     if "limits" in document:
-        document["limits"] = {name: said for name, said in document["limits"].items() if said}
+        document["limits"] = {
+            name: sentence for name, sentence in document["limits"].items() if sentence
+        }
     if spec.guest is not None:
         document["executor"] = GUEST
     if spec.reference is not None:

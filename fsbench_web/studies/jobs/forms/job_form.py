@@ -136,8 +136,8 @@ class JobForm(OptionsForm):
             self.workloads = workloads
         else:
             workloads = self.suggested_workloads
-        said = [*variants, *workloads] or [NOTHING]
-        self.suggested = " ".join([*said, FOR_NOW] if for_now else said)
+        parts = [*variants, *workloads] or [NOTHING]
+        self.suggested = " ".join([*parts, FOR_NOW] if for_now else parts)
 
     def leave_out(self, workloads: Collection[str]) -> None:
         """Untick these, and give them their own parameters again. Where nothing is left nothing
@@ -334,8 +334,8 @@ def read(query: QueryDict) -> JobForm:
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
         if match and match[1] in ON_LUNS:
-            said = ",".join(query.getlist(name)) if last in stack_fields.LISTS else value
-            form.options.setdefault(head, {})[last] = said.strip()
+            text = ",".join(query.getlist(name)) if last in stack_fields.LISTS else value
+            form.options.setdefault(head, {})[last] = text.strip()
             form.variants.append((match[1], int(match[2])))
         elif head in presets() or is_uploaded(head):
             form.parameters.setdefault(head, {})[last] = value.strip()

@@ -176,10 +176,10 @@ class OptionsForm:
         return ", ".join(f"{one['label'].lower()} {one['text']} {one['unit']}" for one in fields)
 
     def _changed(self, words: Mapping[str, str]) -> str:
-        said = {name: getattr(self, name) for name in words}
+        values = {name: getattr(self, name) for name in words}
         return ", ".join(
             words[name].format(" ".join(text) if isinstance(text, list) else text)
-            for name, text in said.items()
+            for name, text in values.items()
             if text not in (_USUAL[name], *_NOTHING.get(name, ()))
         )
 
@@ -212,16 +212,16 @@ class OptionsForm:
             unreadable["repeats"] = [
                 f'"{self.repeat_by}" is no way to repeat: choose one of {", ".join(WAYS)}.'
             ]
-        said: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         for name in _SAID:
             *part, key = _PLACES.get(name, name).split(".")
             text = getattr(self, name)
             if name == "race_hours" and self.is_race_of_runs:
                 continue
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
-                holder = said.setdefault(part[0], {}) if part else said
+                holder = data.setdefault(part[0], {}) if part else data
                 holder[key] = _value_of(name, text)
-        return read(FormOptions, said, partial(self._report, unreadable))
+        return read(FormOptions, data, partial(self._report, unreadable))
 
     def _is_asked(self, part: str) -> bool:
         """Whether this part of the job counts as the form is filled in."""
@@ -238,8 +238,8 @@ class OptionsForm:
             return
         place = ".".join(map(str, steps))
         name = _FIELDS.get(place, place)
-        said = f'"{getattr(self, name)}" {IS.get(error["type"], "cannot be")}: {ASKED[name]}.'
-        unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(said)
+        text = f'"{getattr(self, name)}" {IS.get(error["type"], "cannot be")}: {ASKED[name]}.'
+        unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(text)
 
     def write_options(self, query: QueryDict) -> None:
         """Put into a query string what is not left at its default."""
@@ -282,23 +282,23 @@ _NOTHING = {
 
 def read_options(query: QueryDict) -> dict[str, Any]:
     """The fields in a query string, for ``OptionsForm``."""
-    said = {name: query.get(name, usual).strip() for name, usual in _USUAL.items() if usual != []}
-    said |= {name: times.local(said[name]) for name in _TIMES}
+    values = {name: query.get(name, usual).strip() for name, usual in _USUAL.items() if usual != []}
+    values |= {name: times.local(values[name]) for name in _TIMES}
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
         "clients": list(dict.fromkeys(filter(None, query.getlist("clients")))),
         **{
             name: text if text or name in _REFUSED_EMPTY else _USUAL[name]
-            for name, text in said.items()
+            for name, text in values.items()
         },
     }
 
 
 def options_of(spec: JobSpec) -> dict[str, Any]:
     """The fields that say what a job says, without the reference (a variant of the form)."""
-    said = spec.model_dump(mode="json", include=set(JobOptions.model_fields))
-    said["preparation"] = spec.preparation.stored()
+    values = spec.model_dump(mode="json", include=set(JobOptions.model_fields))
+    values["preparation"] = spec.preparation.stored()
     found: dict[str, Any] = {"repeat_by": BY_INTERVAL} if spec.until else {}
     if spec.race:
         found["repeat_by"] = BY_RACE
@@ -306,7 +306,7 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
         found["executor"] = GUEST
     for name in _SAID:
         *part, key = _PLACES.get(name, name).split(".")
-        value = ((said[part[0]] or {}) if part else said).get(key)
+        value = ((values[part[0]] or {}) if part else values).get(key)
         if name in _LISTS:
             found[name] = ", ".join(map(str, value or ()))
         elif value is not None:

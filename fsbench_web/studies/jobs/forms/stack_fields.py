@@ -95,9 +95,9 @@ def taken_from(options: dict[str, str], unreadable: dict[str, list[str]]) -> Sta
 def texts_of(stack: Stack) -> dict[str, str]:
     """The inverse."""
     names = (stack.luns, stack.log, stack.cache, stack.special)
-    said = {key: ",".join(one) for key, one in zip(LISTS, names, strict=True)}
-    said[LAYERS] = "_".join(one.label for one in stack.layers)
-    return {name: text for name, text in said.items() if text}
+    values = {key: ",".join(one) for key, one in zip(LISTS, names, strict=True)}
+    values[LAYERS] = "_".join(one.label for one in stack.layers)
+    return {name: text for name, text in values.items() if text}
 
 
 def _names(text: str) -> tuple[str, ...]:

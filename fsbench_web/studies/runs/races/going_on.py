@@ -36,8 +36,8 @@ def go_on(run: Run, now: datetime) -> None:
     if stands.is_unfinished or stands.is_held:
         return
     if stands.is_out_of_time:
-        said = "Stopped, because its job stops before another block would have ended."
-        _end(race, now, f"{said} {_so_far(stands)}")
+        text = "Stopped, because its job stops before another block would have ended."
+        _end(race, now, f"{text} {_so_far(stands)}")
     elif stands.was_cancelled:
         _end(race, now, f"Stopped, because a run was cancelled. {_so_far(stands)}")
     elif run.series.lun is None:
@@ -134,8 +134,8 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
         _end(race, now, f"Stopped, because its runs make no blocks of it: {error}.")
         return
     if course.phase == ENDED:
-        said = changes.conclusion if race.find == Race.Find.CHANGE else words.conclusion
-        _end(race, now, said(stands))
+        conclusion = changes.conclusion if race.find == Race.Find.CHANGE else words.conclusion
+        _end(race, now, conclusion(stands))
         return
     number = len(stands.blocks) + 1
     names = list(race.contenders)

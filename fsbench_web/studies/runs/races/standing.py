@@ -167,7 +167,7 @@ class Standing:
                 {name: turn.took_s if is_timed else turn.counted for name, turn in block.items()}
                 for block in self.blocks[: len(self.values)]
             ],
-            "failed": {name: said[0] for name, said in race.failed.items()},
+            "failed": {name: sentence[0] for name, sentence in race.failed.items()},
             "most_runs": MOST_RUNS,
             "margin_percent": race.margin_percent,
         }

@@ -35,9 +35,9 @@ def is_emulated(race: Race) -> bool:
     )
 
 
-def with_emulated(race: Race, said: str) -> str:
+def with_emulated(race: Race, text: str) -> str:
     """A sentence that may be quoted never stands without what its numbers are worth."""
-    return f"{said} {EMULATED_WORDS}" if is_emulated(race) else said
+    return f"{text} {EMULATED_WORDS}" if is_emulated(race) else text
 
 
 def leading(stands: Standing) -> str:
@@ -133,21 +133,21 @@ def taken(stands: Standing) -> str:
     """What the race took, of what it might, and beside the matrix that it stands for."""
     blocks = len(stands.blocks)
     whole = len(stands.race.contenders) * blocks
-    said = spent(stands)
+    spending = spent(stands)
     if whole <= stands.runs:
-        return f"{said}."
-    return f"{said}; everything in each of its {blocks} blocks would have taken {whole}."
+        return f"{spending}."
+    return f"{spending}; everything in each of its {blocks} blocks would have taken {whole}."
 
 
 def spent(stands: Standing) -> str:
     """What it took of its budget: "It took 38 runs of 80"."""
     race = stands.race
-    said = f"It took {counted(stands.runs, 'run')}"
+    text = f"It took {counted(stands.runs, 'run')}"
     if race.budget_s is not None:
-        said += f" in {duration(stands.spent_s)} of {duration(race.budget_s)}"
+        text += f" in {duration(stands.spent_s)} of {duration(race.budget_s)}"
     else:
-        said += f" of {race.budget_runs}"
-    return said
+        text += f" of {race.budget_runs}"
+    return text
 
 
 def probability(stands: Standing) -> str:

@@ -55,7 +55,11 @@ def conditions(run: Run) -> Conditions:
     return Conditions(
         before=[
             *_before(noted.get("before") or {}),
-            *(("Processors held", "; ".join(said)) for said in [noted.get("processors")] if said),
+            *(
+                ("Processors held", "; ".join(sentence))
+                for sentence in [noted.get("processors")]
+                if sentence
+            ),
         ],
         device=_device(device.get("before") or {}, device.get("after") or {}),
         raw=_raw(device.get("before") or {}, device.get("after") or {}),
@@ -86,8 +90,8 @@ def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "scheduler" in noted:
         rows.append(("I/O scheduler, read back", noted["scheduler"]))
     if "caches_dropped" in noted:
-        said = "dropped" if noted["caches_dropped"] else "not dropped (only root can)"
-        rows.append(("Page cache", said))
+        text = "dropped" if noted["caches_dropped"] else "not dropped (only root can)"
+        rows.append(("Page cache", text))
     return rows
 
 

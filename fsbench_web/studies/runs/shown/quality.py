@@ -148,7 +148,7 @@ def _first(one: int | None, other: int | None) -> int | None:
 
 
 def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
-    said = []
+    parts = []
     for test in sorted((quality or {}).get("boundaries") or {}, key=testnames.place):
         found = boundary_of(quality, test)
         if found is None or not found.edges:
@@ -162,11 +162,11 @@ def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
             else f"between files of {size_name(last[0])} and {size_name(first[-1])}, "
             f"by {block} size"
         )
-        said.append(
+        parts.append(
             f"{testnames.label(test)}: {where}; files within it are {found.fall:.1f} times as fast "
             f"(seen in {len(found.seen)} of {len(found.edges)} {block} sizes)."
         )
-    return said
+    return parts
 
 
 def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
@@ -196,7 +196,7 @@ def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
 
 def _measured_limit(run: Run) -> str:
     """How numbers are judged by what the LUN did by itself, and where that says nothing."""
-    said = (
+    text = (
         "The LUN itself was measured: a number is flagged that is above 103% of the upper end of "
         "the interval of what the LUN did of the same request."
     )
@@ -204,10 +204,10 @@ def _measured_limit(run: Run) -> str:
     points = probe.points if probe else ()
     single = sum(point.spread_percent is None for point in points)
     if not single:
-        return said
+        return text
     which = "All" if single == len(points) else f"{single} of {len(points)}"
     return (
-        f"{said} {which} kinds of request were measured in a single burst, which has no interval: "
+        f"{text} {which} kinds of request were measured in a single burst, which has no interval: "
         "of numbers that are set against these nobody can say whether they are above the device. "
         "More seconds for the probe give each several bursts."
     )
@@ -215,8 +215,8 @@ def _measured_limit(run: Run) -> str:
 
 def steady_words(conditions: Mapping[str, Any]) -> str:
     """How many tests became steady, of those that were to stop at that; "" where none was to."""
-    told = conditions.get(STEADY_STATE) or {}
-    attained, missed = (len(told.get(key) or ()) for key in ("attained", "missed"))
+    values = conditions.get(STEADY_STATE) or {}
+    attained, missed = (len(values.get(key) or ()) for key in ("attained", "missed"))
     if not attained + missed:
         return ""
     return (

@@ -28,18 +28,18 @@ class Window:
         if self.stop_before is None:
             return ""
         begun = self.runs - len(self.left_out)
-        said = f"By {words.at(self.stop_before)} "
+        text = f"By {words.at(self.stop_before)} "
         if self.left_out:
-            said += f"about {begun} of {self.runs} runs; left out then: {self.left_out_words}."
+            text += f"about {begun} of {self.runs} runs; left out then: {self.left_out_words}."
         else:
-            said += "the only run." if self.runs == 1 else f"all {self.runs} runs."
+            text += "the only run." if self.runs == 1 else f"all {self.runs} runs."
         if self.unknown:
             which = "of them" if self.unknown == self.runs else f"of {self.unknown} of them"
-            said += (
+            text += (
                 f" How long a run takes is not known {which}: such a run begins while there is "
                 "time, and may end later."
             )
-        return said
+        return text
 
     @property
     def left_out_words(self) -> str:

@@ -35,15 +35,15 @@ def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
     rows_of_blocks = sorted(
         (block, tuple(sorted(labels))) for block, labels in by_block.items() if block is not None
     )
-    said = [
+    parts = [
         _blocks([block for block, _ in alike], names)
         for names, alike in groupby(rows_of_blocks, key=itemgetter(1))
     ]
-    said += [
+    parts += [
         f"{count} run{'' if count == 1 else 's'} of {label}"
         for label, count in by_block.get(None, {}).items()
     ]
-    return _some(said, "; ")
+    return _some(parts, "; ")
 
 
 def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
