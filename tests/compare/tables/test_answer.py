@@ -70,7 +70,7 @@ def test_a_baseline_that_is_first_is_said_against_the_second() -> None:
     assert found.compared.mean == pytest.approx(found.lead)
     usual = answer([table("read", a=4.0, b=2.0, c=1.0)])
     assert usual is not None
-    assert (usual.against, usual.said, usual.has_third) == ("c", usual.first, True)
+    assert (usual.against, usual.compared, usual.has_third) == ("c", usual.first, True)
 
 
 def test_a_matrix_counts_by_the_mean_of_its_data_points_and_not_by_a_sum() -> None:
