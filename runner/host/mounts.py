@@ -88,7 +88,7 @@ def named(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
     point = f"{str(entry.path).rstrip('/')}/"
     known = _noted(notes / f"{entry.name}.json").get("path", "")
     of_before = known.removeprefix(point)
-    is_of_before = known.startswith(point) and _of_a_host(entry).fullmatch(of_before)
+    is_of_before = known.startswith(point) and bool(_of_a_host(entry).fullmatch(of_before))
     if not is_of_before:
         of_before = _folder_of_before(entry)
         is_of_before = _noted(notes.parent / f"{entry.name}.json").get("path") == point + of_before
