@@ -106,10 +106,15 @@ class Host:
         self.capabilities = self.executor.probe()
         self._is_executor_away = not self.capabilities.is_usable
 
+    def listed(self) -> list[LunEntry]:
+        """The allow-list as it is now, with the folders on mounts. Raises LunFileError."""
+        found = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        return [mounts.named(one, self.name, self.config.mount_notes) for one in found]
+
     def refresh(self) -> None:
         """Read the allow-list again and check every LUN that is not in use."""
         try:
-            listed = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+            listed = self.listed()
         except LunFileError as error:
             # The LUNs of before are still announced, each with this as its problem.
             logger.error("the list of LUNs cannot be used: %s", error)
@@ -203,7 +208,7 @@ class Host:
     def entry(self, name: str) -> LunEntry:
         """The LUN as the host's file lists it now. Raises LunUnusable."""
         try:
-            listed = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+            listed = self.listed()
         except LunFileError as error:
             raise LunUnusable(str(error)) from None
         for entry in listed:

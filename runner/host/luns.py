@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ class LunFileError(Exception):
 class LunEntry:
     """One ``[[lun]]``. ``size_bytes``: made so large (sparse-file) or expected so (device).
 
-    ``folder`` is fsbench's own on a mount, below its mount point; "": named by the host.
+    ``folder`` is fsbench's own on a mount, below its mount point; "": ``named_folder``, which the
+    worker says and the list does not (``runner.host.mounts.named``).
     """
 
     name: str
@@ -46,6 +47,7 @@ class LunEntry:
     controller: str = ""
     overwrite: bool = False
     folder: str = ""
+    named_folder: str = field(default="", compare=False)
 
     @property
     def is_directory(self) -> bool:

@@ -8,12 +8,13 @@ gone may never come back, not even when its process is killed.
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +77,36 @@ def found(entry: LunEntry) -> Mount:
     return mount
 
 
-def folder_of(entry: LunEntry) -> str:
-    """fsbench's own folder on the mount, below its mount point.
+def named(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
+    """The entry with the name of fsbench's own folder, where the list names none.
 
-    Hosts share an export, so that their folders have other names.
+    Workers share an export, and those of one host a list, so that their folders have other names. A
+    folder that was made under the name of before, that of the host, stays the LUN's.
     """
-    return entry.folder or f"fsbench-{os.uname().nodename}-{entry.name}"
+    if not entry.is_mount or entry.folder:
+        return entry
+    point = f"{str(entry.path).rstrip('/')}/"
+    known = _noted(notes / f"{entry.name}.json").get("path", "")
+    of_before = known.removeprefix(point)
+    is_of_before = known.startswith(point) and bool(_of_a_host(entry).fullmatch(of_before))
+    if not is_of_before:
+        of_before = _folder_of_before(entry)
+        is_of_before = _noted(notes.parent / f"{entry.name}.json").get("path") == point + of_before
+    own = f"fsbench-{worker}-{entry.name}"
+    return replace(entry, named_folder=of_before if is_of_before else own)
+
+
+def _of_a_host(entry: LunEntry) -> re.Pattern[str]:
+    return re.compile(rf"fsbench-[A-Za-z0-9._-]{{1,100}}-{re.escape(entry.name)}")
+
+
+def _folder_of_before(entry: LunEntry) -> str:
+    return f"fsbench-{os.uname().nodename}-{entry.name}"
+
+
+def folder_of(entry: LunEntry) -> str:
+    """fsbench's own folder on the mount, below its mount point."""
+    return entry.folder or entry.named_folder or _folder_of_before(entry)
 
 
 def path_of(entry: LunEntry) -> str:

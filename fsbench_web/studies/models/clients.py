@@ -29,7 +29,7 @@ class RunClient(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="clients")
     place = models.PositiveSmallIntegerField(help_text="0: the worker that the run is of")
-    worker = models.CharField(max_length=60)
+    worker = models.CharField(max_length=100)
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="client_of")
     lun_name = models.CharField(max_length=60)
     token = models.PositiveBigIntegerField()

@@ -72,7 +72,7 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         .filter(pk=run_id, series__lun__worker=worker, series__lun__worker__drained_at=None)
         .first()
     )
-    if run is None or run.series.lun is None or queue.drained_clients(run.series):
+    if run is None or run.series.lun is None or queue.absent_clients(run.series):
         return None
     if why := authority.refusal(run_id):
         _refuse(run_id, worker, why)
@@ -298,8 +298,9 @@ def reap_lost(now: datetime | None = None) -> list[int]:
         _end(
             run,
             RunState.LOST,
-            f"Its worker gave no sign of life for {settings.WORKER_SILENT_AFTER_S} s "
-            f"while the run was {run.state}. Nothing of it enters a score.",
+            f"Its worker{parts.as_leader(run)} gave no sign of life for "
+            f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
+            "Nothing of it enters a score.",
             Cause.SILENT,
         )
         logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
@@ -317,7 +318,8 @@ def recover(worker: Worker) -> list[int]:
         _end(
             run,
             RunState.LOST,
-            f"The worker stopped while the run was {run.state}. Nothing of it enters a score.",
+            f"The worker{parts.as_leader(run)} stopped while the run was {run.state}. "
+            "Nothing of it enters a score.",
             Cause.WORKER_GONE,
         )
         lost.append(run.pk)

@@ -7,7 +7,7 @@ an interrupted run has the turn of that. The order of a LUN's
 runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
 past, and holds up no run of another LUN. One that measures with the workers of other hosts has its
 turn on the LUNs of these as well, while its own worker is there. It waits while one of them is
-drained, and then holds up no run of another LUN.
+drained or silent, as runs of that one's own do, and then holds up no run of another LUN.
 """
 
 from django.db.models import F, Q, QuerySet
@@ -69,7 +69,7 @@ def startable(worker: Worker) -> list[Run]:
     chosen = []
     for run in sorted(firsts, key=_turn):
         needed = set(leases.resources(run.series))
-        if not needed & taken and not drained_clients(run.series):
+        if not needed & taken and not absent_clients(run.series):
             taken |= needed
             # One of another worker is that one's to claim, and has the LUN that it needs here.
             if run.series.lun is not None and run.series.lun.worker_id == worker.pk:
@@ -77,9 +77,13 @@ def startable(worker: Worker) -> list[Run]:
     return chosen
 
 
-def drained_clients(series: Series) -> list[str]:
-    """The other workers of its runs that take none now. No query where it has no others."""
-    return [lun.worker.name for lun in series.clients if lun.worker.is_drained]
+def absent_clients(series: Series) -> list[str]:
+    """The other workers of its runs that take none now: drained, or without a sign of life. No
+    query where it has no others.
+    """
+    since = clock.now() - leases.lease_duration()
+    workers = [lun.worker for lun in series.clients]
+    return [one.name for one in workers if one.is_drained or one.seen_at < since]
 
 
 def _of_several_clients() -> QuerySet[Run]:
@@ -100,7 +104,7 @@ def _first_of_others(worker: Worker) -> list[Run]:
         lun, clients = run.series.lun_id, [name for name, _ in run.series.runs_on.clients]
         if lun is None or lun in found or worker.name not in clients:
             continue
-        if not drained_clients(run.series):
+        if not absent_clients(run.series):
             found[lun] = run
     # What comes before it on its own LUN comes before it here.
     return [run for lun, run in found.items() if _first(lun) == run]

@@ -285,15 +285,18 @@ def _choices(
 
 def _clients(form: job_form.JobForm, lun: Lun | None) -> dict[str, object]:
     """The workers that can measure at the same time, each with what keeps it from that."""
-    among = client_checks.offered(lun)[:MOST_CLIENTS]
+    known = client_checks.named(lun)
+    usual = {one.pk: name for name, one in reversed(known.items())}
     found = {
-        client_checks.name_of(one, among): next(client_checks.problems_of(lun, one), "")
-        for one in among
+        name: next(client_checks.problems_of(lun, known[name]), "")
+        for name in sorted(usual.values())[:MOST_CLIENTS]
         if lun is not None
     }
+    chosen = [usual[known[name].pk] if name in known else name for name in form.clients]
     return {
         "client_choices": list(found.items()),
-        "unknown_clients": [name for name in form.clients if name not in found][:MOST_CLIENTS],
+        "chosen_clients": list(dict.fromkeys(chosen)),
+        "unknown_clients": [name for name in chosen if name not in found],
     }
 
 

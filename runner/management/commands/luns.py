@@ -20,7 +20,8 @@ class Command(SiteCommand):
         executor, _ = choose_executor(config)
         host = Host(config, executor)
         try:
-            entries = read_luns(config.lun_file, must_exist=True)
+            read_luns(config.lun_file, must_exist=True)
+            entries = host.listed()
         except LunFileError as error:
             raise CommandError(str(error)) from None
         bad = []
@@ -28,7 +29,10 @@ class Command(SiteCommand):
             for entry in entries:
                 self.stdout.write(f"{entry.name} ({entry.kind}, {entry.role}): {entry.path}")
                 try:
-                    found = checks.verify(entry, config.lun_file, host.device(entry))
+                    device = host.device(entry)
+                    found = checks.verify(
+                        entry, config.lun_file, device, own_mark=host.own_mark(entry)
+                    )
                 except LunUnusable as error:
                     found = [checks.Check("device", False, str(error))]
                 problem = executor.lun_problem(entry.kind)

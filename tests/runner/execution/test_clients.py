@@ -19,10 +19,12 @@ from fsbench_web.studies.models import ClientState, Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle, nudges
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.scores import measurements
+from runner.agent import barrier
 from runner.config import WorkerConfig
 from runner.execution import clients, execute, participant
 from runner.executors import fake
 from runner.executors.base import Executor
+from runner.executors.docker import DockerExecutor
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.host import mount_folder, mounts
@@ -164,6 +166,22 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     assert dict(run.clients.get(place=1).facts)["Kernel"]
     assert not run.clients.exclude(content=None).exists()
     assert run.series.scores.filter(test=rate[0]).exists()
+
+
+def test_each_client_measures_in_a_container_of_its_own(
+    lab: Lab, docker_host: str, runner_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    monkeypatch.setattr(clients, "START_AHEAD_S", 15)
+    for name in ("node1", "node2"):
+        lab.host(name, DockerExecutor(runner_image, "test"))
+    run = lab.carry_out(lab.submitted())
+    assert run.state == RunState.DONE, (run.reason, list(run.clients.values()))
+    assert states(run) == {"node1": "done", "node2": "done"}
+    said = run.conditions["clients"]
+    assert said["skew_s"] < barrier.LATE_S
+    assert said["overlap"] > 0.5
+    assert lab.left() == {"node1": [], "node2": []}
 
 
 def test_a_client_whose_mount_is_another_takes_the_whole_run_with_it(lab: Lab) -> None:

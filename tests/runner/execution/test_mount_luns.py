@@ -1,10 +1,13 @@
 """Runs in fsbench's own folder on a mount of the host."""
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from fsbench_web.studies.models import Run, RunState
 from runner.execution import mount_watch
@@ -12,6 +15,7 @@ from runner.executors import fake
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
 from runner.host import mount_folder, mounts
+from runner.host.luns import read_luns
 from runner.worker import Host
 from tests.runner.conftest import write_luns
 
@@ -39,6 +43,44 @@ def mount(point: Path, source: str = "tmpfs", words: str = "size=64m") -> None:
 
 def own(host: Host) -> Path:
     return Path(mounts.path_of(host.entry("share")))
+
+
+def test_workers_with_one_list_have_folders_of_their_own(make_host: MakeHost, point: Path) -> None:
+    hosts = [make_host(name=name) for name in ("node1", "node2")]
+    assert [own(host).name for host in hosts] == ["fsbench-node1-share", "fsbench-node2-share"]
+    assert [one.problem for host in hosts for one in host.announcement().luns] == ["", ""]
+
+
+@pytest.mark.parametrize("is_of_another_name", [False, True], ids=["same host", "host renamed"])
+def test_a_folder_of_before_stays_the_workers(
+    make_host: MakeHost,
+    lun_file: Path,
+    point: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_of_another_name: bool,
+) -> None:
+    """It was named after the host: a container that is made anew is another one."""
+    (entry,) = read_luns(lun_file)
+    before = Path(mounts.made(entry, tmp_path / "mounts" / "node1"))
+    assert before.name == f"fsbench-{os.uname().nodename}-share"
+    if is_of_another_name:
+        monkeypatch.setattr(mounts, "_folder_of_before", lambda _: "fsbench-elsewhere-share")
+    hosts = [make_host(name=name) for name in ("node1", "node2")]
+    assert own(hosts[0]) == before
+    assert own(hosts[1]).name == "fsbench-node2-share"
+    assert [one.problem for host in hosts for one in host.announcement().luns] == ["", ""]
+
+
+def test_luns_check_knows_the_folder_for_its_own(
+    lun_file: Path, point: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("LUNS", str(lun_file)), ("EXECUTOR", "local"), ("WORKER", "node1")):
+        monkeypatch.setenv(f"FSBENCH_{name}", value)
+    said = StringIO()
+    call_command("luns", "check", stdout=said)
+    assert f"ok   folder: {point}/fsbench-node1-share is fsbench's own" in said.getvalue()
 
 
 def test_it_is_measured_where_it_is_mounted_and_left_clean(

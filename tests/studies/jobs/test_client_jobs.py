@@ -198,6 +198,34 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     assert "2 clients (with lab2)" in client.get("/runs/").content.decode()
 
 
+def test_what_the_form_is_asked_for_is_not_said_back_at_any_length(
+    nas: Lun, client: Client, ann: User
+) -> None:
+    client.force_login(ann)
+    said = {"lun": nas.pk, "variant": "nfs"}
+    for clients in (["x" * 100_000], [f"n{number}" * 50 for number in range(500)]):
+        for path in ("/runs/new/", "/runs/new/review/"):
+            usual = len(client.get(path, said).content)
+            answer = client.get(path, said | {"clients": clients})
+            assert answer.status_code < 500
+            assert len(answer.content) < usual + 40_000
+            assert "not on the same export" in answer.content.decode()
+    page = client.get("/runs/new/review/", said | {"clients": [f"n{n}" for n in range(40)]})
+    assert page.status_code == 422
+    assert "name 31 other workers at most, each once" in page.content.decode()
+
+
+def test_a_client_by_its_full_name_is_known_to_the_form(
+    nas: Lun, client: Client, ann: User
+) -> None:
+    client.force_login(ann)
+    query = {"lun": nas.pk, "clients": ["lab2/nas", "lab3"]}
+    page = client.get("/runs/new/", query).content.decode()
+    assert "not on the same export" not in page
+    for name in ("lab2", "lab3"):
+        assert f'name="clients" value="{name}" checked' in page
+
+
 def test_workers_of_one_machine_are_said_to_be(
     nas: Lun, client: Client, ann: User, spec: MakeSpec
 ) -> None:

@@ -1,6 +1,7 @@
 """Runs of several clients: leased all or none, fenced, in turn, and by those who may."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
@@ -103,7 +104,7 @@ def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worke
     client = run.clients.get(place=1)
     assert (client.state, client.reason[:40]) == (
         "failed",
-        "The run ended: Its worker gave no sign o",
+        "The run ended: Its worker node1, which l",
     )
     assert parts.accept(run.pk, "node2") is None
 
@@ -153,6 +154,17 @@ def test_it_has_its_turn_on_the_luns_of_the_others(nodes: dict[str, Worker]) -> 
     assert queue.next_run(later.series.lun_id or 0) == later
 
 
+def test_the_longest_name_of_a_worker_is_one_of_a_client(nodes: dict[str, Worker]) -> None:
+    longest = "n" * 100
+    mounted = LunAnnouncement("nas", "data", "mount", "/mnt/nas/fsbench", 10**10, [], [])
+    announce(worker_announcement(name=longest, luns=[mounted]))
+    run = submitted(nodes, "node1", [longest])
+    assert lifecycle.claim(run.pk, nodes["node1"])
+    part = run.clients.get(place=1)
+    assert part.worker == longest
+    part.clean_fields(exclude=[one.name for one in part._meta.fields if one.name != "worker"])
+
+
 def test_it_waits_while_a_client_is_drained(nodes: dict[str, Worker]) -> None:
     run = submitted(nodes, "node1", ["node2", "node3"])
     alone = submitted(nodes, "node3")
@@ -163,6 +175,19 @@ def test_it_waits_while_a_client_is_drained(nodes: dict[str, Worker]) -> None:
     # Meanwhile it keeps nothing from the others.
     assert queue.startable(nodes["node3"]) == [alone]
     set_drained(nodes["node2"], False, by="ada")
+    assert queue.startable(nodes["node1"]) == [run]
+    assert lifecycle.claim(run.pk, nodes["node1"])
+
+
+def test_it_waits_while_a_client_is_silent(nodes: dict[str, Worker]) -> None:
+    """As runs of that worker's own do: a job must not fail run by run while a host is rebooted."""
+    run = submitted(nodes, "node1", ["node2", "node3"])
+    alone = submitted(nodes, "node3")
+    Worker.objects.filter(name="node2").update(seen_at=timezone.now() - timedelta(hours=1))
+    assert queue.startable(nodes["node1"]) == []
+    assert lifecycle.claim(run.pk, nodes["node1"]) is None
+    assert queue.startable(nodes["node3"]) == [alone]
+    Worker.objects.filter(name="node2").update(seen_at=timezone.now())
     assert queue.startable(nodes["node1"]) == [run]
     assert lifecycle.claim(run.pk, nodes["node1"])
 

@@ -40,6 +40,13 @@ def name_of(lun: Lun, among: Sequence[Lun]) -> str:
     return lun.worker.name if is_alone else f"{lun.worker.name}/{lun.name}"
 
 
+def named(lun: Lun | None) -> dict[str, Lun]:
+    """Those that are offered under every name that a job may give them, the usual one first."""
+    among = offered(lun)
+    known = {name_of(one, among): one for one in among}
+    return known | {f"{one.worker.name}/{one.name}": one for one in among}
+
+
 def problems_of(lun: Lun, client: Lun) -> Iterator[str]:
     """Why this client cannot take part now."""
     yield from availability.lun_problems(client)
@@ -100,9 +107,7 @@ def _reasons(
 
 def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
     """The LUNs that the job names, each worker once."""
-    among = offered(lun)
-    known = {name_of(one, among): one for one in among}
-    known |= {f"{one.worker.name}/{one.name}": one for one in among}
+    known = named(lun)
     found: dict[str, Lun] = {}
     for name in spec.clients:
         client = known.get(name)

@@ -7,7 +7,7 @@ from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_SPRANDOM_PERCENT,
 )
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
-from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S
+from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_CLIENTS, MOST_PROBE_S
 
 _TIME_ASKED = (
     "say a day and a time, as 2026-11-23T22:00, and its zone too (+01:00) in an hour in which "
@@ -39,7 +39,7 @@ ASKED = {
     "time_limit_s": "say how many seconds a run may take",
     "probe_s": f"say {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or 0 for not at all",
     "tracing": "name each tracer once",
-    "clients": "name each worker once",
+    "clients": f"name {MOST_CLIENTS - 1} other workers at most, each once",
     "start_at": _TIME_ASKED,
     "stop_before": _TIME_ASKED,
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",

@@ -23,6 +23,7 @@ from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
+    MOST_CLIENTS,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -75,6 +76,7 @@ _TIMES = ("start_at", "stop_before")
 _REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _USUAL_GUEST = GuestSpec(())
+_MOST_LETTERS = 200
 
 Unreadable = dict[str, list[str]]
 
@@ -238,8 +240,9 @@ class OptionsForm:
             return
         place = ".".join(map(str, steps))
         name = _FIELDS.get(place, place)
-        text = f'"{getattr(self, name)}" {IS.get(error["type"], "cannot be")}: {ASKED[name]}.'
-        unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(text)
+        text, why = _shown(getattr(self, name)), IS.get(error["type"], "cannot be")
+        sentence = f'"{text}" {why}: {ASKED[name]}.'
+        unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(sentence)
 
     def write_options(self, query: QueryDict) -> None:
         """Put into a query string what is not left at its default."""
@@ -287,7 +290,9 @@ def read_options(query: QueryDict) -> dict[str, Any]:
     return {
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "tracing": list(dict.fromkeys(filter(None, query.getlist("tracing")))),
-        "clients": list(dict.fromkeys(filter(None, query.getlist("clients")))),
+        "clients": list(dict.fromkeys(map(_shown, filter(None, query.getlist("clients")))))[
+            :MOST_CLIENTS
+        ],
         **{
             name: text if text or name in _REFUSED_EMPTY else _USUAL[name]
             for name, text in values.items()
@@ -324,6 +329,12 @@ def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
             place = "limits"
         found.setdefault(_FIELDS.get(place, place), []).extend(sentences)
     return found
+
+
+def _shown(value: str | list[str]) -> str:
+    """What was said, or how it begins where no name of anything is so long."""
+    text = value if isinstance(value, str) else ", ".join(value)
+    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"
 
 
 def _value_of(name: str, text: str) -> object:

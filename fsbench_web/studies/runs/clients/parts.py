@@ -211,6 +211,13 @@ def lead(handle: LeaseHandle, state: ClientState, **changes: Any) -> None:
     )
 
 
+def as_leader(run: Run) -> str:
+    """Behind "worker", of a run that is lost with it: which of several clients that was."""
+    if not run.series.runs_on.clients or run.series.lun is None:
+        return ""
+    return f" {run.series.lun.worker}, which led its clients,"
+
+
 def leave(run: Run, reason: str) -> None:
     """The run has ended, in this transaction: whatever is still open of its clients has, too."""
     rows = RunClient.objects.filter(run=run)
