@@ -77,6 +77,15 @@ def test_no_line_of_a_template_is_longer_than_250_characters() -> None:
     ] == []
 
 
+def test_no_docstring_breaks_off_in_the_middle_of_a_sentence() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}: {found[1]}"
+        for top in ("benchmarks", "client", "fsbench_web", "runner", "tests")
+        for path in (ROOT / top).rglob("*.py")
+        for found in re.finditer(r'^ *"""(?=\S)((?!.*""").*[^.:?!\s])\n\n', path.read_text(), re.M)
+    ] == []
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_template_compiles(path: Path) -> None:
     get_template(str(path.relative_to(ROOT / "templates")))

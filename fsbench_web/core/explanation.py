@@ -61,7 +61,6 @@ class RunCosts:
 @dataclass(frozen=True)
 class Difference:
     """How one contender stands to the other in one cost: ``ratio`` is of it over the other, with
-
     its 95% interval, each value with the cost's floor added. Without repeats there is no interval,
     and it is UNSURE. ``value`` and ``other`` are means, in the cost's unit. ``fits`` are the labels
     of differences of the set-up that are known to change it.

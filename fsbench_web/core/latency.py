@@ -36,7 +36,6 @@ TAILS = ("50", "90", "99", "99.9", "99.99")
 @dataclass(frozen=True)
 class Distribution:
     """``values`` rise, in ``unit``; ``counts`` are above 0. ``least`` and ``most`` are as they were
-
     measured, where the tool tells them, and not the middle of a bin. ``repeat`` is which of several
     repeats of one file it is of, as the file's values have it; no block keeps it.
     """

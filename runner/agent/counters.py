@@ -193,7 +193,6 @@ class DeviceEnergy:
 
 def group_folders(root: str = "/") -> "dict[str, str]":
     """Where this process's control group is, below ``root``: {controller: folder}, "" for the
-
     unified hierarchy (version 2), or PRESSURE where it has no controller for I/O.
     """
     mounted: dict[str, tuple[str, str]] = {}

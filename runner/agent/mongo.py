@@ -1,5 +1,4 @@
 """One phase of Mongo on a tree of small files: ``mongo.py PHASE FOLDER BASE_BYTES TOTAL_KB SEED``
-
 and the options of contents.py, which say what is written.
 
 Namesys's Mongo fills a tree with files around a base size, and times what is done to all of them.

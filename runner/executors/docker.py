@@ -51,7 +51,6 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 @dataclass(frozen=True)
 class FoundImage:
     """What the daemon has under the image's name. ``inputs``: the digest of the files that
-
     ``runner/image/build`` made it of (runner.image.inputs), or "".
     """
 

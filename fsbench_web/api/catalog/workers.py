@@ -57,7 +57,6 @@ class GuestKernelOut(Schema):
 
 class FetchingOut(Schema):
     """A kernel's package on its way: ``state`` is waiting, running, done or failed; ``share`` 0 to
-
     1 of ``phase``, null where it is not known.
     """
 

@@ -120,9 +120,8 @@ MULTIPART = {
 
 
 class FileProblem(Schema):
-    """One problem at its place; ``file`` is null for what was given beside the files, ``line``
-
-    and ``column`` count from 1 and are null where the problem has none.
+    """One problem at its place; ``file`` is null for what was given beside the files, ``line`` and
+    ``column`` count from 1 and are null where the problem has none.
     """
 
     file: str | None

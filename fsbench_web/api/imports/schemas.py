@@ -93,9 +93,8 @@ class KnownFileOut(Schema):
 
 
 class FileOut(Schema):
-    """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for
-
-    PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
+    """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for PUT
+    .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
 
     ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
     ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its

@@ -40,7 +40,6 @@ _ERRORS = {404: Error, 422: Error}
 
 class VerdictOut(Schema):
     """Whether a difference is more than chance. ``status`` is significant, equal (equivalent), tie
-
     (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
     ``p_holm`` is corrected over the ``tested`` pairs of the table. ``ratio`` is the speed of the
     row over that of the one that it is judged against, between ``ratio_low`` and ``ratio_high`` at
@@ -72,7 +71,6 @@ class VerdictOut(Schema):
 
 class RepeatsForOut(Schema):
     """So many repeats give a median to plus or minus ``half_width_percent`` of itself, by
-
     resampling of those that there are; null: more than there are.
     """
 
@@ -82,7 +80,6 @@ class RepeatsForOut(Schema):
 
 class MedianOut(Schema):
     """Of the ``count`` repeats, in the table's unit; between ``low`` and ``high`` by order
-
     statistics, at ``level``, which is 0.95 or more.
     """
 
@@ -222,7 +219,6 @@ def get_comparison(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 ) -> dict[str, Any]:
     """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
-
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     """
     found = _comparison(request, response, counts_runs=True)

@@ -125,10 +125,10 @@ class PublishedOut(Schema):
 
 class ShareOut(Schema):
     """What a score is of what its LUN did by itself, in percent of speed; ``ceiling`` is that, in
-
     the score's unit, ``of`` says of which requests, and ``probes`` how many blocks it is the mean
     of. ``spread_percent`` is the 95% half-width of the least sure point behind it; null: there was
-    one burst. ``is_between``: not exactly this was measured, it is taken from the nearest."""
+    one burst. ``is_between``: not exactly this was measured, it is taken from the nearest.
+    """
 
     percent: float
     ceiling: float

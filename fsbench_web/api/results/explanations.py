@@ -70,9 +70,8 @@ class SetupOut(Schema):
 
 
 class ExplanationOut(Schema):
-    """``differences`` are ranked: costs of the work, then waits. ``ranked`` names those that
-
-    differ for certain in the order of all.
+    """``differences`` are ranked: costs of the work, then waits. ``ranked`` names those that differ
+    for certain in the order of all.
     """
 
     contender: ExplainedContenderOut

@@ -127,7 +127,6 @@ def list_studies(
     request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
 ) -> list[dict[str, Any]] | dict[str, Any]:
     """All studies, published ones first, with what is in them. With `limit` a page of them, and
-
     `Link` to the others. A bare list, as v1 has always answered; with `format=page` an object as
     all other lists are, of 100 studies unless `limit` says otherwise.
     """

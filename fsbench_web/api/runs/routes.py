@@ -132,7 +132,6 @@ def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
 @requires(Action.STEER)
 def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """A queued run is cancelled at once; an active one stops as soon as its worker has tidied up
-
     (`cancel_requested` is true until then). A run that has ended keeps its state: 409.
     """
     run = run_or_404(run_id)

@@ -184,7 +184,6 @@ class RepeatRuleOut(Schema):
 
 class RunOut(RunSummary):
     """``commands`` as run; ``scores`` are empty until the run is done, and the first 2,000 of
-
     ``scores_total``: `/series/{id}` has all, part by part.
 
     ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in

@@ -46,7 +46,6 @@ class SeriesOut(Schema):
 
 class SeriesWithScores(SeriesOut):
     """``scores`` are over all finished repeats: 2,000 of them from ``offset`` on, of
-
     ``scores_total``. ``run_ids`` are the first 5,000; `/runs?series=` lists all, extra runs too.
     """
 

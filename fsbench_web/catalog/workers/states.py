@@ -79,7 +79,6 @@ class WorkerState:
     @property
     def state(self) -> str:
         """In a word: silent, draining (drained, and still running something), drained, not usable
-
         (it says so itself), busy or idle.
         """
         if not self.is_alive:

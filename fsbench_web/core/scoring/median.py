@@ -111,7 +111,6 @@ def _mean_of_rank(ordered: Sequence[float], size: int, rank: int) -> float:
 @lru_cache(maxsize=4096)
 def _chances(count: int, size: int, rank: int) -> tuple[float, ...]:
     """Of each of ``count`` ordered values, from the ``rank``-th on: the share of subsets of
-
     ``size`` values in which it is the ``rank``-th least.
     """
     places = range(rank, count - size + rank + 1)

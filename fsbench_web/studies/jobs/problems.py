@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 
 class JobRefused(Exception):
-    """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
-
-    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
+    """Nothing was written. ``by_part`` holds every problem under the part of the job it is in: lun,
+    executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
     configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
     clients, study, order, seed, reference, priority, time_limit_s, run_again, start_at,
     stop_before, confirmation; or the place in a document, ``configurations[2].options.atime``.

@@ -162,9 +162,8 @@ _Several = Annotated[
 
 @dataclass(frozen=True)
 class LimitsSpec:
-    """What the control group of a run may use. Everything is run with each combination of these;
-
-    0 is no limit, and a list that is empty too. Rates are of each LUN of the run.
+    """What the control group of a run may use. Everything is run with each combination of these; 0
+    is no limit, and a list that is empty too. Rates are of each LUN of the run.
     """
 
     __pydantic_config__ = _CLOSED

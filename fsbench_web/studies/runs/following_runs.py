@@ -25,10 +25,10 @@ from fsbench_web.studies.series import next_repeat
 
 
 def replace_interrupted(run: Run, cause: Cause) -> str:
-    """Write the run that replaces one that was interrupted, in the transaction that ends this one:
+    """Write the run that replaces one that was interrupted: the same repeat, in its turn, until its
+    job has had enough. Returns what is to be said of it.
 
-    the same repeat, in its turn, until its job has had enough. What is to be said of it. The row
-    of the run is locked, so that somebody who cancels is seen, or sees the new one.
+    The row of the run is locked, so that somebody who cancels is seen, or sees the new one.
     """
     job = run.job
     if job is None or run.series.lun is None:

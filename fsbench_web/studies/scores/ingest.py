@@ -145,9 +145,7 @@ def rescore(series: Series) -> None:
 
 def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> None:
     """``rescore`` for a caller who holds the lock (series.lock_all), and may know its ``finished``
-
-    runs as they are now (quality.basis_of).
-    Raises MixedMeasurements before anything is written.
+    runs as they are now (quality.basis_of). Raises MixedMeasurements before anything is written.
     """
     basis = quality.basis_of(series, finished)
     found = judging.judge_stored(series, basis)

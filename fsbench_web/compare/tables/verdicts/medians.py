@@ -7,7 +7,6 @@ from fsbench_web.core.scoring.median import MedianInterval, RepeatsFor
 
 def median_sentence(found: MedianInterval, mean: Interval, unit: str) -> str:
     """The median with its interval, whether the mean says another thing, and how many repeats it
-
     takes; ``mean`` is of the same repeats, in ``unit``.
     """
     text = (

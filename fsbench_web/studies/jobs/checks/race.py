@@ -23,7 +23,6 @@ Measure = tuple[str, str]
 
 def measures(workload: Workload) -> list[Measure]:
     """What each run of the workload measures, the one that decides unless another is chosen first:
-
     its first test at its largest load, the total average of a matrix. Empty where nobody knows what
     it prints.
     """
