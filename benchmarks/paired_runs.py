@@ -23,14 +23,17 @@ this scatters by 2% a run also where others take both processors, and says what 
 request, though not whether it has to wait for its turn.
 """
 
+import argparse
 import contextlib
 import json
+import logging
 import math
 import os
 import random
 import resource
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 FILE_MB = 256
 ZRAM = Path("/sys/class/zram-control")
 SEED = 20_261_123
+TIDYING_MINUTES = 0.5
 JOBS: Mapping[str, Sequence[str]] = {
     "sequential write, 1 MiB": ("--rw=write", "--bs=1M"),
     "random write, 4 KiB": ("--rw=randwrite", "--bs=4k"),
@@ -249,6 +253,44 @@ def unmount(point: Path, most_s: float) -> None:
         if time.monotonic() > deadline:
             raise SystemExit(f"{point} stays mounted: {done.stderr.strip()}")
         time.sleep(0.5)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a benchmark of pairs was asked for, and where it runs: the LUN in memory, mounted at
+    ``point``, and the folder ``inside`` where the executor mounts it.
+    """
+
+    blocks: int
+    minutes: float
+    device: str
+    point: Path
+    inside: str
+
+
+@contextlib.contextmanager
+def session(name: str, seconds: float) -> Iterator[Session]:
+    """Read ``--blocks`` and ``--minutes``, say what is done, and have a LUN for it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--blocks", type=int, default=30)
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    given = parser.parse_args()
+    logging.disable(logging.INFO)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
+    import django
+
+    django.setup()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end_tidily)
+    print(
+        f"{time.strftime('%Y-%m-%d %H:%M')}, load {os.getloadavg()[0]:.1f}, Linux "
+        f"{os.uname().release}; fio {seconds:g} s a run, four a block and job"
+    )
+    with tempfile.TemporaryDirectory(prefix=f"fsbench-{name}-") as folder:
+        inside = Path(folder) / "inside"
+        inside.mkdir()
+        with lun_in_memory(Path(folder)) as (device, point):
+            yield Session(given.blocks, given.minutes - TIDYING_MINUTES, device, point, str(inside))
 
 
 def end_tidily(*_: object) -> None:
