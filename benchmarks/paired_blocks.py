@@ -174,10 +174,11 @@ def told(found: Blocks, what: str, known_to_percent: float) -> bool:
                 "blocks would do, or a calmer machine."
             )
             is_known = False
-    others = statistics.median(found.others_percent) if found.others_percent else math.nan
     print(
         f"\nControls: {jobs} at {100 * (1 - FALSE_REFUSALS / jobs):g}% each, by ranks, are 95% "
         "together. What falls on both sides alike, a drift first of all, cancels in them."
-        f"\nOthers took {others:.0f}% of a processor in the median block."
     )
+    if found.others_percent:
+        others = statistics.median(found.others_percent)
+        print(f"Others took {others:.0f}% of a processor in the median block.")
     return is_known

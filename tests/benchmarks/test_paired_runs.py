@@ -2,10 +2,11 @@
 
 import math
 import random
+from pathlib import Path
 
 import pytest
 
-from benchmarks import paired_blocks, paired_control, paired_runs
+from benchmarks import paired_blocks, paired_control, paired_runs, sampling_within
 from benchmarks.paired_blocks import Blocks, Control, Found, of_block
 
 
@@ -112,3 +113,24 @@ def test_a_new_block_is_not_begun_where_it_would_not_fit(
     same = lambda job: paired_runs.Rates(1.0, 1.0)  # noqa: E731
     found = paired_runs.in_blocks(same, same, 30, minutes=2)
     assert {len(ratios) for ratios in found.speed.values()} == {4}
+
+
+def test_windows_of_one_run_are_sampled_on_one_side_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rate is of its own window, from counts at both of its ends."""
+    sectors = iter([0, 2000, 3800, 5600, 7600])
+    times = iter(range(5))
+    events: list[str] = []
+
+    def counts(counted: Path, pid: int) -> tuple[float, int, float]:
+        events.append("counted")
+        at = next(times)
+        return float(at), next(sectors), 0.5 * at
+
+    monkeypatch.setattr(sampling_within, "_counts", counts)
+    monkeypatch.setattr(sampling_within, "_sleep_until", lambda moment: None)
+    rates = list(sampling_within._windows("ABBA", lambda: events.append("sample"), "/dev/x", 1))
+    assert [rate.speed for rate in rates] == [1000.0, 900.0, 900.0, 1000.0]
+    assert [rate.work for rate in rates] == [2000.0, 1800.0, 1800.0, 2000.0]
+    sampled = ["sample", "counted"]
+    assert events == ["counted", "counted", *sampled, *sampled, "counted"]
+    assert math.exp(of_block("ABBA", [rate.speed for rate in rates])[0]) == pytest.approx(0.9)
