@@ -205,8 +205,8 @@ def carried_out(side: Side, device: str) -> Recorded:
     """One real run by the local executor. Raises RuntimeError."""
     from fsbench_web.core.workloads.base import TimedProgress
     from fsbench_web.studies.runs.leases import LeaseHandle
-    from runner.execution.activity import activity_of, work_of_run
     from runner.execution.record import Recorder
+    from runner.execution.results.activity import activity_of, work_of_run
     from runner.executors.base import Target
     from runner.executors.local import LocalExecutor
     from runner.plan import plan_run

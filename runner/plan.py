@@ -1,6 +1,6 @@
 """One run as a list of steps, as data. Pure: no Django, nothing of the host is touched here.
 
-The commands are those that the preview page shows (catalog.configurations.commands).
+The commands are those that the preview page shows (catalog.configurations.commands.run).
 """
 
 import json
@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.configurations import nfs
-from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.configurations.filesystems import validated_options
 from fsbench_web.catalog.configurations.journals import JournalLun

@@ -5,32 +5,26 @@ what it was worth.
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from fsbench_web.catalog.configurations import nfs
-from fsbench_web.catalog.configurations.filesystems import ALL, RAW
-from fsbench_web.catalog.configurations.layers import programs_of
-from fsbench_web.catalog.configurations.limits import Limits
-from fsbench_web.catalog.configurations.preparation import Preparation
-from fsbench_web.catalog.configurations.stacks import DATA, Shape
-from fsbench_web.catalog.models import Worker, Workload
+from fsbench_web.catalog.configurations.filesystems import RAW
+from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import Workload as BenchmarkWorkload
-from fsbench_web.core.workloads import workload_of
 from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
-from fsbench_web.studies.runs import lifecycle, probes, queue
+from fsbench_web.studies.runs import lifecycle, queue
 from fsbench_web.studies.runs.clients.parts import NotTogether
 from fsbench_web.studies.runs.lifecycle import LeaseLost
-from runner.execution import conditions, last_checks, lock_statistics, places
+from runner.execution import conditions, last_checks, lock_statistics, places, planning
 from runner.execution.clients import Clients
 from runner.execution.environment import AgentMismatch, environment_writer
 from runner.execution.finish import (
@@ -43,19 +37,18 @@ from runner.execution.finish import (
     why_not,
 )
 from runner.execution.mount_watch import MountWatch
-from runner.execution.places import Place, RunRefused, Stopped
+from runner.execution.places import Stopped
 from runner.execution.record import Recorder
 from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
-from runner.executors.base import Executor, Message, Outcome, Target, why_in_guests_alone
-from runner.executors.guest import GuestExecutor
-from runner.host import blockdev, disk_health, locks, lun_state
+from runner.executors.base import Executor, Message, Outcome, Target
+from runner.host import disk_health, locks, lun_state
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.tracing import block_events
 from runner.host.tuning import processors
-from runner.plan import RunPlan, plan_run
+from runner.plan import RunPlan
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -167,39 +160,11 @@ def _erase_and_measure(
     run: Run, host: Host, recorder: Recorder, spool: Spool
 ) -> tuple[RunPlan, Outcome]:
     """Check everything, then run the plan. Raises one of REFUSALS before anything is erased."""
-    series, configuration = run.series, run.series.configuration
-    if series.lun is None or series.workload is None or not configuration.is_known:
-        raise RunRefused("Its LUN, workload or options are not known any more.")
-    if configuration.external_journal and series.journal_lun is None:
-        raise RunRefused("The LUN of its journal is not known any more: submit it again.")
-    machine, layers = Machine.of(series.machine), Shape.of(configuration.stack).layers
-    executor = _executor_of(host, machine)
-    is_served = nfs.is_served(configuration.options)
-    is_pool = ALL[configuration.filesystem].is_pool
-    refused = why_in_guests_alone(bool(layers), is_served, is_pool)
-    if refused and not machine.is_guest:
-        raise RunRefused(refused)
-    in_image = (*programs_of(layers), *nfs.programs_of(configuration.options))
-    entries = [
-        (use, places.entry_of(host, executor, name, use))
-        for use, name in places.uses_of(series.lun, series)
-    ]
-    problem = host.capabilities.refusal(
-        configuration.filesystem,
-        # What a guest's kernel mounts is asked of the guest, below.
-        not entries[0][1].is_directory and not machine.is_guest and configuration.filesystem != RAW,
-        (
-            *workload_of(series.workload.tool, series.workload.parameters).needs,
-            # Those of the image, which a worker without containers does not look into.
-            *(in_image if host.executor.name == "docker" else ()),
-        ),
-    )
-    problem = problem or _limit_problem(executor, machine.limits)
-    if problem:
-        raise RunRefused(problem)
+    configuration, machine = run.series.configuration, Machine.of(run.series.machine)
+    executor, entries = planning.possible(run, host)
     with places.in_use(host, executor, entries) as luns:
         data = luns[0]
-        plan = places.in_own_folder(_planned(run, series.workload, executor, luns), host, data)
+        plan = places.in_own_folder(planning.planned(run, executor, luns), host, data)
         recorder.progress = plan.workload.progress()
         recorder.benchmark_limit_s = _benchmark_limit_s(plan.workload)
         with places.locked(luns):
@@ -267,39 +232,6 @@ def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
     return float(workload.time_limit_s)
 
 
-def _planned(run: Run, workload: Workload, executor: Executor, luns: Sequence[Place]) -> RunPlan:
-    """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
-    series, configuration = run.series, run.series.configuration
-    data, (journals, members) = luns[0], places.by_use(luns)
-    preparation = Preparation.of(series.preparation)
-    for one in (data, *(member for member in members if member.use.role == DATA)):
-        if preparation.discard and (one.number is None or not blockdev.can_discard(one.number)):
-            raise RunRefused(f"{one.name} takes no discard (TRIM): leave it out of the job.")
-    plan = plan_run(
-        configuration.filesystem,
-        configuration.options,
-        workload.tool,
-        workload.parameters,
-        device=data.named_device,
-        size_bytes=data.size_bytes,
-        preparation=preparation,
-        is_directory=data.entry.is_directory,
-        journal=journals[0].as_journal if journals else None,
-        members=[one.as_member for one in members],
-        layers=Shape.of(configuration.stack).layers,
-        guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
-        probe_s=probes.wanted_s(run),
-        limits=Machine.of(series.machine).limits,
-    )
-    if plan.cpus is not None and plan.guest is None and data.number is not None:
-        plan = replace(plan, near_cpus=blockdev.near_cpus(data.number))
-    if isinstance(executor, GuestExecutor):
-        problem = executor.refusal(plan, configuration.filesystem)
-        if problem:
-            raise RunRefused(problem)
-    return plan
-
-
 def _beside(
     recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
 ) -> _Result:
@@ -319,37 +251,6 @@ def _beside(
                     stop.set()
                 raise
         return future.result()
-
-
-def _limit_problem(executor: Executor, limits: Limits) -> str:
-    """Why a run cannot be limited so here, or nothing."""
-    said = executor.limit_problems() if limits.are_any else {}
-    return said.get("rates" if limits.rates else "", "") or said.get(
-        "memory" if limits.memory_mib else "", ""
-    )
-
-
-def _executor_of(host: Host, machine: Machine) -> Executor:
-    """The worker's own, or that of guests. Raises RunRefused."""
-    if not machine.is_guest:
-        return host.executor
-    if host.guests is None:
-        raise RunRefused(
-            "This worker boots no guests: its machine needs Docker, the benchmark image, and "
-            "kernels in FSBENCH_GUEST_KERNELS."
-        )
-    return host.guests
-
-
-def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
-    if not machine.is_guest:
-        return None
-    return {
-        "kernel": machine.kernel,
-        "memory_bytes": machine.memory_bytes,
-        "cpus": machine.cpus,
-        "scheduler": scheduler,
-    }
 
 
 def _together(

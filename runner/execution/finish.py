@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
+from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.studies.activity import latencies
@@ -24,10 +24,11 @@ from fsbench_web.studies.runs.clients.parts import NotTogether
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
 from fsbench_web.studies.scores.quality import STEADY_STATE
-from runner.execution import activity, client_results, layouts, steadiness, tracing
+from runner.execution import client_results, tracing
 from runner.execution.client_results import Gathered
-from runner.execution.creation import creation_values
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
+from runner.execution.results import activity, layouts, steadiness
+from runner.execution.results.creation import creation_values
 from runner.execution.spool import Spooled, left_over
 from runner.executors.base import STOPPED, Outcome
 from runner.plan import RunPlan

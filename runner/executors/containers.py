@@ -15,9 +15,11 @@ from docker.models.containers import Container
 from requests.exceptions import RequestException
 
 from fsbench_web.studies.causes import Cause
+from runner.executors.base import STOPPED
 from runner.host import blockdev
 
 ERRORS = (DockerException, RequestException)
+END_WAIT_S = 60
 NOT_ALLOWED = "this user may not use that socket"
 _SILENCES: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such socket",
@@ -118,6 +120,41 @@ def end_process(pid: int, container_id: str) -> bool:
             os.kill(pid, signal.SIGKILL)
             return True
     return False
+
+
+def exit_code_of(container: Container) -> int | None:
+    """Of one whose stream has ended: the agent has too, unless the daemon went away (None)."""
+    try:
+        return int(container.wait(timeout=END_WAIT_S)["StatusCode"])
+    except (*ERRORS, KeyError):
+        return None
+
+
+def why_ended(container: Container, exit_code: int | None, was_stopped: bool) -> tuple[str, Cause]:
+    """A sentence where the agent said none of its own, and whether it was its own doing."""
+    if exit_code == STOPPED and not was_stopped:
+        # A daemon that is stopped asks what runs in its containers to end.
+        return "The container was stopped from outside.", Cause.KILLED
+    if exit_code in (0, 1, STOPPED):
+        return "", Cause.BENCHMARK
+    try:
+        container.reload()
+    except NotFound:
+        return "The container was removed from outside.", Cause.KILLED
+    except ERRORS as error:
+        return f"The Docker daemon went away during the run: {short(error)}.", Cause.DAEMON
+    state = container.attrs["State"]
+    if state.get("OOMKilled"):
+        return "The container was killed because the host ran out of memory.", Cause.BENCHMARK
+    if exit_code is None:
+        # It was not told how the container ended, and is answered again: it was away.
+        return "The Docker daemon went away during the run.", Cause.DAEMON
+    if exit_code > 128:
+        number = exit_code - 128
+        return f"The container was killed from outside (signal {number}).", Cause.KILLED
+    problem = state.get("Error")
+    how = f"exit status {exit_code}{': ' + problem if problem else ''}"
+    return f"The container ended with {how}.", Cause.BENCHMARK
 
 
 def remove(container: Container) -> None:

@@ -19,10 +19,8 @@ from docker.errors import NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig, Mount
 
-from fsbench_web.studies.causes import Cause
 from runner.executors import containers
 from runner.executors.base import (
-    STOPPED,
     Capabilities,
     ExecutorAway,
     OnMessage,
@@ -43,7 +41,6 @@ logger = logging.getLogger("fsbench.worker")
 
 API_TIMEOUT_S = 30
 ANSWER_S = 5
-END_WAIT_S = 60
 # So long a daemon that is away may take to come back before a run ends without it.
 REMOVE_WAIT_S = 10
 SILENCE_S = 40 * 24 * 3600
@@ -290,49 +287,11 @@ class DockerExecutor:
                 stop=lambda: containers.send_signal(container, "SIGTERM"),
                 kill=lambda: containers.send_signal(container, "SIGKILL"),
             )
-            exit_code = self._exit_code(container)
+            exit_code = containers.exit_code_of(container)
         finally:
             client.close()
-        reason, cause = self._why(container, exit_code, was_stopped)
+        reason, cause = containers.why_ended(container, exit_code, was_stopped)
         return Outcome(exit_code, was_stopped, reason, cause)
-
-    def _exit_code(self, container: Container) -> int | None:
-        """The stream has ended, so the agent has, unless the daemon went away."""
-        try:
-            return int(container.wait(timeout=END_WAIT_S)["StatusCode"])
-        except (*ERRORS, KeyError):
-            return None
-
-    def _why(
-        self, container: Container, exit_code: int | None, was_stopped: bool
-    ) -> tuple[str, Cause]:
-        """A sentence where the agent said none of its own, and whether it was its own doing."""
-        if exit_code == STOPPED and not was_stopped:
-            # A daemon that is stopped asks what runs in its containers to end.
-            return "The container was stopped from outside.", Cause.KILLED
-        if exit_code in (0, 1, STOPPED):
-            return "", Cause.BENCHMARK
-        try:
-            container.reload()
-        except NotFound:
-            return "The container was removed from outside.", Cause.KILLED
-        except ERRORS as error:
-            return (
-                f"The Docker daemon went away during the run: {short(error)}.",
-                Cause.DAEMON,
-            )
-        if container.attrs["State"].get("OOMKilled"):
-            said = "The container was killed because the host ran out of memory."
-            return said, Cause.BENCHMARK
-        said = container.attrs["State"].get("Error")
-        if exit_code is None:
-            # It was not told how the container ended, and is answered again: it was away.
-            return "The Docker daemon went away during the run.", Cause.DAEMON
-        if exit_code > 128:
-            number = exit_code - 128
-            return f"The container was killed from outside (signal {number}).", Cause.KILLED
-        how = f"exit status {exit_code}{': ' + said if said else ''}"
-        return f"The container ended with {how}.", Cause.BENCHMARK
 
     def _remove_for_certain(self, container: Container) -> None:
         """Also while the daemon is away: then its processes are ended directly.

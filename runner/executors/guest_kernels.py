@@ -6,30 +6,26 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from docker.models.containers import Container
 from docker.types import LogConfig
 
-from fsbench_web.catalog.configurations.commands import run_commands
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import layer_modules
 from fsbench_web.catalog.configurations.nfs import NFS_MODULES
 from fsbench_web.catalog.workers.machines import (
     EMULATED,
-    GUEST_DEVICE,
     KVM,
     LEAST_MEMORY_BYTES,
     MIB,
-    TO_BE_BOOTED,
 )
-from fsbench_web.core.workloads import MOUNT_POINT, workload_of
-from runner.executors import containers
+from runner.executors import containers, guest_probes
 from runner.executors.base import Capabilities
 from runner.executors.containers import ERRORS, short
 from runner.executors.docker import DockerExecutor
+from runner.executors.guest_probes import SeenKernel, is_waiting, waiting
 from runner.host.guest_kernels import kernels
 from runner.host.guest_kernels.kernel_fetch import KernelFetch
 from runner.host.guest_kernels.kernels import Kernel, Package, UnusableKernel
@@ -49,27 +45,10 @@ HOST_MEMORY_BYTES = 1024 * MIB
 _KVM = Path("/dev/kvm")
 _INSIDE = "/fsbench/kernel"
 STARTING = "The worker is starting."
-_SIZES_KB = (("record", 4), ("file", 64))
-# Any: of its commands only mkfs and mount are run.
-_PROBED_WORKLOAD = workload_of(
-    "iozone", {f"{end}_{what}_kb": kb for end in ("minimum", "maximum") for what, kb in _SIZES_KB}
-)
 
 
 class PutOff(Exception):
     """A boot was broken off, because something more important began."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a boot has shown of a kernel, as it is announced (docs/guest.md)."""
-
-    kernel: Kernel | None
-    announced: Mapping[str, Any]
-
-    @property
-    def problem(self) -> str:
-        return str(self.announced.get("problem", ""))
 
 
 class GuestKernels(DockerExecutor):
@@ -102,7 +81,7 @@ class GuestKernels(DockerExecutor):
         self.qemu = ""
         self.reason = STARTING
         self.accelerator, self.accelerator_reason = accelerator, ""
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, SeenKernel] = {}
         self._lock = threading.Lock()
         self._may_boot: Callable[[], bool] = lambda: True
 
@@ -177,25 +156,25 @@ class GuestKernels(DockerExecutor):
         answer: dict[str, Any] = json.loads(output.splitlines()[-1])
         return answer
 
-    def _look_at(self, package: Package) -> Seen:
+    def _look_at(self, package: Package) -> SeenKernel:
         said: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
         said |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
         try:
             kernel = kernels.unpacked(package, self.cache)
         except UnusableKernel as error:
-            return Seen(None, said | {"problem": str(error)})
+            return SeenKernel(None, said | {"problem": str(error)})
         except OSError as error:
-            return Seen(None, said | {"problem": f"It cannot be unpacked: {error}."})
+            return SeenKernel(None, said | {"problem": f"It cannot be unpacked: {error}."})
         said["version"] = kernel.version
         known = {*layer_modules(), *NFS_MODULES}
         said["layers"] = sorted(name for name in known if kernel.has(name))
         try:
             if not self.accelerator:
                 self._choose_accelerator(kernel)
-            return Seen(kernel, said | self._probed(kernel))
+            return SeenKernel(kernel, said | self._probed(kernel))
         except (*ERRORS, OSError, ValueError) as error:
             # Not kept: a daemon that is away comes back.
-            return Seen(kernel, said | {"problem": f"It could not be tried: {short(error)}"})
+            return SeenKernel(kernel, said | {"problem": f"It could not be tried: {short(error)}"})
 
     def _probed(self, kernel: Kernel) -> dict[str, Any]:
         """What a boot shows, or has shown before with the same image and accelerator."""
@@ -205,7 +184,7 @@ class GuestKernels(DockerExecutor):
             known: dict[str, Any] = json.loads(kept.read_text())
             return known
         logger.info("kernel %s is booted to see what it can do", kernel.name)
-        request: dict[str, Any] = {"do": "probe", "filesystems": probes()}
+        request: dict[str, Any] = {"do": "probe", "filesystems": guest_probes.probes()}
         request |= {"scratch_bytes": SCRATCH_BYTES, "memory_bytes": PROBE_MEMORY_BYTES}
         messages = self._boot(kernel, request, PROBE_LIMIT_S)
         found = next((one for one in messages if one["type"] == "probed"), None)
@@ -362,40 +341,3 @@ def _host_memory_bytes() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError):
         return None
-
-
-def waiting(package: Package) -> Seen:
-    """One that nobody has tried yet."""
-    said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
-    return Seen(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
-
-
-def is_waiting(seen: Seen) -> bool:
-    """Whether to try it again: nobody did, or the daemon was away."""
-    return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
-
-
-def probes() -> list[dict[str, Any]]:
-    """How each file system is made and mounted plainly: the very commands of a run."""
-    probes = []
-    for slug, spec in FILESYSTEMS.items():
-        commands = run_commands(
-            slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
-        )
-        mounted = next(place for place, one in enumerate(commands) if one.phase == "mount")
-        probes.append(
-            {
-                "slug": slug,
-                "name": spec.name,
-                "kernel_name": spec.kernel_name,
-                "device": GUEST_DEVICE,
-                "mount_point": MOUNT_POINT,
-                "commands": [
-                    [one.phase, list(one.argv)]
-                    for one in commands[: mounted + 1]
-                    if one.phase in ("pool", "mkfs", "mount")
-                ],
-                "down": [list(one.argv) for one in commands if one.phase == "teardown"],
-            }
-        )
-    return probes

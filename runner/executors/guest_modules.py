@@ -21,7 +21,7 @@ from docker.models.containers import Container
 
 from runner.executors.containers import ERRORS, short
 from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.kernel_packages import Apt, CannotFetch, Say
+from runner.host.guest_kernels.apt import Apt, CannotFetch, Say
 from runner.image.inputs import SUITE_LABEL
 
 ARCHIVE = "zfs-modules.tar"

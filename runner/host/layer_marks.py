@@ -1,9 +1,9 @@
 """What fsbench's layers left on LUNs: their signatures, and what this host made of them.
 
-Layers are made in guests (``configurations.layer_commands``) and taken down there. A guest that was
-ended in the middle leaves its arrays, volumes and keys on the LUNs as they were written, and a host
-that looks at all its disks (udev, with mdadm or LVM) may put them together by itself. Only what
-stands on listed LUNs alone, each with fsbench's own mark, is ever taken apart here.
+Layers are made in guests (``configurations.commands.layers``) and taken down there. A guest that
+was ended in the middle leaves its arrays, volumes and keys on the LUNs as they were written, and a
+host that looks at all its disks (udev, with mdadm or LVM) may put them together by itself. Only
+what stands on listed LUNs alone, each with fsbench's own mark, is ever taken apart here.
 """
 
 import os

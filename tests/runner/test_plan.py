@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OWN_LABEL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, workload_of

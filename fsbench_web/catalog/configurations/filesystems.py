@@ -6,7 +6,7 @@ mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f
 mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), bcachefs(8), mount(8); those of OpenZFS are in ``pools``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations import as_mounted, bcachefs
@@ -24,7 +24,6 @@ from fsbench_web.catalog.configurations.journals import (
     REISER_JOURNAL,
     XFS_LOG,
     ExternalJournal,
-    JournalLun,
 )
 from fsbench_web.catalog.configurations.marks import OWN_LABEL as OWN_LABEL
 from fsbench_web.catalog.configurations.modern_options import (
@@ -364,114 +363,3 @@ def external_journal(slug: str) -> ExternalJournal:
             f"{', '.join(EXTERNAL_JOURNAL_FILESYSTEMS)} can."
         )
     return spec.journal
-
-
-def journal_command(slug: str, options: Mapping[str, object], journal: JournalLun) -> list[str]:
-    """The arguments that make the journal on its device and erase what was there.
-
-    Empty where ``mkfs_command`` does that itself. Raises OptionError where no journal can be kept
-    on another device.
-    """
-    return external_journal(slug).make_command(journal, validated_options(slug, options))
-
-
-def mkfs_command(
-    slug: str,
-    options: Mapping[str, object],
-    device: str,
-    journal: JournalLun | None = None,
-    keeps_blocks: bool = False,
-    further: Sequence[str] = (),
-    caches: Sequence[str] = (),
-) -> list[str]:
-    """The arguments that make the file system on ``device`` and erase what was there.
-
-    With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
-    ``further`` are the other devices that it is made over, and ``caches`` those for its cache,
-    which are erased too.
-    """
-    spec = _made(slug)
-    devices = _all_devices(spec, device, further)
-    if spec.takes_cache:
-        devices = bcachefs.mkfs_arguments(options, devices, caches)
-    arguments = [
-        argument
-        for option in spec.options
-        if option.stage == "mkfs" and option.key in options
-        for argument in option.choice(options[option.key]).arguments
-    ]
-    if journal is not None:
-        arguments += external_journal(slug).mkfs_arguments(journal, options)
-    arguments = _features_together(arguments)
-    if keeps_blocks:
-        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), *devices]
-    return [*spec.mkfs, *arguments, *devices]
-
-
-def _made(slug: str) -> Filesystem:
-    spec = filesystem(slug)
-    if spec.is_raw:
-        raise OptionError("The raw device has no file system: none is made or mounted.")
-    if not spec.is_made:
-        raise OptionError(f"{spec.name} is measured as a host has mounted it, and never made.")
-    if spec.is_pool:
-        raise OptionError(f"{spec.name} is made as a pool (pools.zfs_commands).")
-    return spec
-
-
-def _all_devices(spec: Filesystem, device: str, further: Sequence[str]) -> list[str]:
-    if further and not spec.takes_several:
-        raise OptionError(f"{spec.name} is made on one device: put a layer over several LUNs.")
-    return [device, *further]
-
-
-def _features_together(arguments: list[str]) -> list[str]:
-    """Of mke2fs(8) the last -O alone counts, so that all of them are one."""
-    found = [arguments[place + 1] for place, one in enumerate(arguments) if one == "-O"]
-    if len(found) < 2:
-        return arguments
-    rest = list(arguments)
-    for value in found:
-        place = rest.index("-O")
-        assert rest[place + 1] == value
-        del rest[place : place + 2]
-    return [*rest, "-O", ",".join(found)]
-
-
-def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
-    """Both together; of mke2fs(8) the last -E alone counts, so that its values are joined."""
-    if more[:1] != ("-E",) or "-E" not in argv:
-        return [*argv, *more]
-    place = argv.index("-E") + 1
-    return [*argv[:place], f"{argv[place]},{more[1]}", *argv[place + 1 :]]
-
-
-def mount_command(
-    slug: str,
-    options: Mapping[str, object],
-    device: str,
-    mount_point: str,
-    journal: JournalLun | None = None,
-    further: Sequence[str] = (),
-    caches: Sequence[str] = (),
-) -> list[str]:
-    """The arguments that mount ``device``, and with it the others (see ``mkfs_command``)."""
-    spec = _made(slug)
-    words = [
-        argument
-        for option in spec.options
-        if option.stage == "mount" and option.key in options
-        for argument in option.choice(options[option.key]).arguments
-    ]
-    if journal is not None:
-        words += external_journal(slug).mount_words(journal)
-    if slug == bcachefs.SLUG:
-        # By the kernel alone (-i): the tool's own mount would look at every disk of the host.
-        source = bcachefs.mount_source([device, *further, *caches])
-        flags = ["-o", ",".join(words)] if words else []
-        return ["mount", "-i", "-t", spec.kernel_name, *flags, source, mount_point]
-    if further:
-        # Named one by one (btrfs(5), device=): a scan would look at every disk of the host.
-        words += [f"device={one}" for one in _all_devices(spec, device, further)]
-    flags = ["-o", ",".join(words)] if words else []
-    return ["mount", "-t", spec.kernel_name, *flags, device, mount_point]

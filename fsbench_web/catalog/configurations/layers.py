@@ -1,7 +1,7 @@
 """The layers between LUNs and a file system, and their options.
 
 Pure: no Django. A layer takes the devices below it and gives those that stand on it: md and LVM one
-of all, the others one of each. ``layer_commands`` makes them and takes them down. Their options
+of all, the others one of each. ``commands.layers`` makes them and takes them down. Their options
 are in ``layer_options``, with the sources.
 """
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from fsbench_web.compare.tables.rows import Published
-from fsbench_web.core.scoring.deltas import Delta, delta_rows, published_differs
+from fsbench_web.core.scoring.deltas import Delta, Published, delta_rows, published_differs
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.studies.scores.queries import ScoreRow
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.confidence import REPEATS, Interval
+from fsbench_web.core.scoring.deltas import Published
 from fsbench_web.core.scoring.median import MedianInterval, median_interval
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import left_out_in_words
@@ -18,47 +18,6 @@ from fsbench_web.core.scoring.significance import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]
 """(block, "" for none; score of the repeat by itself, None where it has none)."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """What a paper printed beside a score, and which of it does not follow from its own table.
-
-    Deltas are percent, with the digits as printed; None: nothing printed. ``differs`` names fields
-    of this class. ``expected1`` and ``expected2`` are the deltas that follow from the paper's own
-    table, and ``expected_best`` its best mark; a comparison with further studies has others.
-    """
-
-    best: bool
-    delta1_percent: Decimal | None
-    delta2_percent: Decimal | None
-    differs: tuple[str, ...] = ()
-    expected_best: bool | None = None
-    expected1: float | None = None
-    expected2: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: deltas as numbers, the printed digits once more as text."""
-        return {
-            "best": self.best,
-            "delta1_percent": _number(self.delta1_percent),
-            "delta2_percent": _number(self.delta2_percent),
-            "differs": list(self.differs),
-            "printed": [_text(self.delta1_percent), _text(self.delta2_percent)],
-            "expected": [self.expected_best, self.expected1, self.expected2],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Published":
-        """The inverse of ``as_dict``."""
-        first, second = data["printed"]
-        return cls(
-            data["best"],
-            None if first is None else Decimal(first),
-            None if second is None else Decimal(second),
-            tuple(data["differs"]),
-            *data["expected"],
-        )
 
 
 @dataclass(frozen=True)
@@ -391,11 +350,3 @@ class DeltaTable:
             unit_base=data.get("unit_base"),
             work=WorkAnswer.from_dict(data["work"]) if data.get("work") else None,
         )
-
-
-def _number(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _text(value: Decimal | None) -> str | None:
-    return None if value is None else str(value)

@@ -6,10 +6,11 @@ small, both are taken of the reciprocals, so that a delta always speaks of speed
 ``delta1 = (1/b - 1/x) / (1/b) = (x - b) / x`` and ``delta2 = (1/x - 1/b) / (1/x) = (b - x) / b``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 ROUNDING_PERCENT = Decimal("0.01")
 """What two places of a printed delta may differ by before the print counts as wrong."""
@@ -127,3 +128,52 @@ def _two_places(value: Decimal) -> Decimal:
         # The widest float has 309 digits before the point; quantize refuses what does not fit.
         context.prec = 400
         return value.quantize(ROUNDING_PERCENT, rounding=ROUND_HALF_UP)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper printed beside a score, and which of it does not follow from its own table.
+
+    Deltas are percent, with the digits as printed; None: nothing printed. ``differs`` names fields
+    of this class. ``expected1`` and ``expected2`` are the deltas that follow from the paper's own
+    table, and ``expected_best`` its best mark; a comparison with further studies has others.
+    """
+
+    best: bool
+    delta1_percent: Decimal | None
+    delta2_percent: Decimal | None
+    differs: tuple[str, ...] = ()
+    expected_best: bool | None = None
+    expected1: float | None = None
+    expected2: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: deltas as numbers, the printed digits once more as text."""
+        return {
+            "best": self.best,
+            "delta1_percent": _number(self.delta1_percent),
+            "delta2_percent": _number(self.delta2_percent),
+            "differs": list(self.differs),
+            "printed": [_text(self.delta1_percent), _text(self.delta2_percent)],
+            "expected": [self.expected_best, self.expected1, self.expected2],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Published":
+        """The inverse of ``as_dict``."""
+        first, second = data["printed"]
+        return cls(
+            data["best"],
+            None if first is None else Decimal(first),
+            None if second is None else Decimal(second),
+            tuple(data["differs"]),
+            *data["expected"],
+        )
+
+
+def _number(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)

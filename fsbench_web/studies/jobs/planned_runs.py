@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation

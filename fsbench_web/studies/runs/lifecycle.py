@@ -17,7 +17,6 @@ from django.db import transaction
 
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Environment, Worker
-from fsbench_web.core.scoring.confidence import Continue, Stop
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
@@ -25,7 +24,6 @@ from fsbench_web.studies.models import (
     Job,
     Lease,
     LogLine,
-    RepeatRule,
     Run,
     RunState,
     Series,
@@ -34,12 +32,11 @@ from fsbench_web.studies.models import (
 from fsbench_web.studies.runs import (
     authority,
     contention,
+    following_runs,
     leases,
-    new_runs,
     nudges,
     queue,
     races,
-    repeats,
 )
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
@@ -47,7 +44,6 @@ from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
 from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import busy
-from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
 
@@ -245,88 +241,16 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
             "conditions": busy.judged(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
-    if kept in INTERRUPTED and (said := _run_again(run, Cause(kept))):
+    if kept in INTERRUPTED and (said := following_runs.replace_interrupted(run, Cause(kept))):
         reason = f"{reason} {said}"
         Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
-        _repeat_again(run, now)
+        following_runs.write_next_repeat(run, now)
         races.go_on(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run, reason)
     leases.free(run)
-
-
-def _run_again(run: Run, cause: Cause) -> str:
-    """Write the run that replaces one that was interrupted, in the transaction that ends this one:
-
-    the same repeat, in its turn, until its job has had enough. What is to be said of it. The row
-    of the run is locked, so that somebody who cancels is seen, or sees the new one.
-    """
-    job = run.job
-    if job is None or run.series.lun is None:
-        return ""
-    if Run.objects.get(pk=run.pk).cancel_requested_at is not None:
-        return ""
-    if run.rerun >= job.run_again:
-        again = f" after {run.rerun} time{'' if run.rerun == 1 else 's'}" if run.rerun else ""
-        return f"Its job does not run it again by itself{again}."
-    if why := authority.refusal(run.pk):
-        return f"It is not run again by itself: {why}"
-    if closing.is_over(job, clock.now()):
-        return "It is not run again by itself: the time of its job is over."
-    made = new_runs.create_queued(
-        run.series,
-        run.repeat,
-        by=run.created_by,
-        job=job,
-        is_reference=run.is_reference,
-        retry_of=run,
-        repeat_rule=run.repeat_rule,
-        follows=run,
-        rerun=run.rerun + 1,
-        block=run.block,
-        tracing=run.tracing,
-        why=f"Run again by itself after run {run.pk}: {cause.label}.",
-    )
-    audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
-    nudges.nudge_after_commit([made])
-    return f"It is run again by itself, as run {made.pk}."
-
-
-def _repeat_again(run: Run, now: datetime) -> None:
-    """Write the next repeat, or why there is none, in the transaction that ends this one.
-
-    The rule's row is locked: of two runs that end at the same moment the later one sees both.
-    """
-    if run.repeat_rule_id is None:
-        return
-    rule = RepeatRule.objects.select_for_update().get(pk=run.repeat_rule_id)
-    if rule.stopped_at is not None:
-        return
-    verdict = repeats.verdict(rule, run)
-    if isinstance(verdict, Stop):
-        rule.stopped_at, rule.stop_reason = now, verdict.reason[:300]
-        rule.save(update_fields=["stopped_at", "stop_reason"])
-    elif isinstance(verdict, Continue):
-        following = new_runs.create_queued(
-            run.series,
-            next_repeat(run.series),
-            by=run.created_by,
-            job=run.job,
-            repeat_rule=rule,
-            follows=run,
-            block=_next_block(rule, run),
-            why=f"Repeated after run {run.pk}: {verdict.reason}.",
-        )
-        nudges.nudge_after_commit([following])
-
-
-def _next_block(rule: RepeatRule, run: Run) -> str:
-    """That of the next repeat: the others of its job that go on are in it too."""
-    if run.job is None or not run.block:
-        return ""
-    return new_runs.block_of(run.job, new_runs.blocks_in(rule.runs.all()) + 1)
 
 
 def _wake_others(run: Run, reason: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.kernel_packages import CannotFetch
+from runner.host.guest_kernels.apt import CannotFetch
 
 logger = logging.getLogger("fsbench.worker")
 

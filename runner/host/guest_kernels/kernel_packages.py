@@ -1,8 +1,6 @@
 """Kernel packages of the distribution, fetched by apt into the folder that guests boot from.
 
-apt reads lists of its own here, from the distribution's mirrors that this host has among its
-sources: the host's own lists, caches and packages stay as they are, and it works without root. apt
-itself checks signatures and sums. Nothing of a package is run: it is kept as the file it is.
+Nothing of a package is run: it is kept as the file it is.
 """
 
 import contextlib
@@ -10,237 +8,13 @@ import fcntl
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fsbench_web.catalog.workers.machines import kernel_package_problem
 from runner.host.guest_kernels import kernels
-
-UPDATE_LIMIT_S = 300.0
-DOWNLOAD_LIMIT_S = 3600.0
-_LOOK_EVERY_S = 0.2
-# The packages that depend on the kernel of today, by what calls itself so in /etc/os-release.
-_CURRENT = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
-# Backports are Debian's own; apt takes a package of theirs where it is asked for by name.
-_ORIGINS = ("Debian", "Debian Backports", "Ubuntu")
-_ARCHITECTURE = "amd64"
-_KERNEL = re.compile(r"linux-image-[0-9]")
-_NOT_BOOTED = ("-dbg", "-dbgsym", "-unsigned")
-# Debian's packages from 7.1 on, and Ubuntu's: the one of the kernel's name depends on these.
-_PART = re.compile(r"linux-(?:binary|modules|modules-extra|base)-[0-9]\S*")
-# What is smaller depends on a kernel, or signs one, and holds none.
-_LEAST_BYTES = 8 * 2**20
-_ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-_SAFE = (
-    *("-o", "APT::Get::AllowUnauthenticated=false"),
-    *("-o", "Acquire::AllowInsecureRepositories=false"),
-    *("-o", "Acquire::AllowDowngradeToInsecureRepositories=false"),
-    *("-o", "Acquire::Languages=none", "-o", "Acquire::Retries=2"),
-    *("-o", "Acquire::http::Timeout=30", "-o", "Acquire::https::Timeout=30"),
-    *("-o", "APT::Update::Error-Mode=any"),
-)
-
-Say = Callable[[str, float | None], None]
-"""What is done now, and the share of it that is done (0 to 1), if that is known."""
-
-
-class CannotFetch(Exception):
-    """No package was fetched; the text says why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A package that apt has. ``size_bytes`` is of its file, and of those of its ``parts``.
-
-    ``parts`` are the packages that a kernel is split into, by name.
-    """
-
-    name: str
-    version: str
-    size_bytes: int
-    parts: tuple[str, ...] = ()
-
-
-class Apt:
-    """apt with lists of its own in ``work``, an empty folder. Raises CannotFetch.
-
-    ``keeps_on`` is asked again and again while apt works: False ends it.
-    """
-
-    def __init__(self, work: Path, keeps_on: Callable[[], bool] = lambda: True) -> None:
-        self._work, self._keeps_on = work, keeps_on
-        if shutil.which("apt-get") is None:
-            raise CannotFetch(
-                "This host has no apt: put a kernel's package into the folder by hand "
-                "(docs/guest.md says which)."
-            )
-        # apt downloads as a user of its own where it may.
-        work.chmod(0o755)
-        for name in ("lists/partial", "cache/archives/partial"):
-            (work / name).mkdir(parents=True)
-        self._sources = work / "sources.list"
-        self._private = (
-            *("-o", f"Dir::Etc::sourcelist={self._sources}", "-o", "Dir::Etc::sourceparts=-"),
-            *("-o", f"Dir::State::lists={work / 'lists'}"),
-            *("-o", f"Dir::Cache={work / 'cache'}"),
-            *("-o", f"APT::Architecture={_ARCHITECTURE}", *_SAFE),
-        )
-
-    def update(self) -> None:
-        """Read the distribution's lists anew."""
-        # Also where nobody ever read the lists: apt then knows its sources, and no release. What
-        # it works out for the answer is kept with us, not with the host's.
-        ours = ("-o", f"Dir::Cache={self._work / 'cache'}")
-        self._write_sources(self._targets((*ours, "--no-release-info")))
-        self._run(["apt-get", *self._private, "update"], UPDATE_LIMIT_S)
-        # Now it is known whose they are: another's kernel is not what was asked for.
-        self._write_sources(
-            [one for one in self._targets(self._private) if one.get("Origin") in _ORIGINS]
-        )
-
-    def sources(self, suite: str, components: str) -> list[str]:
-        """Lines of sources.list(5): the host's own mirrors of one release of Debian, for another
-        root of that release. After ``update``.
-        """
-        return list(
-            dict.fromkeys(
-                f"deb {one['Repo-URI']} {one['Release']} {components}"
-                for one in self._targets(self._private)
-                if one.get("Origin") in _ORIGINS
-                and re.fullmatch(rf"{re.escape(suite)}(-updates|-security)?", one["Release"])
-            )
-        )
-
-    def current(self) -> Found:
-        """The distribution's kernel of today."""
-        name = _CURRENT.get(_distribution(), _CURRENT["debian"])
-        return self.package(name)
-
-    def package(self, name: str) -> Found:
-        """The package that holds the kernel: of this name, or what one of this name depends on."""
-        seen: list[str] = []
-        while name not in seen:
-            seen.append(name)
-            depends = self._run(["apt-cache", *self._private, "depends", "--", name])
-            below = [one for one in _dependencies(depends) if _KERNEL.match(one)]
-            if not below:
-                break
-            name = below[0]
-        found = self._shown([name])
-        if not found:
-            raise CannotFetch(f"apt has no package {name}.")
-        return found[0]
-
-    def packages(self) -> list[Found]:
-        """All kernels that apt has, the newest first."""
-        listed = self._run(
-            ["apt-cache", *self._private, "search", "--names-only", f"^{_KERNEL.pattern}"]
-        )
-        names = [line.split(" ")[0] for line in listed.splitlines()]
-        names = [one for one in names if one and not one.endswith(_NOT_BOOTED)]
-        if not names:
-            return []
-        found = [one for one in self._shown(names) if one.size_bytes >= _LEAST_BYTES]
-        return sorted(found, key=lambda one: _natural(one.name), reverse=True)
-
-    def _shown(self, names: Sequence[str]) -> list[Found]:
-        """Those that apt has of these names, with what each is split into."""
-        stanzas = self._stanzas_of(names)
-        parts = {one["Package"]: _parts(one.get("Depends", "")) for one in stanzas}
-        below = list(dict.fromkeys(name for found in parts.values() for name in found))
-        sizes = {one["Package"]: int(one["Size"]) for one in self._stanzas_of(below)}
-        return [
-            Found(
-                one["Package"],
-                one["Version"],
-                int(one["Size"]) + sum(sizes.get(name, 0) for name in parts[one["Package"]]),
-                parts[one["Package"]],
-            )
-            for one in stanzas
-        ]
-
-    def _stanzas_of(self, names: Sequence[str]) -> list[dict[str, str]]:
-        if not names:
-            return []
-        show = ["apt-cache", *self._private, "show", "--no-all-versions", "--", *names]
-        return _stanzas(self._run(show))
-
-    def download(self, package: Found, say: Say) -> Path:
-        """The package's file, whose sum apt has compared with the signed lists.
-
-        Of a kernel that is split: a folder with the files of its parts.
-        """
-        into = self._work / "package"
-        into.mkdir()
-        into.chmod(0o755)
-
-        def tell() -> None:
-            done = sum(one.stat().st_size for one in into.iterdir() if one.is_file())
-            say(f"Downloading {package.name}", min(1.0, done / max(1, package.size_bytes)))
-
-        names = (package.name, *package.parts)
-        command = ["apt-get", *self._private, "download", "--", *names]
-        self._run(command, DOWNLOAD_LIMIT_S, cwd=into, tell=tell)
-        found = sorted(into.glob("*.deb"))
-        if len(found) != len(names) or any(one.is_symlink() for one in found):
-            raise CannotFetch(f"apt gave no file of {package.name}.")
-        return into if package.parts else found[0]
-
-    def _targets(self, options: Sequence[str]) -> list[Mapping[str, str]]:
-        """The lists of binary packages, of the host's own sources or of ours."""
-        said = self._run(["apt-get", *options, "indextargets", "Created-By: Packages"])
-        return [one for one in _stanzas(said) if one.get("Component") == "main"]
-
-    def _write_sources(self, targets: Iterable[Mapping[str, str]]) -> None:
-        lines = dict.fromkeys(map(_source, targets))
-        if not lines:
-            raise CannotFetch(
-                "This host has no mirror of Debian or Ubuntu among apt's sources: put a kernel's "
-                "package into the folder by hand (docs/guest.md says which)."
-            )
-        self._sources.write_text("".join(f"{line}\n" for line in lines))
-
-    def _run(
-        self,
-        argv: Sequence[str],
-        limit_s: float = 60.0,
-        *,
-        cwd: Path | None = None,
-        tell: Callable[[], None] = lambda: None,
-    ) -> str:
-        """What the program printed. It ends with this one, and nothing is read by a shell."""
-        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-            process = subprocess.Popen(
-                argv,
-                cwd=cwd or self._work,
-                env={**os.environ, **_ENVIRONMENT},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,
-            )
-            deadline = time.monotonic() + limit_s
-            try:
-                while (code := _waited(process)) is None:
-                    tell()
-                    if not self._keeps_on():
-                        raise CannotFetch("The worker ended meanwhile: ask again.")
-                    if time.monotonic() > deadline:
-                        raise CannotFetch(
-                            f"apt did not end within {limit_s:.0f} s: is its mirror away?"
-                        )
-            finally:
-                _end(process)
-            output.seek(0)
-            errors.seek(0)
-            if code:
-                raise CannotFetch(f"apt cannot get it: {_why(errors.read())}")
-            return output.read()
+from runner.host.guest_kernels.apt import ARCHITECTURE, Apt, CannotFetch, KernelPackage, Say
 
 
 def fetch(
@@ -304,21 +78,21 @@ def add_modules(package: Path, name: str, archive: Path) -> Path:
         return place
 
 
-def available(work: Path) -> tuple[Found, list[Found]]:
+def available(work: Path) -> tuple[KernelPackage, list[KernelPackage]]:
     """The distribution's kernel of today, and all that apt has. Raises CannotFetch."""
     apt = Apt(work)
     apt.update()
     return apt.current(), apt.packages()
 
 
-def file_name(package: Found) -> str:
+def file_name(package: KernelPackage) -> str:
     """As the folder's kernels are called: an epoch (1:6.1) would make it none.
 
     One that is split is a folder of that name.
     """
     version = re.sub(r"[^A-Za-z0-9.+~-]", "-", package.version)
     suffix = "" if package.parts else ".deb"
-    return f"{package.name}_{version}_{_ARCHITECTURE}{suffix}"
+    return f"{package.name}_{version}_{ARCHITECTURE}{suffix}"
 
 
 @contextlib.contextmanager
@@ -345,66 +119,3 @@ def _alone(folder: Path) -> Iterator[Path]:
                 raise CannotFetch(f"It cannot be kept in {folder}: {error.strerror}.") from None
     finally:
         os.close(lock)
-
-
-def _distribution() -> str:
-    """``ID`` of os-release(5), or that of what it is like."""
-    try:
-        text = Path("/etc/os-release").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    said = dict(re.findall(r'^(ID|ID_LIKE)="?([^"\n]*)"?$', text, re.M))
-    names = [said.get("ID", ""), *said.get("ID_LIKE", "").split()]
-    return next((one for one in names if one in _CURRENT), "")
-
-
-def _source(target: Mapping[str, str]) -> str:
-    """A line of sources.list(5)."""
-    key = target.get("Signed-By", "")
-    said = f"[signed-by={key}] " if key.startswith("/") and not re.search(r"[\s\]]", key) else ""
-    return f"deb {said}{target['Repo-URI']} {target['Release']} main"
-
-
-def _dependencies(text: str) -> list[str]:
-    return re.findall(r"^ *Depends: (\S+)$", text, re.M)
-
-
-def _parts(depends: str) -> tuple[str, ...]:
-    """What a kernel's package is split into: those it depends on that are of a kernel's version."""
-    words = [one.split("(")[0].split("|")[0].split(":")[0].strip() for one in depends.split(",")]
-    return tuple(dict.fromkeys(one for one in words if _PART.fullmatch(one)))
-
-
-def _stanzas(text: str) -> list[dict[str, str]]:
-    """Fields of deb822(5), those of one line."""
-    found = [
-        dict(re.findall(r"^([A-Za-z0-9-]+): ?(.*)$", part, re.M)) for part in text.split("\n\n")
-    ]
-    return [one for one in found if one]
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """6.1.0-9 before 6.1.0-10."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
-
-
-def _waited(process: "subprocess.Popen[bytes]") -> int | None:
-    try:
-        return process.wait(_LOOK_EVERY_S)
-    except subprocess.TimeoutExpired:
-        return None
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """With what it started: apt's methods are processes of their own."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _why(text: str) -> str:
-    """apt's own errors, without its marks."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line[2:].strip() for line in lines if line.startswith(("E:", "Err:"))]
-    said = " ".join(dict.fromkeys(errors)) or (lines[-1] if lines else "it did not say why.")
-    return said[:400]

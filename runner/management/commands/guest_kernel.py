@@ -10,7 +10,7 @@ from fsbench_web.platform.commands import SiteCommand
 from runner.config import guest_kernels, read_config
 from runner.executors import guest_modules
 from runner.host.guest_kernels import kernel_packages, kernels
-from runner.host.guest_kernels.kernel_packages import CannotFetch, Found
+from runner.host.guest_kernels.apt import CannotFetch, KernelPackage
 
 
 class Command(SiteCommand):
@@ -94,5 +94,5 @@ def _listed(folder: Path) -> list[kernels.Package]:
         raise CannotFetch(f"{folder} cannot be read: {error.strerror}.") from None
 
 
-def _line(package: Found) -> str:
+def _line(package: KernelPackage) -> str:
     return f"{package.name} ({package.version}, {package.size_bytes / 2**20:.0f} MiB)"

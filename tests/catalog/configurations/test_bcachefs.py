@@ -3,13 +3,9 @@
 import pytest
 
 from fsbench_web.catalog.configurations import bcachefs
-from fsbench_web.catalog.configurations.commands import run_commands
-from fsbench_web.catalog.configurations.filesystems import (
-    OptionError,
-    mkfs_command,
-    mount_command,
-    validated_options,
-)
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
+from fsbench_web.catalog.configurations.commands.run import run_commands
+from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts

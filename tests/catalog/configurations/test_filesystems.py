@@ -4,14 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OWN_LABEL,
     Filesystem,
     OptionError,
     filesystem,
-    mkfs_command,
-    mount_command,
     validated_options,
 )
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OptionError,
     lacking,
-    mkfs_command,
-    mount_command,
     validated_options,
 )
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label

@@ -2,13 +2,13 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import run_commands
-from fsbench_web.catalog.configurations.filesystems import (
-    OptionError,
+from fsbench_web.catalog.configurations.commands.filesystem import (
     journal_command,
     mkfs_command,
     mount_command,
 )
+from fsbench_web.catalog.configurations.commands.run import run_commands
+from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.marks import OWN_LOG_UUID
 from fsbench_web.core.workloads import presets

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.commands.layers import made
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
-from fsbench_web.catalog.configurations.layer_commands import made
 from fsbench_web.catalog.configurations.layers import (
     LAYERS,
     Layer,

@@ -5,12 +5,8 @@ from typing import Any
 import pytest
 
 from fsbench_web.catalog.configurations import nfs
-from fsbench_web.catalog.configurations.filesystems import (
-    FILESYSTEMS,
-    mkfs_command,
-    mount_command,
-    validated_options,
-)
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, validated_options
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from runner.plan import RunPlan, plan_run

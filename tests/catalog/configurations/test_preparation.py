@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import run_commands
-from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, mkfs_command
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command
+from fsbench_web.catalog.configurations.commands.run import run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.preparation import (
     PLAIN,
     Preparation,

@@ -2,13 +2,12 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import RAW_FROM_BYTES, run_commands
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
+from fsbench_web.catalog.configurations.commands.run import RAW_FROM_BYTES, run_commands
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     RAW,
     OptionError,
-    mkfs_command,
-    mount_command,
     validated_options,
 )
 from fsbench_web.catalog.configurations.journals import JournalLun

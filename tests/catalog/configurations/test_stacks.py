@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from django.core.management import call_command
 
-from fsbench_web.catalog.configurations.filesystems import mkfs_command, mount_command
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.options import OptionError

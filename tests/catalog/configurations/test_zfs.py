@@ -2,11 +2,12 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command
+from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
+from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OptionError,
-    mkfs_command,
     validated_options,
 )
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label

@@ -25,7 +25,7 @@ from fsbench_web.compare.slides.drawing import (
 )
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
-from fsbench_web.compare.tables.rows import Published
+from fsbench_web.core.scoring.deltas import Published
 from fsbench_web.core.scoring.significance import Verdict
 from fsbench_web.renderings.addresses import is_rendered
 from tests.compare.conftest import make_score

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.agent import aging, layout
-from runner.execution import layouts
+from runner.execution.results import layouts
 
 
 def test_sizes_follow_from_the_seed_and_are_bounded(tmp_path: Path) -> None:

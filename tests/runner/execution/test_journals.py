@@ -14,11 +14,8 @@ from typing import Any
 import docker
 import pytest
 
-from fsbench_web.catalog.configurations.filesystems import (
-    FILESYSTEMS,
-    journal_command,
-    mkfs_command,
-)
+from fsbench_web.catalog.configurations.commands.filesystem import journal_command, mkfs_command
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.journals import MIB, JournalLun
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS

@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.configurations.filesystems import (
-    FILESYSTEMS,
-    mkfs_command,
-    mount_command,
-    validated_options,
-)
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, validated_options
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.models import Lun
 from runner.host import signatures

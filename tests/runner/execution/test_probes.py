@@ -12,7 +12,7 @@ from django.test import Client
 from fsbench_web.core.scoring.ceilings import read_probe
 from fsbench_web.studies.models import Job, LunProbe, Run, RunState
 from runner.agent import probe
-from runner.execution import execute
+from runner.execution import planning
 from runner.executors.local import LocalExecutor
 from runner.host import lun_state
 from runner.plan import RunPlan
@@ -91,7 +91,7 @@ def test_a_lun_that_cannot_be_measured_is_benchmarked_all_the_same(
 ) -> None:
     """fio fails on what is not there, as on a disk that is broken; and makes no file of it."""
     gone = Path("/dev/fsbench-no-such-device")
-    real = execute.plan_run
+    real = planning.plan_run
 
     def elsewhere(*arguments: Any, **more: Any) -> RunPlan:
         plan = real(*arguments, **more)
@@ -103,7 +103,7 @@ def test_a_lun_that_cannot_be_measured_is_benchmarked_all_the_same(
             ],
         )
 
-    monkeypatch.setattr(execute, "plan_run", elsewhere)
+    monkeypatch.setattr(planning, "plan_run", elsewhere)
     job = Job.objects.create(token="t", probe_s=SHORT_S)
     run = carry_out(in_block(submitted(host, job=job, scheduler="none"), "job 1 block 1"), host)
     assert run.state == RunState.DONE, run.reason

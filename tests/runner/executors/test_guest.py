@@ -20,10 +20,10 @@ from fsbench_web.catalog.workers.machines import (
     guest_ability,
 )
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
-from runner.executors import guest_kernels
+from runner.executors import guest_probes
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.executors.guest_kernels import Seen
+from runner.executors.guest_probes import SeenKernel
 from runner.host import checks
 from runner.host.guest_kernels import kernels
 from runner.host.luns import read_luns
@@ -73,7 +73,7 @@ def guests(
     )
     executor.reason, executor.qemu = "", "7.2"
     usable = {"usable": True, "reason": ""}
-    executor._seen[kernel.name] = Seen(
+    executor._seen[kernel.name] = SeenKernel(
         kernel,
         {
             "name": kernel.name,
@@ -271,10 +271,10 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 def test_a_kernel_is_known_by_booting_it_once(
     guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    probes = {one["slug"]: one for one in guest_kernels.probes()}
+    probes = {one["slug"]: one for one in guest_probes.probes()}
     missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
     wanted = [probes["jfs"], probes["exfat"], probes["ntfs3"], missing]
-    monkeypatch.setattr(guest_kernels, "probes", lambda: wanted)
+    monkeypatch.setattr(guest_probes, "probes", lambda: wanted)
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()

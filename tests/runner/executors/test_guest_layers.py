@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.configurations.commands import PROBE_OUTPUT
+from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
 from fsbench_web.catalog.configurations.stacks import Member

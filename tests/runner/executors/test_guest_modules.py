@@ -13,7 +13,7 @@ from docker.errors import DockerException, ImageNotFound
 
 from runner.executors import guest_modules
 from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.kernel_packages import CannotFetch
+from runner.host.guest_kernels.apt import CannotFetch
 from tests.runner.host.guest_kernels.fake_apt import FakeApt
 from tests.runner.host.guest_kernels.test_kernels import VERSION, ZFS, deb, files, tar_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.configurations.filesystems import mkfs_command
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command
 from fsbench_web.core.workloads.iozone import FILE_NAME as BENCHMARK_FILE
 from runner.host import blockdev, checks, locks, signatures, sparse
 from runner.host.luns import LunEntry, read_luns

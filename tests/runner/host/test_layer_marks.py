@@ -3,7 +3,7 @@
 ``layer_marks/*.gz`` are the first 32 KiB of 512 MiB disks on which mdadm 4.2, LVM 2.03.16 and
 cryptsetup 2.6.1 made an array, a physical volume and a LUKS2 header under Linux 6.1, and of disks
 of 160 MiB that dm-integrity (integritysetup 2.6.1) and bcache (1.0.8) were working on: ``own`` by
-the commands of ``configurations.layer_commands``, ``foreign`` as anybody does it.
+the commands of ``configurations.commands.layers``, ``foreign`` as anybody does it.
 """
 
 import gzip

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from fsbench_web.catalog.configurations.commands import RAW_FROM_BYTES
+from fsbench_web.catalog.configurations.commands.run import RAW_FROM_BYTES
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     ON_LUNS,

@@ -16,9 +16,11 @@ from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from runner.executors.guest import GuestExecutor
+from runner.host.guest_kernels import apt as kernel_apt
 from runner.host.guest_kernels import kernel_fetch, kernel_packages, kernels
+from runner.host.guest_kernels.apt import CannotFetch
 from runner.host.guest_kernels.kernel_fetch import KernelFetch
-from runner.host.guest_kernels.kernel_packages import CannotFetch, fetch
+from runner.host.guest_kernels.kernel_packages import fetch
 from tests.runner.host.guest_kernels.fake_apt import NAME, FakeApt
 from tests.services.image import cache_folder
 
@@ -287,7 +289,7 @@ def _state_of_apt() -> set[str]:
 def fetched(tmp_path: Path) -> Fetched:
     """What a real fetch gave: done once, and again only where the code that does it has changed."""
     code = b"".join(
-        Path(str(module.__file__)).read_bytes() for module in (kernel_packages, kernels)
+        Path(str(module.__file__)).read_bytes() for module in (kernel_apt, kernel_packages, kernels)
     )
     kept = cache_folder() / f"fetched-kernel-{hashlib.sha256(code).hexdigest()[:16]}.json"
     if not kept.is_file():

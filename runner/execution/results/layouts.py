@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fsbench_web.catalog.configurations.commands import LAYOUT_OUTPUTS
+from fsbench_web.catalog.configurations.commands.preparation import LAYOUT_OUTPUTS
 
 _NUMBERS = ("files", "bytes", "extents", "most_extents", "fragmented_files")
 

@@ -8,71 +8,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations import nfs
+from fsbench_web.catalog.configurations.commands.filesystem import (
+    journal_command,
+    mkfs_command,
+    mount_command,
+)
+from fsbench_web.catalog.configurations.commands.layers import Made, made
+from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
+from fsbench_web.catalog.configurations.commands.preparation import (
+    LAYOUT_OUTPUTS,
+    device_commands,
+    fill_commands,
+    layout_commands,
+    probe_commands,
+)
 from fsbench_web.catalog.configurations.filesystems import (
     RAW,
     OptionError,
-    journal_command,
     lacking,
-    mkfs_command,
-    mount_command,
 )
 from fsbench_web.catalog.configurations.filesystems import (
     filesystem as find_filesystem,
 )
 from fsbench_web.catalog.configurations.journals import JournalLun
-from fsbench_web.catalog.configurations.layer_commands import Made, made
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.pools import zfs_commands
 from fsbench_web.catalog.configurations.preparation import (
-    LEAST_SPRANDOM_REGIONS,
-    MIB,
     NOT_FOR_DIRECTORIES,
     NOT_FOR_RAW,
     PLAIN,
     PRECONDITION_FROM_BYTES,
-    SPRANDOM_REGION_BYTES,
     Preparation,
     PreparationError,
 )
 from fsbench_web.catalog.configurations.stacks import CACHE, DATA, Member, data_devices
 from fsbench_web.core.workloads import Place, Workload
 
-# The folder of the files that fill the file system, and the program that writes them: the agent
-# itself (runner/agent/agent.py --fill), because how much fits is known only there.
-FILL_FOLDER = "fsbench.fill"
-AGENT_PROGRAM = "fsbench-agent"
-# What measures the LUN itself (runner/agent/probe.py), and the raw output that is kept of it.
-PROBE_PROGRAM = "fsbench-probe"
-PROBE_OUTPUT = "probe.json"
-# How files and free space lie on the device, where the file system was aged (agent/layout.py).
-LAYOUT_PROGRAM = "fsbench-layout"
-LAYOUT_OUTPUTS = ("layout-before.txt", "layout-after.txt")
-LAYOUT_S = 1800.0
-AGING_SEED = 1
 # What overlayfs works with on the file system below it.
 OVERLAY_FOLDER, OVERLAY_PARTS = "fsbench.overlay", ("lower", "upper", "work")
 # Where a benchmark of the raw device begins: as preconditioning, behind the label.
 RAW_FROM_BYTES = PRECONDITION_FROM_BYTES
-
-
-@dataclass(frozen=True)
-class PlannedCommand:
-    """One command as an argument list.
-
-    ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
-    overlay, nfs, pool, benchmark, unmount or teardown. A benchmark may be several commands, and
-    have the file system mounted anew between them. ``stdin`` is what the command reads, ``output``
-    the name of the raw output that is kept of it, ``timeout_s`` its own limit where it has one.
-    Without what ``may_fail`` the run goes on.
-    """
-
-    phase: str
-    argv: tuple[str, ...]
-    stdin: str = ""
-    output: str = ""
-    timeout_s: float | None = None
-    may_fail: bool = False
 
 
 def run_commands(
@@ -140,31 +116,31 @@ def run_commands(
     above, uncover = _above_commands(options, mount_point, unmount)
     return [
         *_wipe_commands(layers, luns, members),
-        *_device_commands(preparation, device, size_bytes),
+        *device_commands(preparation, device, size_bytes),
         *(
             command
             for one in members
             if one.role == DATA
-            for command in _device_commands(preparation, one.device, one.size_bytes)
+            for command in device_commands(preparation, one.device, one.size_bytes)
         ),
         # What one LUN can do is no bound for several: there it is the device that layers make of
         # them, of which no more is read than the probe writes (a thin volume has nothing else).
-        *_probe_commands(preparation, device, 0 if members else probe_s),
+        *probe_commands(preparation, device, 0 if members else probe_s),
         *(PlannedCommand("layer", argv, stdin) for argv, stdin in layered.up),
-        *_probe_commands(
+        *probe_commands(
             PLAIN, top, probe_s if members and _is_one(members, [*further, *caches]) else 0
         ),
         *_journal_commands(filesystem, options, journal),
         *own.make,
         own.mount,
-        *_fill_commands(preparation, mount_point),
-        *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
+        *fill_commands(preparation, mount_point),
+        *layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
         *(anew if preparation.age_rounds else []),
         *above,
         *_benchmark_commands(workload, mount_point, [*uncover, *anew, *above]),
         *own.check,
         *uncover,
-        *_layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
+        *layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
         *own.down,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
@@ -278,8 +254,8 @@ def _raw_commands(
     label = ("mkfs.ext2", "-q", "-F", "-L", OWN_LABEL, "-E", "nodiscard", device, "512k")
     place = Place("", device, RAW_FROM_BYTES)
     return [
-        *_device_commands(preparation, device, size_bytes),
-        *_probe_commands(preparation, device, probe_s),
+        *device_commands(preparation, device, size_bytes),
+        *probe_commands(preparation, device, probe_s),
         PlannedCommand("wipe", ("wipefs", "--all", device)),
         PlannedCommand("wipe", label),
         *(
@@ -327,99 +303,3 @@ def _journal_commands(
         return []
     argv = journal_command(filesystem, options, journal)
     return [PlannedCommand("journal", tuple(argv))] if argv else []
-
-
-def _device_commands(
-    preparation: Preparation, device: str, size_bytes: int | None
-) -> list[PlannedCommand]:
-    """What is done to the device before mkfs: blkdiscard(8), then dd(1) past the page cache.
-
-    The data are random, so that an array which compresses or finds doubles has to store them. A
-    device that was unplugged is not made as a file (nocreat), which would fill the memory of /dev.
-    """
-    found = []
-    if preparation.discard:
-        found.append(PlannedCommand("discard", ("blkdiscard", device)))
-    if preparation.precondition:
-        if size_bytes is None:
-            raise PreparationError("The LUN's size is not known: it cannot be written once.")
-        count = size_bytes - PRECONDITION_FROM_BYTES
-        found += [
-            PlannedCommand(
-                "precondition",
-                (
-                    *("dd", "if=/dev/urandom", f"of={device}", "bs=1M"),
-                    *(f"count={count}", f"seek={PRECONDITION_FROM_BYTES // MIB}"),
-                    *("iflag=fullblock,count_bytes", "oflag=direct", "conv=nocreat,notrunc,fsync"),
-                    "status=progress",
-                ),
-            )
-        ] * preparation.passes
-    if preparation.sprandom_percent:
-        if size_bytes is None:
-            raise PreparationError("The LUN's size is not known: sprandom cannot write it.")
-        found.append(_sprandom_command(preparation, device, size_bytes))
-    return found
-
-
-def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) -> PlannedCommand:
-    """fio writes so much more than the capacity that regions have as many invalid blocks as in the
-    steady state of random writes (fio's HOWTO, "sprandom"; P. Desnoyers, ACM TOS 8(2), 2012).
-    """
-    # What fio keeps in memory grows with a region, and its HOWTO wants more of large devices.
-    regions = max(LEAST_SPRANDOM_REGIONS, size_bytes // SPRANDOM_REGION_BYTES)
-    options = (
-        *("--name=sprandom", f"--filename={device}", "--allow_file_create=0"),
-        *(f"--offset={PRECONDITION_FROM_BYTES}", f"--size={size_bytes - PRECONDITION_FROM_BYTES}"),
-        *("--rw=randwrite", "--bs=4k", "--ioengine=libaio", "--direct=1", "--iodepth=64"),
-        *("--norandommap=1", "--random_generator=lfsr", "--refill_buffers=1"),
-        *("--sprandom=1", f"--spr_op={preparation.sprandom_percent / 100:g}"),
-        f"--spr_num_regions={regions}",
-        *("--end_fsync=1", "--minimal"),
-    )
-    return PlannedCommand("precondition", ("fio", *options))
-
-
-def _probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[PlannedCommand]:
-    """As it was prepared, and before anything else is on it. A LUN that could not be measured is
-    benchmarked all the same.
-    """
-    if not probe_s:
-        return []
-    whole = ("--whole",) if preparation.passes else ()
-    argv = (PROBE_PROGRAM, "--seconds", str(probe_s), *whole, device)
-    return [
-        PlannedCommand(
-            "probe", argv, output=PROBE_OUTPUT, timeout_s=2.0 * probe_s + 120, may_fail=True
-        )
-    ]
-
-
-def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCommand]:
-    if not preparation.fill_percent:
-        return []
-    folder = f"{mount_point.rstrip('/')}/{FILL_FOLDER}"
-    if not preparation.age_rounds:
-        return [
-            PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
-        ]
-    extents = (f"--extents={preparation.age_extents}",) if preparation.age_extents else ()
-    return [
-        PlannedCommand(
-            "fill",
-            (
-                *("fsbench-aging", folder, f"--percent={preparation.fill_percent}"),
-                *(f"--rounds={preparation.age_rounds}", *extents, f"--seed={AGING_SEED}"),
-            ),
-        )
-    ]
-
-
-def _layout_commands(
-    preparation: Preparation, filesystem: str, device: str, mount_point: str, output: str
-) -> list[PlannedCommand]:
-    """Where the file system was aged; what cannot be told ends no run."""
-    if not preparation.age_rounds:
-        return []
-    argv = (LAYOUT_PROGRAM, mount_point, device, find_filesystem(filesystem).kernel_name)
-    return [PlannedCommand("layout", argv, output=output, timeout_s=LAYOUT_S, may_fail=True)]

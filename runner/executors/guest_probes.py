@@ -1,0 +1,71 @@
+"""What a kernel is booted to be asked, once, and what it has shown then."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.catalog.configurations.commands.run import run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.workers.machines import (
+    GUEST_DEVICE,
+    TO_BE_BOOTED,
+)
+from fsbench_web.core.workloads import MOUNT_POINT, workload_of
+from runner.host.guest_kernels.kernels import Kernel, Package
+
+_SIZES_KB = (("record", 4), ("file", 64))
+
+
+# Any: of its commands only mkfs and mount are run.
+_PROBED_WORKLOAD = workload_of(
+    "iozone", {f"{end}_{what}_kb": kb for end in ("minimum", "maximum") for what, kb in _SIZES_KB}
+)
+
+
+@dataclass(frozen=True)
+class SeenKernel:
+    """What a boot has shown of a kernel, as it is announced (docs/guest.md)."""
+
+    kernel: Kernel | None
+    announced: Mapping[str, Any]
+
+    @property
+    def problem(self) -> str:
+        return str(self.announced.get("problem", ""))
+
+
+def waiting(package: Package) -> SeenKernel:
+    """One that nobody has tried yet."""
+    said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
+    return SeenKernel(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
+
+
+def is_waiting(seen: SeenKernel) -> bool:
+    """Whether to try it again: nobody did, or the daemon was away."""
+    return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
+
+
+def probes() -> list[dict[str, Any]]:
+    """How each file system is made and mounted plainly: the very commands of a run."""
+    probes = []
+    for slug, spec in FILESYSTEMS.items():
+        commands = run_commands(
+            slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
+        )
+        mounted = next(place for place, one in enumerate(commands) if one.phase == "mount")
+        probes.append(
+            {
+                "slug": slug,
+                "name": spec.name,
+                "kernel_name": spec.kernel_name,
+                "device": GUEST_DEVICE,
+                "mount_point": MOUNT_POINT,
+                "commands": [
+                    [one.phase, list(one.argv)]
+                    for one in commands[: mounted + 1]
+                    if one.phase in ("pool", "mkfs", "mount")
+                ],
+                "down": [list(one.argv) for one in commands if one.phase == "teardown"],
+            }
+        )
+    return probes
