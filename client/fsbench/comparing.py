@@ -207,12 +207,12 @@ def _compared(client: Client, options: argparse.Namespace) -> tuple[dict[str, An
 
 
 def _result(row: dict[str, Any], least: float) -> str:
-    """fell, rose, no difference or not known: as the site's verdict has it."""
+    """fell, rose, equivalent, inconclusive or not known: as the site's verdict has it."""
     verdict, change = row["change_verdict"], row["change_percent"]
     if verdict is None or verdict["status"] == "unknown" or change is None:
         return "not known"
     if verdict["status"] != "significant":
-        return "equivalent" if verdict["status"] == "equal" else "no difference"
+        return "equivalent" if verdict["status"] == "equal" else "inconclusive"
     if abs(change) < least:
         return "below the margin"
     return "fell" if change < 0 else "rose"

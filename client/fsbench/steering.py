@@ -10,6 +10,7 @@ from fsbench.comparing import segment
 from fsbench.exits import ENDED_BADLY, FINE, NOT_CONFIRMED
 
 RETRIED = ("failed", "lost")
+FOLDERS = {"directory", "mount"}  # kinds of LUNs on which nothing is erased
 
 
 def pause(client: Client, options: argparse.Namespace) -> int:
@@ -164,5 +165,5 @@ def _confirmed(
         if lun["worker"] == worker and lun["name"] in wanted.split()
     }
     if not options.json:
-        submitting.say_what_is_lost(wanted, erases=kinds != {"directory"})
+        submitting.say_what_is_lost(wanted, erases=not kinds or bool(kinds - FOLDERS))
     return submitting.confirmed(wanted, options.yes_erase)

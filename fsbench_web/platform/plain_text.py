@@ -10,6 +10,10 @@ import unicodedata
 # Controls (C0, DEL, C1), formats (directions, zero widths, tags), half characters, and Unicode's
 # own separators of lines and paragraphs.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Letters and marks that are drawn as nothing or as room, although their category does not say so:
+# Unicode's Default_Ignorable_Code_Point (fillers of Hangul, a joiner, inherent vowels of Khmer,
+# separators of Mongolian; not its variation selectors, which pictures have) and the empty Braille.
+_BLANK = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 # Persian is not written without the one, nor many a picture without the other.
 _JOINERS = {"\u200c", "\u200d"}
 _NAMES = {"\0": "NUL", "\t": "a tab", "\n": "a line break", "\r": "a line break", "\x1b": "escape"}
@@ -23,7 +27,8 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
     """
     allowed = _JOINERS | {"\n", "\r", "\t"} if is_multiline else _JOINERS
     for place, sign in enumerate(text):
-        if unicodedata.category(sign) in _UNSEEN and sign not in allowed:
+        is_unseen = sign in _BLANK or unicodedata.category(sign) in _UNSEEN
+        if is_unseen and sign not in allowed:
             before = text[max(place - _SHOWN_BEFORE, 0) : place]
             where = f"behind “{before}”" if before else "at its beginning"
             return (

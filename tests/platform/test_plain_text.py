@@ -32,6 +32,10 @@ UNSEEN = {
     "LEFT-TO-RIGHT ISOLATE": "a\u2066b",
     "LINE SEPARATOR": "a\u2028b",
     "ZERO WIDTH SPACE": "a\u200bb",
+    "HANGUL FILLER": "a\u3164b",
+    "HANGUL CHOSEONG FILLER": "a\u115fb",
+    "COMBINING GRAPHEME JOINER": "a\u034fb",
+    "BRAILLE PATTERN BLANK": "a\u2800b",
 }
 
 

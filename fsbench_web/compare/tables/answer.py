@@ -4,10 +4,10 @@ A test is one number a contender: the mean of its repeats, or of a matrix the me
 points (the paper's categories are other questions). Each contender is set against a baseline by the
 geometric mean of its ratios of speed, which alone gives the same order whatever the baseline is
 (P. J. Fleming and J. J. Wallace, Commun. ACM 29, 1986). Only tests that every contender has count,
-or a missing one would be a gift; mkfs and mount, costs and further percentiles do not, because they
-are no speed of the work or say the same twice. How sure it is stays with the tests: their verdicts
-are counted, and no interval of the mean is made up. Where the tables are by a work profile or by a
-range, that alone is the answer.
+or a missing one would be a gift; mkfs and mount, costs, further percentiles and the slowest of all
+operations do not, because they are no speed of the work, say the same twice, or are one operation.
+How sure it is stays with the tests: their verdicts are counted, and no interval of the mean is made
+up. Where the tables are by a work profile or by a range, that alone is the answer.
 """
 
 from collections import defaultdict
@@ -70,6 +70,7 @@ class Answer:
     another has the better score). ``more_blocks`` would decide the open ones; None where nobody
     knows. ``runs`` stand behind all, ``repeats`` is of a row, least and most. ``by`` is the work
     profile or range that is ranked by, "" for none; ``mostly`` the workload that most tests are of.
+    ``not_of_the_disk`` of the ``scores`` in the mean are more than their LUN does by itself.
     """
 
     baseline: str
@@ -85,6 +86,8 @@ class Answer:
     repeats: tuple[int, int] | None
     by: str = ""
     mostly: Mostly | None = None
+    scores: int = 0
+    not_of_the_disk: int = 0
 
     @property
     def rests_on(self) -> str:
@@ -222,6 +225,8 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         (min(repeats), max(repeats)) if repeats else None,
         by,
         _mostly(shared),
+        len(everything),
+        sum(row.share is not None and row.share.is_not_of_the_disk for row in everything),
     )
 
 
@@ -256,6 +261,7 @@ def _counts(table: DeltaTable) -> bool:
         any(row.best for row in table.rows)
         and table.test not in testnames.CREATION_TESTS
         and not testnames.is_cost(table.test)
+        and not testnames.is_slowest(table.test)
         and all(isfinite(row.score) and row.score > 0 for row in table.rows)
     )
 

@@ -23,7 +23,7 @@ OF_RUNS = (CONTENDED, DRIFTED, BUSY)
 CACHED = "cached"
 UNCACHED = "uncached"
 
-RULES = 2
+RULES = 3
 """Grows when a rule changes, so that what was judged by an older one can be found and redone."""
 
 

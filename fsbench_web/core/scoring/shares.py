@@ -102,7 +102,9 @@ def is_of_time(unit: str) -> bool:
 def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float | None:
     """A score in percent of its ceiling, of speed: of a latency the reciprocal.
 
-    None where the unit says neither bytes nor operations a second nor a time of one operation.
+    None where the unit says neither bytes nor operations a second nor a time of one operation. Of
+    latencies the means alone have one: what is known of the LUN is its mean, and a percentile of
+    the benchmark's in percent of it would say nothing.
     """
     known = meaning(unit)
     if score <= 0 or (known is None and unit != "KB/s"):
@@ -113,6 +115,6 @@ def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float |
         return 100 * score * factor / (1024 * found.kb_s)
     if known.dimension == OPERATIONS:
         return 100 * score / found.iops
-    if known.dimension == TIME and testnames.latency_of(test):
+    if known.dimension == TIME and testnames.is_mean_latency(test):
         return 100 * found.latency_ns / (score * float(known.factor) * 1e9)
     return None

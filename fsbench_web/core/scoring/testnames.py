@@ -132,7 +132,8 @@ def place(test: str) -> tuple[int, str, int, str]:
     where = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))
     timed = _TIMED.fullmatch(name)
     work, time = (timed[1], _TIMES.index(timed[2])) if timed else (name, -1)
-    text = f"{work}@{load}" if load else work
+    # What ends sorts before what goes on: p99 before p99.9, each at all its loads.
+    text = f"{work}\0{load}"
     return (where, _NUMBER.sub(_padded, text), time, test)
 
 
@@ -174,6 +175,20 @@ def latency_of(test: str) -> str:
     if of_fio is None or of_fio["rate"]:
         return ""
     return f"{of_fio['name']}_{of_fio['latency']}"
+
+
+def is_mean_latency(test: str) -> bool:
+    """Whether it is the mean of how long operations took: not of handing them over (slat), nor a
+    percentile or the slowest of them, which no mean of anything else can be set against.
+    """
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    return of_fio is not None and of_fio["mean"] == "mean" and of_fio["latency"] != "slat"
+
+
+def is_slowest(test: str) -> bool:
+    """Whether it is the longest of all latencies: one operation, whatever the others did."""
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    return of_fio is not None and of_fio["mean"] == "max"
 
 
 @lru_cache(maxsize=4096)

@@ -1,9 +1,9 @@
 """What a job may be submitted with, and should not be without knowing: review page and API."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fsbench_web.catalog.configurations.filesystems import ALL
-from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION
+from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION, JOURNAL_MODE
 from fsbench_web.catalog.configurations.pools.zfs_options import PRIMARYCACHE
 from fsbench_web.catalog.workers import capacity, same_host
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
@@ -54,18 +54,51 @@ def of_data(runs: Sequence[PlannedRun]) -> list[str]:
 
 
 def of_cache(runs: Sequence[PlannedRun]) -> list[str]:
-    """Where direct I/O is no such: OpenZFS 2.1 takes O_DIRECT and caches all the same (its release
-    notes of 0.8 and 2.3, where that changed).
+    """Where direct I/O is no such, each once. The file systems take O_DIRECT all the same:
+
+    - OpenZFS before 2.3 caches (its release notes of 0.8 and 2.3, where that changed);
+    - ext3 and ext4 with ``data=journal`` go by the page cache (Documentation/admin-guide/ext4.rst:
+      *disables delayed allocation and O_DIRECT support*);
+    - Btrfs reads and writes what it compresses by the page cache (btrfs(5), *Compression*).
     """
-    cached = [
-        run
-        for run in runs
-        if ALL[run.filesystem].is_pool and run.options.get(PRIMARYCACHE.key, "all") == "all"
-    ]
-    names = dict.fromkeys(run.workload[1].name for run in cached if run.workload[1].is_direct)
-    if not names:
-        return []
-    return [
-        f"{', '.join(names)} asks for direct I/O, which OpenZFS before 2.3 takes and ignores: what "
-        "it reads may come from memory. primarycache metadata comes nearest to direct I/O."
-    ]
+    found = []
+    direct = [run for run in runs if run.workload[1].is_direct]
+    for is_cached, sentence in _CACHED:
+        names = dict.fromkeys(run.workload[1].name for run in direct if is_cached(run))
+        if names:
+            found.append(f"{', '.join(names)} asks for direct I/O, which {sentence}")
+    return found
+
+
+def _is_cached_pool(run: PlannedRun) -> bool:
+    return ALL[run.filesystem].is_pool and run.options.get(PRIMARYCACHE.key, "all") == "all"
+
+
+def _journals_data(run: PlannedRun) -> bool:
+    return run.options.get(JOURNAL_MODE.key) == "journal"
+
+
+def _compresses(run: PlannedRun) -> bool:
+    return (
+        run.filesystem == "btrfs" and run.options.get(BTRFS_COMPRESSION.key, "default") not in _NONE
+    )
+
+
+_NONE = ("default", "off")
+_CACHED: tuple[tuple[Callable[[PlannedRun], bool], str], ...] = (
+    (
+        _is_cached_pool,
+        "OpenZFS before 2.3 takes and ignores: what it reads may come from memory. primarycache "
+        "metadata comes nearest to direct I/O.",
+    ),
+    (
+        _journals_data,
+        "ext3 and ext4 with data=journal take and ignore: reads and writes go by the page cache, "
+        "and what is measured may be memory.",
+    ),
+    (
+        _compresses,
+        "Btrfs takes and ignores for what it compresses: it goes by the page cache, and what is "
+        "measured may be memory.",
+    ),
+)

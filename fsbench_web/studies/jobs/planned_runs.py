@@ -82,7 +82,10 @@ class PlannedRun:
 
     @property
     def erases(self) -> bool:
-        return any(command.phase == "mkfs" for command in self.commands)
+        """Whether it destroys what is on its LUN: mkfs does, and so does the raw device, which
+        makes no file system; in a folder other files stay.
+        """
+        return not self.lun.is_folder
 
     @property
     def erased(self) -> list[Lun]:

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
@@ -110,6 +111,8 @@ def _erased(plan: Plan) -> dict[str, Any]:
     return {
         "erasures": erasures,
         "most_erasures": plan.most_runs if erasures else 0,
+        "makes_filesystem": any(run.filesystem != RAW for run in plan.runs),
+        "has_raw": any(run.filesystem == RAW for run in plan.runs),
         "others": [
             (lun, uses[lun], count) for lun, count in times.items() if lun != plan.runs[0].lun
         ],

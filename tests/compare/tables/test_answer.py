@@ -8,6 +8,7 @@ from fsbench_web.compare.tables.answer import answer, headline_tables, line_agai
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import judged
+from fsbench_web.core.scoring.shares import Share
 from tests.compare.tables.verdicts.test_significance import row
 
 
@@ -47,6 +48,28 @@ def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
     assert answer([table("write", a=1.0)]) is None
     assert answer([table("write", a=1.0), table("read", b=1.0)]) is None
     assert answer([]) is None
+
+
+def test_the_slowest_operation_of_all_is_no_speed_of_the_work() -> None:
+    slowest = table("job_read_clat_max@iodepth=8", "s", a=9.0, b=0.001)
+    found = answer([table("read", a=2.0, b=1.0), slowest])
+    assert found is not None
+    assert (found.tests, found.apart) == (("read",), (slowest.test,))
+    assert found.first.mean == pytest.approx(2.0)
+
+
+def test_scores_that_are_more_than_the_lun_does_are_counted() -> None:
+    found = answer([table("read", a=2.0, b=1.0)])
+    assert found is not None
+    assert (found.scores, found.not_of_the_disk) == (2, 0)
+    cached = table("read", a=200.0, b=1.0)
+    rows = tuple(
+        replace(one, share=Share(one.score, 100.0, "random read of 4 KiB", 3, 5.0))
+        for one in cached.rows
+    )
+    found = answer([replace(cached, rows=rows), table("write", a=1.0, b=2.0)])
+    assert found is not None
+    assert (found.scores, found.not_of_the_disk) == (4, 1)
 
 
 def test_a_baseline_that_is_not_there_is_the_slowest() -> None:

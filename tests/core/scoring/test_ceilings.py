@@ -129,6 +129,9 @@ def test_shares_are_of_speed_whatever_the_unit() -> None:
     assert share_percent(16000, "KiB/s", "x", found) == pytest.approx(50)
     assert share_percent(2e6, "ns", "randread_read_clat_mean", found) == pytest.approx(50)
     assert share_percent(2, "ms", "randread_read_lat_mean", found) == pytest.approx(50)
+    # The LUN's own is a mean: nothing but a mean of the same is a share of it.
+    for other in ("clat_max", "lat_max", "clat_p50", "clat_p99.9@iodepth=8", "slat_mean"):
+        assert share_percent(2e6, "ns", f"randread_read_{other}", found) is None
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_numbers_in_names_sort_as_numbers() -> None:
         *("write", "job_clat_p1", "job_clat_p10", "job_clat_p20", "job_clat_p99"),
         *("job_clat_p99.5", "job_clat_p99.9", "job_clat_p99.95", "job_clat_p100"),
         *("read_x@jobs=2", "read_x@jobs=16"),
+        *("x_clat_p99@iodepth=1", "x_clat_p99@iodepth=16"),
+        *("x_clat_p99.9@iodepth=1", "x_clat_p99.9@iodepth=16", "x_clat_p99.99@iodepth=1"),
     ]
     assert sorted(set(names), key=testnames.place) == names
 

@@ -21,3 +21,14 @@ def test_zfs_is_named_once_and_others_are_not() -> None:
     assert cautions.of_cache([planned("zfs", {"primarycache": "metadata"})]) == []
     # That all is cached was chosen: the same holds.
     assert cautions.of_cache([planned("zfs", {"primarycache": "all"})]) == [said]
+
+
+def test_ext4_with_journalled_data_and_btrfs_that_compresses_go_by_the_page_cache() -> None:
+    journalled = planned("ext4", {"journal_mode": "journal"})
+    compressed = planned("btrfs", {"compression": "zstd:6"})
+    of_ext4, of_btrfs = cautions.of_cache([planned("xfs", {}), compressed, journalled, journalled])
+    assert of_ext4.startswith("IOzone asks for direct I/O, which ext3 and ext4 with data=journal")
+    assert of_btrfs.startswith("IOzone asks for direct I/O, which Btrfs")
+    plain = [planned("ext4", {"journal_mode": "ordered"}), planned("btrfs", {"compression": "off"})]
+    assert cautions.of_cache(plain) == []
+    assert cautions.of_cache([planned("ext4", {"journal_mode": "journal"}, is_direct=False)]) == []
