@@ -36,7 +36,7 @@ from runner.execution.places import RUN_ON, Place, RunRefused, Stopped, Use
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect, stop_after_s
 from runner.execution.refusals import REFUSALS
 from runner.executors.base import Message, Outcome, Target
-from runner.host import locks
+from runner.host import locks, mounts
 from runner.host.hardware import drop_caches
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
@@ -241,6 +241,31 @@ def _check(said: _Said, run: Run, place: Place) -> None:
     places.check_directory(
         *(place.entry, configuration.filesystem, configuration.options), configuration.scheduler
     )
+    _check_beside(said, run, place)
+
+
+def _check_beside(said: _Said, run: Run, place: Place) -> None:
+    """The leader's folder is on this mount as well. Raises RunRefused.
+
+    Two servers may have one name, each in its own network: a sum over both is of neither.
+    """
+    leader = run.series.lun
+    if leader is None:
+        raise RunRefused("The LUN of its leader is not known any more: submit it again.")
+    folder = dict(map(tuple, leader.identity)).get(mounts.FOLDER_LABEL, "")
+    mark = run.confirmed.get(RUN_ON.confirmed_as, {}).get("mark", "")
+    if not folder or not mark:
+        return
+    try:
+        is_beside = mounts.is_beside(place.entry, said.host.own_mark(place.entry), folder, mark)
+    except mounts.MountError as error:
+        raise RunRefused(str(error)) from None
+    if is_beside is False:
+        raise RunRefused(
+            f"{folder}, the folder of {leader.worker} on its mount, is not at {place.entry.path}: "
+            "the two are not one file system, though server and export are called alike. Mount "
+            "the same export on both."
+        )
 
 
 def _begin_at(said: _Said) -> float:

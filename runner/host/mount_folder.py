@@ -4,11 +4,13 @@ Called by ``runner.host.mounts`` as a process of its own: on a mount whose serve
 may wait for ever. One argument, JSON::
 
     {"point": "/mnt/nas", "device": [0, 61], "folder": "team/fsbench-node1-nas", "id": "…" or "",
-     "make": "…" or ""}
+     "make": "…" or "", "beside": {"folder": "fsbench-node2-nas", "id": "…"}}
 
 ``id`` is what this host noted of the folder that it made; ``make`` the id of one that is to be made
-where there is none. It prints JSON: ``{"problem": "…", "is_absent": …, "free_bytes": …}``. Nothing
-is ever removed, and no symbolic link is followed: each part is opened in the one before it.
+where there is none. ``beside`` (left out: nothing) is the folder of another host, which is on the
+same file system if this is. It prints JSON: ``{"problem": "…", "is_absent": …, "free_bytes": …,
+"is_beside": …}``. Nothing is ever removed, and no symbolic link is followed: each part is opened in
+the one before it.
 """
 
 import contextlib
@@ -117,12 +119,40 @@ def check(folder: int, path: str, expected: str) -> None:
         raise Refused(f"{path} cannot be written by this user.")
 
 
+def is_beside(request: dict[str, Any]) -> bool | None:
+    """Whether another host's folder is seen here too; None where this user may not look."""
+    here = os.open(request["point"], _FOLDER)
+    try:
+        for part in str(request["beside"]["folder"]).split("/"):
+            below = os.open(part, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        marker = os.open(MARKER, flags, dir_fd=here)
+    except PermissionError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+            return False
+        raise
+    finally:
+        os.close(here)
+    try:
+        said = os.read(marker, _MOST)
+    finally:
+        os.close(marker)
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return bool(json.loads(said)["id"] == request["beside"]["id"])
+    return False
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     path = f"{request['point'].rstrip('/')}/{request['folder']}"
     try:
         folder = opened(request)
         check(folder, path, request["make"] or request["id"])
         room = os.fstatvfs(folder)
+        beside = is_beside(request) if request.get("beside") else None
     except Absent:
         return {"problem": f"{path} is missing.", "is_absent": True}
     except Refused as refused:
@@ -131,7 +161,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         if error.errno == errno.ESTALE:
             return {"problem": f"The mount at {path} is stale: mount it again."}
         return {"problem": f"{path} cannot be used: {error.strerror}."}
-    return {"problem": "", "free_bytes": room.f_bavail * room.f_frsize}
+    return {"problem": "", "free_bytes": room.f_bavail * room.f_frsize, "is_beside": beside}
 
 
 if __name__ == "__main__":

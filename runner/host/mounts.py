@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ _SYSTEM_FOLDERS = {
     *("/", "/bin", "/boot", "/etc", "/home", "/lib", "/opt", "/root", "/run", "/sbin"),
     *("/tmp", "/usr", "/var", "/var/lib", "/var/tmp"),  # noqa: S108 (refused)
 }
+FOLDER_LABEL = "Folder on it"
 _KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
 
 
@@ -172,6 +174,17 @@ def answers(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
     return str(_look(entry, mount, mark)["problem"])
 
 
+def is_beside(entry: LunEntry, mark: str, folder: str, of_other: str) -> bool | None:
+    """Whether the folder of another host, with the mark ``of_other``, is on this mount too: then
+    both are one file system, whatever their servers are called. None where that cannot be seen.
+
+    Raises MountError.
+    """
+    beside = {"folder": folder, "id": of_other}
+    said = _look(entry, found(entry), mark, beside=beside).get("is_beside")
+    return None if said is None else bool(said)
+
+
 def contender(entry: LunEntry) -> as_mounted.Contender:
     """The file system with the options that it is mounted with. Raises MountError."""
     mount = found(entry)
@@ -207,7 +220,7 @@ def identity(entry: LunEntry) -> list[list[str]]:
         ["Server", server],
         ["Server's address", _option(mount, "addr") or _option(mount, "mon_addr")],
         ["Export" if server else "Source", export],
-        ["Folder on it", folder_of(entry)],
+        [FOLDER_LABEL, folder_of(entry)],
         ["Mount options", mount.options],
     ]
     return [[label, value] for label, value in rows if value]
@@ -248,7 +261,13 @@ def _note(entry: LunEntry, notes: Path, mark: str) -> None:
         raise MountError(f"It cannot be noted in {notes} which folder is made: {error}") from None
 
 
-def _look(entry: LunEntry, mount: Mount, mark: str, make: str = "") -> dict[str, Any]:
+def _look(
+    entry: LunEntry,
+    mount: Mount,
+    mark: str,
+    make: str = "",
+    beside: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """What ``mount_folder`` says. Raises ServerSilent, MountError."""
     point = str(entry.path)
     request = {
@@ -257,6 +276,7 @@ def _look(entry: LunEntry, mount: Mount, mark: str, make: str = "") -> dict[str,
         "folder": folder_of(entry),
         "id": mark,
         "make": make,
+        "beside": beside,
     }
     silence = (
         f"The server of {entry.path} ({mount.source}) does not answer: see whether it can be "

@@ -1,6 +1,8 @@
 """One run of several clients: the same mount of two workers, all at once or nothing."""
 
+import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -63,6 +65,14 @@ class Lab:
         else:
             argv = ["mount", "-t", "tmpfs", "-o", "size=64m", SERVER, point]
             subprocess.run(argv, check=True)
+        self.points.append(point)
+        return point
+
+    def mount_another(self, name: str) -> Path:
+        """One that only says that it is the same."""
+        point = self.folder / name / "nas"
+        point.mkdir(parents=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", SERVER, point], check=True)
         self.points.append(point)
         return point
 
@@ -195,6 +205,41 @@ def test_a_client_whose_mount_is_another_takes_the_whole_run_with_it(lab: Lab) -
     assert "The client node2 could not go on: Refused: nas was not used" in run.reason
     assert states(run) == {"node1": "failed", "node2": "failed"}
     assert [host.executor.plans for host in lab.hosts.values()] == [[], []]  # type: ignore[attr-defined]
+
+
+def test_two_file_systems_under_one_name_are_not_measured_together(lab: Lab) -> None:
+    """As where two networks have a server called nas each: server, export and options agree."""
+    lab.host("node1", FakeExecutor())
+    lab.mount = lab.mount_another  # type: ignore[method-assign]
+    lab.host("node2", FakeExecutor())
+    run = lab.carry_out(lab.submitted())
+    assert run.state == RunState.FAILED
+    said = "fsbench-node1, the folder of node1 on its mount, is not at "
+    assert f"The client node2 could not go on: Refused: {said}{lab.points[1]}" in run.reason
+    assert [host.executor.plans for host in lab.hosts.values()] == [[], []]  # type: ignore[attr-defined]
+
+
+def test_a_folder_that_this_user_may_not_see_says_nothing(lab: Lab) -> None:
+    """With root_squash, hosts may be other users to the server."""
+    host = lab.host("node1", FakeExecutor())
+    other = lab.host("node2", FakeExecutor())
+    entry, mark = other.entry("nas"), other.own_mark(other.entry("nas"))
+    of_first = host.own_mark(host.entry("nas"))
+    assert mounts.is_beside(entry, mark, "fsbench-node1", of_first) is True
+    assert mounts.is_beside(entry, mark, "fsbench-node1", "another") is False
+    assert mounts.is_beside(entry, mark, "fsbench-node3", of_first) is False
+    own = lab.points[1] / "fsbench-node2"
+    for path in (own, own / mount_folder.MARKER):
+        os.chown(path, 65534, 65534)
+    request = {"point": str(lab.points[1]), "beside": {"folder": "fsbench-node1", "id": of_first}}
+    asked = f"import mount_folder; print(mount_folder.is_beside({request!r}))"
+    said = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", asked],
+        cwd=Path(mount_folder.__file__).parent,
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout.strip() == "None", said.stderr
 
 
 def test_a_client_that_does_not_answer_is_named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
