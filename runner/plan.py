@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
@@ -16,6 +15,7 @@ from fsbench_web.catalog.configurations.filesystems import validated_options
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.limits import NO_LIMITS, Limits
+from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.preparation import (
     PLAIN,
     PRECONDITION_FROM_BYTES,
@@ -43,6 +43,7 @@ TIME_LIMITS_S = {
     "unmount": 3600.0,
     "overlay": 600.0,
     "nfs": 600.0,
+    "smb": 600.0,
     "pool": 600.0,
 }
 
@@ -127,9 +128,9 @@ class RunPlan:
         return bool(self.unmount) or not self.mount_point
 
     @property
-    def served(self) -> str:
-        """The folder from which its file system is exported by NFS; empty where it is not."""
-        return nfs.SERVED_FOLDER if any(step.phase == "nfs" for step in self.steps) else ""
+    def network(self) -> loopback.Network | None:
+        """What its file system is served by, and mounted over itself; None where it is not."""
+        return loopback.network_of({step.phase: None for step in self.steps})
 
     @property
     def is_pool(self) -> bool:
@@ -139,8 +140,8 @@ class RunPlan:
     @property
     def modules_above(self) -> list[str]:
         """The kernel's modules of what is mounted over its file system."""
-        if self.served:
-            return list(nfs.NFS_MODULES)
+        if self.network is not None:
+            return list(self.network.modules)
         return ["overlay"] if self.has_overlay else []
 
     @property
@@ -226,7 +227,7 @@ def plan_run(
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([spec.mkfs[0], "mount"] if is_mounted else []),
             *programs_of(layers),
-            *nfs.programs_of(options),
+            *loopback.programs_of(options),
             *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],
         tool=tool,

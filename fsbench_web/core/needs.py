@@ -93,14 +93,21 @@ LAYERS: Mapping[str, str] = {
     "integritysetup": "cryptsetup-bin",
     "make-bcache": "bcache-tools",
 }
-# What exports a file system by NFS and mounts it again, in guests: each program with its package.
-NETWORK: Mapping[str, str] = {
+# What serves a file system by NFS or SMB and mounts it again, in guests: each program with its
+# package.
+NFS: Mapping[str, str] = {
     "exportfs": "nfs-kernel-server",
     "rpc.nfsd": "nfs-kernel-server",
     "rpc.mountd": "nfs-kernel-server",
     "mount.nfs": "nfs-common",
     "rpcbind": "rpcbind",
 }
+SMB: Mapping[str, str] = {
+    "smbd": "samba",
+    "smbpasswd": "samba-common-bin",
+    "mount.cifs": "cifs-utils",
+}
+NETWORK: Mapping[str, str] = {**NFS, **SMB}
 # What the worker and its agent call themselves.
 WORKER: Mapping[str, str] = {
     "losetup": "mount",

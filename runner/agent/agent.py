@@ -10,10 +10,9 @@ what a plan calls ``fsbench-agent --fill``.
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
 exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
 {kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
-``served`` {filesystem, options, export, threads} of NFS over loop-back, ``began`` {late_s} of a run
-of several clients,
-those of ``sampler.py``, ``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1
-failed, 3 cancelled.
+``served`` {network, filesystem, options, server, export, threads} over loop-back, ``began``
+{late_s} of a run of several clients, those of ``sampler.py``, ``error`` {reason} and, always last,
+``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
 """
 
 import contextlib
@@ -119,10 +118,9 @@ def clean_up(plan: dict[str, Any]) -> str:
     served = mounted.served_folder(plan)
     if served and any(where == served for where, _, _ in mounted.mounts()):
         # The client first, while its server still answers; with the server what it holds.
-        unmount_while(plan, lambda: mounted.is_nfs_on(point), spared=1)
+        unmount_while(plan, lambda: mounted.is_client_on(point), spared=1)
         with contextlib.suppress(commands.StepFailed):
-            argv = ["fsbench-nfs", "down", served]
-            run_step({"phase": "nfs", "argv": argv, "timeout_s": 600}, is_cleanup=True)
+            run_step(mounted.server_down(plan), is_cleanup=True)
     return unmount_while(plan, lambda: any(where == point for where, _, _ in mounted.mounts()))
 
 
@@ -241,7 +239,7 @@ def run(plan: dict[str, Any]) -> int:
         messages.say("environment", **machine.environment(plan.get("tools", [])))
         keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
         mounted.check_overlay(plan, is_mounted=False)
-        mounted.check_nfs_known(plan)
+        mounted.check_network_known(plan)
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:

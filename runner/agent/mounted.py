@@ -5,16 +5,20 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
 if TYPE_CHECKING:
-    from runner.agent import commands, messages, zpool
+    from runner.agent import commands, machine, messages, smb, zpool
 else:
     import commands
+    import machine
     import messages
+    import smb
     import zpool
 
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
@@ -57,7 +61,7 @@ def check_step(plan: dict[str, Any], planned: dict[str, Any]) -> None:
         check_mounted(plan)
     elif phase == "overlay" and is_mount:
         check_overlay(plan, is_mounted=True)
-    elif phase == "nfs" and is_mount:
+    elif phase in NETWORKS and is_mount:
         check_served(plan, planned["argv"])
 
 
@@ -84,31 +88,46 @@ def check_overlay(plan: dict[str, Any], is_mounted: bool) -> None:
         )
 
 
+def network(plan: dict[str, Any]) -> str:
+    """The phase of what serves a plan's file system, a key of NETWORKS; "" where nothing does."""
+    return next((step["phase"] for step in plan["steps"] if step["phase"] in NETWORKS), "")
+
+
 def served_folder(plan: dict[str, Any]) -> str:
-    """Where the NFS server of a plan sees its files (nfs.py); empty where nothing is exported."""
-    ups = [step["argv"] for step in plan["steps"] if step["phase"] == "nfs"]
+    """Where the server of a plan sees its files (nfs.py, smb.py); empty where nothing is served."""
+    ups = [step["argv"] for step in plan["steps"] if step["phase"] in NETWORKS]
     return next((argv[-1] for argv in ups if argv[1] == "up"), "")
 
 
-def is_nfs_on(point: str) -> bool:
-    """Whether it is NFS that covers everything else there."""
+def server_down(plan: dict[str, Any]) -> dict[str, Any]:
+    """The step that ends the server of a plan which has one."""
+    phase = network(plan)
+    argv = [f"fsbench-{phase}", "down", served_folder(plan)]
+    return {"phase": phase, "argv": argv, "timeout_s": 600}
+
+
+def is_client_on(point: str) -> bool:
+    """Whether it is the client of a network that covers everything else there."""
     here = [kind for where, kind, _ in mounts() if where == point]
-    return here[-1:] in (["nfs"], ["nfs4"])
+    return any(here[-1:] == [kind] for one in NETWORKS.values() for kind in one.clients)
 
 
-def check_nfs_known(plan: dict[str, Any]) -> None:
-    """Before anything is erased: that the kernel has NFS, where a plan wants it. Or StepFailed."""
+def check_network_known(plan: dict[str, Any]) -> None:
+    """Before anything is erased: that the kernel has what a plan is served by. Or StepFailed."""
+    if not served_folder(plan):
+        return
+    one = NETWORKS[network(plan)]
     known = Path("/proc/filesystems").read_text(encoding="utf-8").split()
-    missing = [name for name in ("nfs", "nfsd") if name not in known]
-    if missing and served_folder(plan):
+    missing = [name for name in one.wanted if name not in known]
+    if missing:
         raise commands.StepFailed(
-            f"The kernel has no {' and no '.join(missing)}: choose another kernel, or leave NFS "
-            "out. Nothing was erased."
+            f"The kernel has no {' and no '.join(missing)}: choose another kernel, or leave "
+            f"{one.name} out. Nothing was erased."
         )
 
 
 def check_served(plan: dict[str, Any], argv: list[str]) -> None:
-    """That the export covers the file system, in the version that ``argv`` asks for; says how.
+    """That its client covers the file system, in the version that ``argv`` asks for; says how.
 
     Raises StepFailed.
     """
@@ -116,27 +135,57 @@ def check_served(plan: dict[str, Any], argv: list[str]) -> None:
     here = [(kind, options) for where, kind, options in mounts() if where == point]
     asked = next(word for word in argv[4].split(",") if word.startswith("vers="))
     is_above = [kind for kind, _ in here[-2:-1]] == [plan["filesystem"]]
-    if not (is_nfs_on(point) and is_above and asked in here[-1][1].split(",")):
+    one = NETWORKS[network(plan)]
+    is_client = here[-1:] and here[-1][0] in one.clients
+    if not (is_client and is_above and asked in here[-1][1].split(",")):
         found = " above ".join(f"{kind} ({options})" for kind, options in reversed(here))
         raise commands.StepFailed(
-            f"{found or 'Nothing'} is mounted on {point} instead of NFS ({asked}) above "
-            f"{plan['filesystem']}."
+            f"{found or 'Nothing'} is mounted on {point} instead of {one.name} ({asked}) "
+            f"above {plan['filesystem']}."
         )
-    messages.say("served", filesystem=here[-1][0], options=here[-1][1], **server())
+    kind, options = here[-1]
+    messages.say("served", network=one.name, filesystem=kind, options=options, **one.server())
 
 
-def server() -> "dict[str, str]":
+def nfs_server() -> "dict[str, str]":
     """How the kernel's server exports, in its own words, and its threads; "" where it says nothing.
 
     /proc/fs/nfsd/exports: comments, then a line of the folder, and of whom to with what options.
     """
-    found = {"export": "", "threads": ""}
+    found = {"server": "the kernel of the guest itself (knfsd)", "export": "", "threads": ""}
     with contextlib.suppress(OSError):
         lines = Path("/proc/fs/nfsd/exports").read_text(encoding="utf-8").splitlines()
         exports = [line.replace("\t", " ") for line in lines if not line.startswith("#")]
         found["export"] = "; ".join(exports)
         found["threads"] = Path("/proc/fs/nfsd/threads").read_text(encoding="ascii").strip()
     return found
+
+
+def smb_server() -> "dict[str, str]":
+    """Which smbd it is, and how it shares: what smb.py wrote for it, without where its state is."""
+    version = machine.tool_version("smbd")["version"]
+    found = {"server": f"Samba's smbd {version}".strip(), "export": "", "threads": ""}
+    with contextlib.suppress(OSError):
+        lines = smb.CONFIGURATION.read_text(encoding="utf-8").splitlines()
+        found["export"] = "; ".join(lines[lines.index("[fsbench]") + 1 :])
+    return found
+
+
+@dataclass(frozen=True)
+class Network:
+    """``wanted`` are file systems that the kernel must know, ``clients`` what one is mounted as."""
+
+    name: str
+    wanted: "tuple[str, ...]"
+    clients: "tuple[str, ...]"
+    server: "Callable[[], dict[str, str]]"
+
+
+# By the phase of its steps.
+NETWORKS = {
+    "nfs": Network("NFS", ("nfs", "nfsd"), ("nfs", "nfs4"), nfs_server),
+    "smb": Network("SMB", ("cifs",), ("cifs", "smb3"), smb_server),
+}
 
 
 def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None:

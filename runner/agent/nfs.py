@@ -12,72 +12,41 @@ have nothing else. Tried with nfs-utils 2.6.2 under Linux 6.1.
 """
 
 import argparse
-import contextlib
-import fcntl
 import os
-import signal
-import socket
-import struct
-import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+
+if TYPE_CHECKING:
+    from runner.agent.loopback import (
+        ADDRESS,
+        ServerFailed,
+        is_mounted,
+        loopback_up,
+        run,
+        start,
+        stop_all,
+        wait_for,
+    )
+else:
+    from loopback import (
+        ADDRESS,
+        ServerFailed,
+        is_mounted,
+        loopback_up,
+        run,
+        start,
+        stop_all,
+        wait_for,
+    )
 
 THREADS = 8
-ADDRESS, PORT, MOUNTD_PORT = "127.0.0.1", 2049, 20048
+PORT, MOUNTD_PORT = 2049, 20048
 # What is exported is its own, to root as to anybody: there is nothing else on the file system.
 EXPORT = "rw,{writes},no_root_squash,no_subtree_check,fsid=0"
 CONTROL, STATE = Path("/proc/fs/nfsd"), Path("/var/lib/nfs")
-PIDS, LOG = Path("/run/fsbench.nfs.pids"), Path("/run/fsbench.nfs.log")
-START_S, TOOL_S = 60.0, 120
-# netdevice(7), if.h.
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
-
-
-class NfsFailed(Exception):
-    """The text says what could not be done."""
-
-
-def run(*argv: str) -> None:
-    """Raises NfsFailed with what the tool said."""
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=TOOL_S, check=False)
-    except OSError as error:
-        raise NfsFailed(f"{argv[0]} cannot be started: {error.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise NfsFailed(f"{argv[0]} did not end within {TOOL_S} s") from None
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise NfsFailed(f"{' '.join(argv)}: {said[-1] if said else done.returncode}")
-
-
-def loopback_up() -> None:
-    """A guest has no network, and brings up not even this of its own."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        asked = struct.pack("16sH14s", b"lo", 0, b"")
-        flags = struct.unpack("16sH14s", fcntl.ioctl(any_socket, SIOCGIFFLAGS, asked))[1]
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14s", b"lo", flags | IFF_UP, b""))
-
-
-def start(*argv: str) -> None:
-    """A daemon in the foreground of nobody: it lives on, and is ended by its number."""
-    with LOG.open("ab") as log:
-        process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
-    with PIDS.open("a") as kept:
-        kept.write(f"{process.pid}\n")
-
-
-def wait_for(port: int) -> None:
-    """Until somebody listens there. Raises NfsFailed."""
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection((ADDRESS, port), 5):
-            return
-        time.sleep(0.05)
-    said = LOG.read_text(errors="replace").strip().splitlines() if LOG.exists() else []
-    raise NfsFailed(f"nobody listens on port {port}: {said[-1] if said else 'nothing was said'}")
 
 
 def up(version: str, writes: str, mount_point: str, folder: str) -> None:
@@ -116,26 +85,18 @@ def down(folder: str) -> list[str]:
     def attempt(*argv: str) -> None:
         try:
             run(*argv)
-        except NfsFailed as error:
+        except ServerFailed as error:
             problems.append(str(error))
 
     if is_mounted(str(STATE)) and is_mounted(str(CONTROL)):
         attempt("exportfs", "-u", f"{ADDRESS}:{folder}")
         attempt("rpc.nfsd", "0")
         attempt("exportfs", "-f")
-    for pid in PIDS.read_text().split() if PIDS.exists() else []:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGTERM)
-    PIDS.unlink(missing_ok=True)
+    stop_all()
     for point in (folder, str(CONTROL), str(STATE)):
         if is_mounted(point):
             attempt("umount", point)
     return problems
-
-
-def is_mounted(point: str) -> bool:
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    return any(line.split()[4] == point for line in lines)
 
 
 def main(arguments: "list[str]") -> int:
@@ -152,10 +113,10 @@ def main(arguments: "list[str]") -> int:
         if asked.command == "down":
             problems = down(asked.folder)
             if problems:
-                raise NfsFailed("; ".join(problems))
+                raise ServerFailed("; ".join(problems))
         else:
             up(asked.version, asked.export, asked.mount_point, asked.folder)
-    except NfsFailed as error:
+    except ServerFailed as error:
         print(f"NFS: {error}.", file=sys.stderr)
         return 1
     return 0

@@ -58,10 +58,12 @@ def environment_facts(
                 ["Most memory of the cache (ARC)", size(int(mounted["arc_max_bytes"]))]
             )
     if served is not None:
-        facts["NFS over loop-back"] = [
-            ["Server", "the kernel of the guest itself (knfsd)"],
+        threads = served["threads"]
+        facts[f"{served['network']} over loop-back"] = [
+            ["Server", served["server"]],
             ["Exported", served["export"] or "not known"],
-            ["Threads of the server", served["threads"] or "not known"],
+            # smbd has none, but a process for each client.
+            *([["Threads of the server", threads]] if threads else []),
             ["Mounted as", served["filesystem"]],
             ["Mount options in effect", served["options"]],
         ]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.networks.loopback import Network
 from fsbench_web.catalog.configurations.pools import zfs_options
 from fsbench_web.core import needs, workloads
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
@@ -28,13 +28,13 @@ ONLY_IN_GUESTS = (
 )
 
 
-def why_in_guests_alone(has_layers: bool, is_served: bool, is_pool: bool) -> str:
+def why_in_guests_alone(has_layers: bool, network: Network | None, is_pool: bool) -> str:
     """Why a run cannot be carried out on the host's own kernel, or nothing."""
     if has_layers:
         return ONLY_IN_GUESTS
     if is_pool:
         return zfs_options.ONLY_IN_GUESTS
-    return nfs.ONLY_IN_GUESTS if is_served else ""
+    return network.only_in_guests if network is not None else ""
 
 
 AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"

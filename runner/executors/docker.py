@@ -204,7 +204,7 @@ class DockerExecutor:
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
         container: Container | None = None
-        why_not = why_in_guests_alone(bool(plan.layers), bool(plan.served), plan.is_pool)
+        why_not = why_in_guests_alone(bool(plan.layers), plan.network, plan.is_pool)
         if why_not and plan.guest is None:
             return Outcome(1, reason=why_not)
         try:

@@ -14,7 +14,7 @@ from docker.types import LogConfig
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import layer_modules
-from fsbench_web.catalog.configurations.nfs import NFS_MODULES
+from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.workers.machines import (
     EMULATED,
     KVM,
@@ -166,7 +166,7 @@ class GuestKernels(DockerExecutor):
         except OSError as error:
             return SeenKernel(None, said | {"problem": f"It cannot be unpacked: {error}."})
         said["version"] = kernel.version
-        known = {*layer_modules(), *NFS_MODULES}
+        known = {*layer_modules(), *loopback.modules()}
         said["layers"] = sorted(name for name in known if kernel.has(name))
         try:
             if not self.accelerator:

@@ -115,7 +115,7 @@ class LocalExecutor:
             problem = problem or control_groups.NOT_IN_FOLDERS
         if problem:
             return Outcome(1, reason=problem)
-        if why_not := why_in_guests_alone(bool(plan.layers), bool(plan.served), plan.is_pool):
+        if why_not := why_in_guests_alone(bool(plan.layers), plan.network, plan.is_pool):
             # Of a host they would be made beside its own arrays, volumes, mappings and exports.
             return Outcome(1, reason=why_not)
         if should_stop():

@@ -44,7 +44,7 @@ from fsbench_web.catalog.configurations.modern_options import (
     XFS_REFLINK,
     XFS_RMAPBT,
 )
-from fsbench_web.catalog.configurations.nfs import NFS_OPTIONS
+from fsbench_web.catalog.configurations.networks.loopback import NETWORK_OPTIONS
 from fsbench_web.catalog.configurations.options import (
     AGCOUNT,
     ATIME,
@@ -176,7 +176,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
                 *(EXT_CLUSTER, EXT_FAST_COMMIT, EXT_ORPHAN_FILE, LAZYTIME, ONLINE_DISCARD),
-                *(OVERLAY, *NFS_OPTIONS),
+                *(OVERLAY, *NETWORK_OPTIONS),
             ),
             journal=EXT_JOURNAL,
             without_discard=("-E", "nodiscard"),
@@ -189,7 +189,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             (
                 *(AGCOUNT, LOGBUFS, ATIME),
                 *(XFS_REFLINK, XFS_RMAPBT, XFS_BIGTIME, XFS_LOG_SIZE, LAZYTIME, ONLINE_DISCARD),
-                *(OVERLAY, *NFS_OPTIONS),
+                *(OVERLAY, *NETWORK_OPTIONS),
             ),
             journal=XFS_LOG,
             without_discard=("-K",),
@@ -203,7 +203,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
                 *(BTRFS_DATA_PROFILE, BTRFS_METADATA_PROFILE, BTRFS_NODE_SIZE),
                 *(BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
                 *(BTRFS_CHECKSUM, BTRFS_DISCARD, BTRFS_SPACE_CACHE),
-                *(OVERLAY, *NFS_OPTIONS),
+                *(OVERLAY, *NETWORK_OPTIONS),
             ),
             without_discard=("-K",),
             takes_several=True,

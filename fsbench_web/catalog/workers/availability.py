@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from fsbench_web.catalog.configurations import as_mounted, nfs
+from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
     ZFS,
@@ -19,6 +19,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
+from fsbench_web.catalog.configurations.networks.loopback import network_of
 from fsbench_web.catalog.configurations.pools.zfs_options import HOW_TO_GET_ZFS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
@@ -117,24 +118,28 @@ def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel)
 def served_problems(
     worker: Worker, options: Mapping[str, object], kernel: GuestKernel | None
 ) -> Iterator[str]:
-    """Why no file system can be exported by NFS and mounted again where these options say so.
+    """Why no file system can be served by a network and mounted again as these options say.
 
     ``kernel`` is the guest's; None: the worker's own executor.
     """
-    if not nfs.is_served(options):
+    network = network_of(options)
+    if network is None:
         return
     if kernel is None:
-        yield nfs.ONLY_IN_GUESTS
+        yield network.only_in_guests
         return
-    missing = [name for name in nfs.NFS_MODULES if name not in kernel.layers]
+    missing = [name for name in network.modules if name not in kernel.layers]
     if missing:
         yield (
-            f"The guest kernel {kernel.name} has no {', '.join(missing)} for NFS over loop-back: "
-            "choose another kernel, or leave NFS out."
+            f"The guest kernel {kernel.name} has no {', '.join(missing)} for {network.name} over "
+            f"loop-back: choose another kernel, or leave {network.name} out."
         )
-    for program in nfs.programs_of(options) if worker.executor == "docker" else ():
+    for program in network.programs if worker.executor == "docker" else ():
         if sentence := missing_tool(worker, program):
-            yield f"{sentence} The benchmark image has it since it serves NFS: build it anew."
+            yield (
+                f"{sentence} The benchmark image has it since it serves {network.name}: build it "
+                "anew."
+            )
 
 
 def guest(worker: Worker) -> GuestAbility | None:

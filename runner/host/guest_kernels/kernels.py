@@ -53,6 +53,15 @@ CHECKSUMS = (
     "crypto-sha256",
     "crypto-blake2b-256",
 )
+# The same of single modules: what signs and encrypts SMB (MODULE_SOFTDEP of fs/cifs/cifsfs.c says
+# no "pre:" of it), and the names of files.
+ASKED_FOR = {
+    "cifs": (
+        *("crypto-cmac", "crypto-sha512", "crypto-ccm", "crypto-gcm", "crypto-ctr"),
+        *("crypto-ghash", "crypto-aes", "crypto-ecb", "crypto-hmac", "crypto-md5"),
+        "nls_utf8",
+    )
+}
 # What reading a file of any content may raise: ValueError is of ar(5), zlib.error of a module.
 _BROKEN = (OSError, EOFError, ValueError, tarfile.TarError, lzma.LZMAError, zlib.error)
 _MODULE_BYTES = 64 * 2**20
@@ -120,7 +129,10 @@ class Kernel:
         for name in filesystems:
             # ntfs3 says no alias of its file system.
             wanted += self.aliases.get(f"fs-{name}", [name])
-        wanted += more
+        for name in more:
+            for asked in ASKED_FOR.get(name, ()):
+                wanted += self.aliases.get(asked, [asked])
+            wanted.append(name)
         found: dict[str, None] = {}
         for name in wanted:
             self._add(name, found, ())

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, validated_options
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
+from fsbench_web.catalog.configurations.networks import nfs
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from runner.plan import RunPlan, plan_run
 
@@ -52,7 +52,8 @@ def test_each_unmounting_is_the_reverse_of_mounting() -> None:
     down = ["umount /mnt/fsbench", "fsbench-nfs down", "umount /mnt/fsbench"]
     assert said == ["mkfs.xfs -q", *up, *[*down, *up] * 2, *down]
     assert served.filesystem == "xfs"
-    assert (served.served, plan({}).served) == ("/run/fsbench.served", "")
+    assert served.network is not None
+    assert (served.network.name, plan({}).network) == ("NFS", None)
     assert served.modules_above == ["nfsd", "nfs", "nfsv3", "nfsv4"]
     assert {"exportfs", "rpc.nfsd", "rpc.mountd", "mount.nfs"} <= set(served.tools)
     assert plan({"overlay": "on"}).modules_above == ["overlay"]

@@ -1,6 +1,6 @@
-"""What the worker does with a LUN of the kind mount, done in a guest on its own NFS.
+"""What the worker does with a LUN of the kind mount, done in a guest on its own NFS or SMB.
 
-The worker's code goes there as it is: no other kernel that tests meet has NFS.
+The worker's code goes there as it is: no other kernel that tests meet has these.
 """
 
 import base64
@@ -22,9 +22,28 @@ _CODE = (
         for name in ("__init__", "blockdev", "luns", "mounts", "mount_folder")
     ),
 )
-# The server stops answering in the middle, and comes back: a client that was mounted "hard" waits.
-_SCRIPT = """
-import base64, io, json, subprocess, sys, tarfile
+# Until its server answers again a client that was mounted "hard" waits.
+_SILENT = {
+    "nfs": """
+subprocess.run(["rpc.nfsd", "0"], check=True)
+""",
+    "smb": """
+os.killpg(int(Path("/run/fsbench.served.pids").read_text()), signal.SIGSTOP)
+""",
+}
+_BACK = {
+    "nfs": """
+subprocess.run(
+    ["rpc.nfsd", "-H", "127.0.0.1", "--port", "2049", "-N", "3", "-V", "4.2", "8"], check=True
+)
+Path("/proc/fs/nfsd/v4_end_grace").write_text("Y")
+""",
+    "smb": """
+os.killpg(int(Path("/run/fsbench.served.pids").read_text()), signal.SIGCONT)
+""",
+}
+_BEGIN = """
+import base64, io, json, os, signal, subprocess, sys, tarfile
 from pathlib import Path
 code = base64.b64decode(sys.stdin.read())
 tarfile.open(fileobj=io.BytesIO(code)).extractall("/run/code")
@@ -52,25 +71,27 @@ said = {
     "problems": mounts.problems(entry, mark),
     "free_bytes": mounts.free_bytes(entry, mark),
 }
-subprocess.run(["rpc.nfsd", "0"], check=True)
+"""
+_WHILE_SILENT = """
 mounts.ANSWER_S = 5.0
 said["silent"] = [asked(), asked()]
 said["is_known_without_server"] = mounts.identity(entry) == said["identity"]
-subprocess.run(
-    ["rpc.nfsd", "-H", "127.0.0.1", "--port", "2049", "-N", "3", "-V", "4.2", "8"], check=True
-)
-Path("/proc/fs/nfsd/v4_end_grace").write_text("Y")
+"""
+_END = """
 mounts.ANSWER_S = 120.0
 said["back"] = asked(is_asked_again=True)
 print(json.dumps(said))
 """
 
 
-def step() -> Step:
-    """What prints a JSON object as the output ``OUTPUT``; NFS 4.2 is mounted before it."""
+def step(network: str = "nfs") -> Step:
+    """What prints a JSON object as the output ``OUTPUT``; that is mounted before it: NFS 4.2, or
+    SMB.
+    """
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:xz") as archive:
         for name in _CODE:
             archive.add(ROOT / name, name)
     code = base64.b64encode(packed.getvalue()).decode()
-    return Step("nfs", ["python3", "-I", "-c", _SCRIPT], 400.0, OUTPUT, stdin=code)
+    parts = (_BEGIN, _SILENT[network], _WHILE_SILENT, _BACK[network], _END)
+    return Step(network, ["python3", "-I", "-c", "".join(parts)], 400.0, OUTPUT, stdin=code)

@@ -7,7 +7,6 @@ Every part comes from the closed lists of ``catalog.configurations.filesystems``
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations import nfs
 from fsbench_web.catalog.configurations.commands.filesystem import (
     journal_command,
     mkfs_command,
@@ -33,6 +32,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
+from fsbench_web.catalog.configurations.networks.loopback import network_of
 from fsbench_web.catalog.configurations.pools import zfs_commands
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,
@@ -193,11 +193,12 @@ def _above_commands(
     options: Mapping[str, object], mount_point: str, unmount: PlannedCommand
 ) -> tuple[list[PlannedCommand], list[PlannedCommand]]:
     """What is mounted over the file system in the same place, and what uncovers it again."""
-    if nfs.is_served(options):
-        up = [nfs.up_command(options, mount_point), nfs.mount_command(options, mount_point)]
+    network = network_of(options)
+    if network is not None:
+        up = [network.up(options, mount_point), network.mount(options, mount_point)]
         return (
-            [PlannedCommand("nfs", argv) for argv in up],
-            [unmount, PlannedCommand("nfs", nfs.down_command())],
+            [PlannedCommand(network.phase, argv) for argv in up],
+            [unmount, PlannedCommand(network.phase, network.down())],
         )
     overlay = _overlay_commands(options, mount_point)
     return overlay, [unmount] if overlay else []

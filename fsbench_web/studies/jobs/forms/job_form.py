@@ -37,7 +37,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     ON_LUNS,
     Filesystem,
 )
-from fsbench_web.catalog.configurations.nfs import NFS_OPTIONS
+from fsbench_web.catalog.configurations.networks.loopback import NETWORK_OPTIONS
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
@@ -178,7 +178,7 @@ class JobForm(OptionsForm):
             OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
             for option in (spec.options if spec.is_made else ())
             # What guests alone can do is offered to guests, and stays where it is chosen.
-            if option not in NFS_OPTIONS or self.is_guest or values.get(option.key)
+            if option not in NETWORK_OPTIONS or self.is_guest or values.get(option.key)
         )
         stack = stack_fields.StackFields.of(values)
         return Variant(

@@ -1,4 +1,4 @@
-"""What is served by NFS with other kernels and versions than the suite's own tests have."""
+"""Served by NFS and SMB: with versions and options that the suite's own tests do not have."""
 
 from collections.abc import Callable
 
@@ -15,26 +15,38 @@ from tests.runner.conftest import MIB
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
 
-@pytest.mark.parametrize(("filesystem", "asked", "version"), [("btrfs", "4.1", "6.1.")])
+@pytest.mark.parametrize(
+    ("filesystem", "options", "network", "words"),
+    [
+        ("btrfs", {"nfs": "4.1"}, "NFS", {"vers=4.1"}),
+        (
+            "xfs",
+            {"smb": "3.1.1", "smb_protection": "sign", "smb_cache": "none"},
+            "SMB",
+            {"vers=3.1.1", "cache=none", "sec=ntlmsspi"},
+        ),
+    ],
+)
 def test_it_is_served_measured_and_taken_down(
     host: Host,
     guests: GuestExecutor,
     submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     filesystem: str,
-    asked: str,
-    version: str,
+    options: dict[str, str],
+    network: str,
+    words: set[str],
 ) -> None:
     kernel = next(
         seen.kernel
         for seen in guests._seen.values()
-        if seen.kernel is not None and seen.kernel.version.startswith(version)
+        if seen.kernel is not None and seen.kernel.version.startswith("6.1.")
     )
     run = carry_out(
         submitted(
             host,
             filesystem,
-            options={"nfs": asked},
+            options=options,
             tool="fio-depths",
             parameters=QUICK,
             machine=Machine(kernel.name, EMULATED, 768 * MIB, 1),
@@ -47,7 +59,7 @@ def test_it_is_served_measured_and_taken_down(
     assert run.environment is not None
     facts = run.environment.facts
     assert dict(facts["File system"])["Mounted as"] == filesystem
-    said = dict(facts["NFS over loop-back"])
-    assert f"vers={asked}" in said["Mount options in effect"].split(",")
+    said = dict(facts[f"{network} over loop-back"])
+    assert words <= set(said["Mount options in effect"].split(","))
     assert [one["argv"] for one in run.commands if one["exit_code"]] == []
     assert run.commands[-1]["argv"] == ["umount", "/mnt/fsbench"]

@@ -8,7 +8,6 @@ so this is done in guests alone. Sources: nfs(5), exports(5), rpc.nfsd(8), rpc.m
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.catalog.configurations.options import Choice, Option
-from fsbench_web.core import needs
 
 # The program that exports and starts the server (runner/agent/nfs.py), and where that sees the
 # files. A version 4 client sees the one export as the root of all (exports(5), fsid=0).
@@ -66,16 +65,6 @@ ONLY_IN_GUESTS = (
 )
 
 
-def programs_of(options: Mapping[str, object]) -> tuple[str, ...]:
-    """The programs that server and client are made with; none where nothing is exported."""
-    return tuple(needs.NETWORK) if is_served(options) else ()
-
-
-def is_served(options: Mapping[str, object]) -> bool:
-    """Whether these options of a file system have it exported."""
-    return NFS.key in options
-
-
 def up_command(options: Mapping[str, object], mount_point: str) -> tuple[str, ...]:
     """What exports the file system that is mounted there, and starts the server."""
     return (
@@ -110,7 +99,7 @@ def mount_command(options: Mapping[str, object], mount_point: str) -> tuple[str,
 
 def nfs_conflicts(options: Mapping[str, object]) -> Iterator[str]:
     """Options of NFS without it, and what does not stand above the same file system."""
-    if not is_served(options):
+    if NFS.key not in options:
         for option in NFS_OPTIONS[1:]:
             if option.key in options:
                 yield f"{option.key} is of NFS over loop-back: choose a version of it (nfs), too."

@@ -1,0 +1,54 @@
+"""The networks that a guest serves a file system over to itself, and which one is asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.networks import nfs, smb
+from fsbench_web.catalog.configurations.options import Option
+from fsbench_web.core import needs
+
+
+@dataclass(frozen=True)
+class Network:
+    """``phase`` is that of its commands, and the key of the option that asks for it; ``options``
+    are all of it. ``modules`` are the kernel's, ``programs`` those of server and client.
+    """
+
+    phase: str
+    name: str
+    options: tuple[Option, ...]
+    modules: tuple[str, ...]
+    programs: tuple[str, ...]
+    only_in_guests: str
+    up: Callable[[Mapping[str, object], str], tuple[str, ...]]
+    mount: Callable[[Mapping[str, object], str], tuple[str, ...]]
+    down: Callable[[], tuple[str, ...]]
+
+
+NETWORKS = (
+    Network(
+        *(nfs.NFS.key, "NFS", nfs.NFS_OPTIONS, nfs.NFS_MODULES, tuple(needs.NFS)),
+        *(nfs.ONLY_IN_GUESTS, nfs.up_command, nfs.mount_command, nfs.down_command),
+    ),
+    Network(
+        *(smb.SMB.key, "SMB", smb.SMB_OPTIONS, smb.SMB_MODULES, tuple(needs.SMB)),
+        *(smb.ONLY_IN_GUESTS, smb.up_command, smb.mount_command, smb.down_command),
+    ),
+)
+NETWORK_OPTIONS = tuple(option for one in NETWORKS for option in one.options)
+
+
+def network_of(options: Mapping[str, object]) -> Network | None:
+    """What these options of a file system have it served by; None where that is nothing."""
+    return next((one for one in NETWORKS if one.phase in options), None)
+
+
+def programs_of(options: Mapping[str, object]) -> tuple[str, ...]:
+    """The programs that server and client are made with; none where nothing is served."""
+    network = network_of(options)
+    return network.programs if network is not None else ()
+
+
+def modules() -> set[str]:
+    """All that any of them needs of a kernel."""
+    return {name for one in NETWORKS for name in one.modules}
