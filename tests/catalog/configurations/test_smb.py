@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
+from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OptionError,
-    mkfs_command,
-    mount_command,
     validated_options,
 )
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
