@@ -80,14 +80,25 @@ def stop_all() -> None:
 
 
 def running_groups() -> "set[int]":
-    """The process groups of what runs: a zombie does not (proc_pid_stat(5))."""
+    """The process groups of what runs beside this, by its numbers: a zombie does not run.
+
+    A guest's agent has a PID namespace of its own, and its /proc is that of the whole guest: the
+    numbers of each namespace stand in NSpgid, the innermost last (proc_pid_status(5)).
+    """
+    namespaces = len(_status("self")["NSpgid"])
     found = set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, group = path.read_text().rpartition(")")[2].split()[:3]
-            if state not in ("Z", "X"):
-                found.add(int(group))
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, KeyError):
+            of_process = _status(path.name)
+            groups = of_process["NSpgid"]
+            if of_process["State"][0] not in ("Z", "X") and len(groups) == namespaces:
+                found.add(int(groups[-1]))
     return found
+
+
+def _status(pid: str) -> "dict[str, list[str]]":
+    lines = Path("/proc", pid, "status").read_text(errors="replace").splitlines()
+    return {name: values.split() for name, _, values in (line.partition(":") for line in lines)}
 
 
 def is_mounted(point: str) -> bool:
