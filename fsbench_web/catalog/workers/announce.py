@@ -6,6 +6,7 @@ A worker announces itself when it starts and with every heartbeat. The rows let 
 LUN; the permission to erase it stays with the host's own file (runner.host.luns).
 """
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,9 @@ from django.db import transaction
 
 from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
 from fsbench_web.platform import clock
+
+_SLUG_LETTERS = 100
+"""Of a HardwareProfile."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def _hardware(announcement: WorkerAnnouncement) -> HardwareProfile | None:
     if not announcement.hardware:
         return None
     profile, _ = HardwareProfile.objects.update_or_create(
-        slug=f"host-{announcement.name}",
+        slug=_profile_slug(announcement.name),
         defaults={
             "facts": announcement.hardware,
             "source": f"captured by worker {announcement.name}",
@@ -134,3 +138,12 @@ def _hardware(announcement: WorkerAnnouncement) -> HardwareProfile | None:
         },
     )
     return profile
+
+
+def _profile_slug(worker: str) -> str:
+    """``host-WORKER``; of a name too long for it the beginning, and a digest of all of it."""
+    slug = f"host-{worker}"
+    if len(slug) <= _SLUG_LETTERS:
+        return slug
+    digest = hashlib.sha256(worker.encode()).hexdigest()[:12]
+    return f"{slug[: _SLUG_LETTERS - 13]}-{digest}"

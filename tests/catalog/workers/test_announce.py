@@ -29,6 +29,16 @@ def test_it_writes_worker_luns_and_hardware() -> None:
     assert [lun.name for lun in worker.luns.all()] == ["a", "b"]
 
 
+def test_the_longest_names_have_hardware_of_their_own() -> None:
+    longest = "n" * 99
+    first, second = (announce(announcement("a", name=longest + end)) for end in "ab")
+    assert first.hardware is not None
+    assert second.hardware is not None
+    slugs = {first.hardware.slug, second.hardware.slug}
+    assert [len(slug) for slug in slugs] == [100, 100]
+    assert announce(announcement("a", name=longest + "a")).hardware == first.hardware
+
+
 def test_a_lun_that_is_not_listed_any_more_stays_known() -> None:
     announce(announcement("a", "b"))
     worker = announce(announcement("b"))
