@@ -72,7 +72,7 @@ def test_what_is_chosen_reaches_the_client_and_no_password_stands_in_a_command()
     assert client[:3] == ["mount", "-t", "cifs"]
     assert client[5:] == ["//127.0.0.1/fsbench", "/mnt/fsbench"]
     words = set(client[4].split(","))
-    assert {"vers=3.1.1", "seal", "cache=none", "hard"} <= words
+    assert {"vers=3.1.1", "sec=ntlmssp", "seal", "cache=none", "hard"} <= words
     assert f"credentials={server.CREDENTIALS}" in words
     plain = smb.mount_command({"smb": "3.1.1"}, "/m")[4].split(",")
     assert not {"seal", "sign"} & set(plain)

@@ -67,6 +67,8 @@ def mount_command(options: Mapping[str, object], mount_point: str) -> tuple[str,
     are links and makes none. Owner and mode are the mount's, whatever chown and chmod ask for.
     """
     words = [f"vers={options[SMB.key]}", f"credentials={CREDENTIALS}", "hard", "mfsymlinks"]
+    # The default, said: the kernel shows that it signs (ntlmsspi) where it was asked for by name.
+    words.append("sec=ntlmssp")
     words += ["file_mode=0700", "dir_mode=0700"]
     if SMB_PROTECTION.key in options:
         words.append(str(options[SMB_PROTECTION.key]))
