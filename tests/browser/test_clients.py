@@ -36,3 +36,12 @@ def test_two_clients_are_ordered_by_form(page: Page, sign_in, nas: Lun) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("queued").first).to_be_visible()
     assert {run.series.runs_on.words for run in Run.objects.all()} == {"2 clients (with lab2)"}
+
+
+def test_the_longest_name_of_a_client_widens_no_page(page: Page, sign_in, nas: Lun) -> None:
+    mounted("n" * 90)
+    sign_in(page, User.objects.create_user("ann", password="correct horse"))
+    page.goto(f"/runs/new/?lun={nas.pk}&fs=nfs.1&clients={'n' * 90}&clients={'x' * 300}")
+    expect(page.locator("#form-clients > summary")).to_contain_text("n" * 90)
+    look(page, "light", 390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
