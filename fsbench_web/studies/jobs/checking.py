@@ -17,9 +17,8 @@ from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.checks import configuration as configuration_checks
 from fsbench_web.studies.jobs.checks import guest as guest_checks
 from fsbench_web.studies.jobs.checks import limits as limit_checks
-from fsbench_web.studies.jobs.checks import method, steering
+from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.checks import tracing as tracing_checks
 from fsbench_web.studies.jobs.checks import workload as workload_checks
 from fsbench_web.studies.jobs.checks.guest import LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
@@ -28,8 +27,6 @@ from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
 from fsbench_web.studies.sequence import Slot, sequence
-
-MAXIMUM_REPEATS = 20
 
 
 def checked(spec: JobSpec, problems: Problems) -> Plan | None:
@@ -45,25 +42,13 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     )
     study = _checked_study(spec, problems)
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
-    steering.check(spec, problems)
-    method.check_preparation(spec.preparation, lun, workloads, problems)
-    method.check_raw(spec, problems)
-    method.check_probe(spec, lun, problems)
-    tracing_checks.check(spec, lun, problems)
+    method.check(spec, lun, workloads, problems)
     now = clock.now()
     time_window.check_times(spec, now, problems)
     if spec.race is not None:
         race_checks.check(spec, workloads, problems)
-    elif spec.until is not None:
-        method.check_until(spec, workloads, problems)
-    elif not 1 <= spec.repeats <= MAXIMUM_REPEATS:
-        if not problems.is_reported("repeats"):
-            problems.add(
-                "repeats",
-                f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
-                f"{spec.repeats}: choose a number between them.",
-            )
-        return None
+    else:
+        method.check_repeats(spec, workloads, problems)
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
     pairs = [(wanted, host) for host in limited for wanted in configurations]

@@ -32,10 +32,14 @@ LeftOut = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Host:
-    """A machine of a job with the kernel behind it; None is the worker's own executor."""
+    """A machine of a job with the kernel behind it; None is the worker's own executor.
+
+    ``boot_s``: what a guest's start takes, and whether its worker measured that.
+    """
 
     machine: Machine = OWN_MACHINE
     kernel: GuestKernel | None = None
+    boot_s: tuple[float, bool] | None = None
 
 
 THIS_HOST = Host()
@@ -67,7 +71,7 @@ def hosts_of(guest: GuestSpec | None, lun: Lun | None, problems: Problems) -> li
             problems.add(_place(guest, name), availability.kernel_problem(lun.worker, name))
         else:
             machine = Machine(name, ability.accelerator, guest.memory_bytes, guest.cpus)
-            hosts.append(Host(machine, kernel))
+            hosts.append(Host(machine, kernel, ability.boot_s(name)))
     return hosts if problems.count == before else []
 
 
