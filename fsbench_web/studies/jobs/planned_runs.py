@@ -25,7 +25,7 @@ from fsbench_web.catalog.workers.machines import (
 from fsbench_web.catalog.workloads.stored import workload_title
 from fsbench_web.core.workloads import MOUNT_POINT, Workload
 from fsbench_web.studies.jobs.checks import method
-from fsbench_web.studies.jobs.checks.guest import Host, LeftOut, label_of
+from fsbench_web.studies.jobs.checks.machines import Host, LeftOut, label_of
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study, client_luns
 from fsbench_web.studies.runs.windows.outlook import Window

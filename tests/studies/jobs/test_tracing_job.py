@@ -99,7 +99,7 @@ def test_operations_are_not_traced_in_guests(
     problems = Problems({})
     for slugs, is_refused in ((("requests",), False), (("requests", "operations"), True)):
         wanted = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))
-        method.check(wanted, tracing_lun, [], problems)
+        method.check_method(wanted, tracing_lun, [], problems)
         assert problems.is_reported("tracing") == is_refused
     assert any("which is the guest's" in one for one in problems.by_part["tracing"])
 

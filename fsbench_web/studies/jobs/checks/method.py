@@ -21,7 +21,7 @@ from fsbench_web.core.scoring.confidence import LEAST_REPEATS
 from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS
 from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
-from fsbench_web.studies.jobs.checks.guest import Host
+from fsbench_web.studies.jobs.checks.machines import Host
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S, ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs import probes
@@ -46,7 +46,7 @@ NOT_IN_GUESTS = (
 Workloads = Sequence[tuple[str, Workload]]
 
 
-def check(spec: JobSpec, lun: Lun | None, workloads: Workloads, problems: Problems) -> None:
+def check_method(spec: JobSpec, lun: Lun | None, workloads: Workloads, problems: Problems) -> None:
     """Order, priority, time limit, preparation, probe and extra runs."""
     _check_order(spec, problems)
     _check_preparation(spec.preparation, lun, workloads, problems)
