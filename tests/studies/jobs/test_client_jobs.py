@@ -197,7 +197,7 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     assert said["clients"][1]["results"][0]["value"] == 12.5
     assert said["machine"] == {"clients": [["lab2", "nas"]]}
     assert "2 clients (with lab2)" in client.get("/runs/").content.decode()
-    page = client.get(f"/jobs/{run.job_id}/").content.decode()
+    page = " ".join(client.get(f"/jobs/{run.job_id}/").content.decode().split())
     assert "on nas of lab1 and 1 other client, submitted" in page
     assert "lab1 leads</span>, lab2</dd>" in page
 
