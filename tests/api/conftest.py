@@ -16,8 +16,7 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnounce
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.imports.plan import Target
-from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Study

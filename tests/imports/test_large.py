@@ -22,8 +22,8 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing import commit, existing_runs, large
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Score, Series, Study

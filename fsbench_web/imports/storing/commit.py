@@ -12,9 +12,9 @@ from django.db import transaction
 from fsbench_web.core.latency import Distribution
 from fsbench_web.imports import dates, work
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
-from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, unpack
+from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, Target, unpack
 from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.numbering import PlacedRun
 from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
