@@ -13,8 +13,9 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import large as rereads
 from fsbench_web.imports.sources import Given, Target, unpack
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.commit import import_files, import_uploads
+from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Run
+from tests.importing import import_files
 
 pytestmark = pytest.mark.django_db
 
