@@ -53,7 +53,7 @@ def verdict_of(shown: DeltaTable, name: str) -> Verdict:
 @pytest.mark.parametrize("other", ["computed", "published"])
 def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: str) -> None:
     """A maximum is the best of all repeats: beyond the interval of the mean."""
-    best = dataclasses.replace(in_blocks("ext4", EXT4), score=2000.0)
+    best = in_blocks("ext4", EXT4)._replace(score=2000.0)
     [found] = judged([table(row("xfs", 500.0, origin=other, study="paper"), best)])
     [plain] = charts([found], found.test).values()
     bar, whiskers, dots = plain["data"]
