@@ -10,12 +10,14 @@ from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.contenders import (
     Best,
     Contender,
+    TableKey,
     best_of_each,
+    by_table,
     configuration_names,
     each_configuration,
+    tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, Field, direction, field_of
-from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
 from fsbench_web.compare.tables.work.ranking import ranked
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score

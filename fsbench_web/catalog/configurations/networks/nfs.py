@@ -5,7 +5,7 @@ and the client covers it. The kernel's server and its list of exports are one fo
 so this is done in guests alone. Sources: nfs(5), exports(5), rpc.nfsd(8), rpc.mountd(8).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from fsbench_web.catalog.configurations.options import Choice, Option
 
@@ -95,14 +95,3 @@ def mount_command(options: Mapping[str, object], mount_point: str) -> tuple[str,
     ]
     source = f"{ADDRESS}:{SERVED_FOLDER if version == '3' else '/'}"
     return ("mount", "-t", "nfs", "-o", ",".join(words), source, mount_point)
-
-
-def nfs_conflicts(options: Mapping[str, object]) -> Iterator[str]:
-    """Options of NFS without it, and what does not stand above the same file system."""
-    if NFS.key not in options:
-        for option in NFS_OPTIONS[1:]:
-            if option.key in options:
-                yield f"{option.key} is of NFS over loop-back: choose a version of it (nfs), too."
-    elif "overlay" in options:
-        # Documentation/filesystems/overlayfs.rst, "NFS export": off unless asked for at mount.
-        yield "overlayfs is not exported by NFS here: choose one of the two above the file system."
