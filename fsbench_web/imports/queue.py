@@ -26,9 +26,9 @@ from django.utils import timezone
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.imports import quota, targets, uploads, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Target, plan_files
+from fsbench_web.imports.plan import plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
-from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing import commit, large
 
 logger = logging.getLogger("fsbench.importer")

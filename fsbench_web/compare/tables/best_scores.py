@@ -10,12 +10,14 @@ from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.contenders import (
     Best,
     Contender,
+    TableKey,
     best_of_each,
+    by_table,
     configuration_names,
     each_configuration,
+    tool_of,
 )
-from fsbench_web.compare.tables.field import Field, direction, field_of
-from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
+from fsbench_web.compare.tables.field import Facts, Field, direction, field_of
 from fsbench_web.compare.tables.work.ranking import ranked
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score
@@ -52,12 +54,13 @@ class Chosen:
     work: tuple[WorkAnswer, ...] = ()
 
 
-def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
+def choose(spec: ComparisonSpec, counts_runs: bool = False, known: Facts | None = None) -> Chosen:
     """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything;
     two more where best scores are kept.
 
     ``counts_runs`` has the runs behind ``considered`` counted with them, which by configuration
-    it does not: ``run_count`` stays None there.
+    it does not: ``run_count`` stays None there. With ``known`` contenders (``field_of``) it is one
+    query less.
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
@@ -68,7 +71,7 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     if spec.is_of_work:
         return _of_work(spec)
     if spec.by != "configuration":
-        return _best(spec, counts_runs)
+        return _best(spec, counts_runs, known)
     if spec.from_row:
         return _some(spec)
     if spec.is_part and not spec.matched:
@@ -178,12 +181,14 @@ def _checked(
     return published_values.check(rows[score_id] for score_id in sorted(rows))
 
 
-def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Chosen:
+def _best(
+    spec: ComparisonSpec, counts_runs: bool, known: Facts | None, is_again: bool = False
+) -> Chosen:
     """The best of each contender, chosen by the database.
 
     ``is_again``: of all scores, because some that were chosen were gone before they were read.
     """
-    field = field_of(spec)
+    field = field_of(spec, known)
     kept = kept_of(spec.studies) if field.has_kept_scores and not is_again else None
     found, run_count = best_candidates(
         *(field.scores, field.names, field.by, counts_runs and kept is None, kept)
@@ -203,7 +208,7 @@ def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Ch
     wanted = {score.score_id for score in shown} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
-        return _best(spec, counts_runs, is_again=True)
+        return _best(spec, counts_runs, None, is_again=True)
     counts = _configurations(field, best)
     groups = [
         (

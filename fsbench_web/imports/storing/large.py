@@ -15,16 +15,15 @@ from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import kilobytes, work
-from fsbench_web.imports.labels import label_problems
-from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import (
-    Target,
+from fsbench_web.imports.checks import (
+    label_problems,
     target_problems,
     unit_problems,
     unread_columns,
 )
+from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
-from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing.numbering import PlacedRun, Say
 from fsbench_web.imports.storing.runs import keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for

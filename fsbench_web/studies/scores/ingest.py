@@ -12,7 +12,7 @@ from dataclasses import replace
 from django.db import transaction
 
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.columns import MixedMeasurements as MixedMeasurements
@@ -73,19 +73,12 @@ def artefact_bytes(artefact: Artefact) -> bytes:
     return gzip.decompress(artefact.content_gzip)
 
 
-def store_result(run: Run, artefact: Artefact | None, parsed: ParsedResult) -> int:
-    """Store the numbers of a file as measurements of ``run``. Returns how many.
-
-    Scores follow with ``rescore`` once the run is done.
-    """
-    return store_values(run, artefact, parsed.values)
-
-
 def store_values(
     run: Run, artefact: Artefact | None, values: Iterable[ParsedValue], *, is_new: bool = False
 ) -> int:
-    """Store some of a file's numbers: a table may hold those of several runs.
+    """Store some of a file's numbers: a table may hold those of several runs. Returns how many.
 
+    Scores follow with ``rescore`` once the run is done.
     ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already.
     An extra run has none, whatever its outputs say: no score, flag or page can count them.
     """
