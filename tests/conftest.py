@@ -130,15 +130,16 @@ def pytest_collection_modifyitems(
 
 
 BROWSERS = "browsers"
-# Each starts when a process is free, in this order: those that take longest first. A name is a
-# folder or a file of tests/. All browser tests are one lane, because of their event loop.
+# Each starts when a process is free, in this order: those that take longest first. A name is what
+# paths in tests/ begin with. All browser tests are one lane, because of their event loop.
 LANES = {
     BROWSERS: (),
     "stack": ("deploy/",),
     "disks": ("runner/", "catalog/", "serving/"),
     "installation": ("test_make_run.py", "first_start/"),
-    "workloads": ("core/workloads/", "crash/"),
-    "guests": ("guest/", "runner/executors/test_guest.py", "hosts/"),
+    "kills": ("crash/",),
+    "guests": ("guest/", "hosts/", "runner/executors/test_guest"),
+    "workloads": ("core/workloads/",),
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.
