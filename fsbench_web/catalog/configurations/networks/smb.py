@@ -18,14 +18,14 @@ SMB_MODULES = ("cifs",)
 SMB = Option(
     "smb",
     "mount",
-    "Shared by SMB, mounted over loop-back",
+    "SMB over loop-back",
     (Choice("3.1.1", (), "smb3.1.1"),),
     help="Version of the protocol; in guests alone",
 )
 SMB_PROTECTION = Option(
     "smb_protection",
     "mount",
-    "SMB: protection of what is sent",
+    "SMB: protection",
     (
         Choice("sign", (), "smbsign", "signed"),
         Choice("seal", (), "smbseal", "encrypted"),
@@ -35,7 +35,7 @@ SMB_PROTECTION = Option(
 SMB_CACHE = Option(
     "smb_cache",
     "mount",
-    "SMB: cache of the client",
+    "SMB: client cache",
     (
         Choice("none", (), "smbcache-none", "each request is the server's"),
         Choice("loose", (), "smbcache-loose", "also where the server granted none"),
