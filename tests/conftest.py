@@ -121,7 +121,7 @@ def pytest_collection_modifyitems(
     if getattr(config.option, "loadgroup", False):  # what --dist=loadgroup is in xdist's processes
         for item in items:
             path = _path(item.nodeid)
-            if _is_browser_test(item) and lane_of(path) != BROWSERS:
+            if _is_browser_test(item) and lane_of(path) not in (BROWSERS, AXE):
                 raise pytest.UsageError(f"{path} has browser tests and imports no Playwright")
     if hasattr(config, "workerinput"):  # in a process of xdist
         counts = Counter(_path(item.nodeid) for item in items)
@@ -129,11 +129,12 @@ def pytest_collection_modifyitems(
         items.sort(key=lambda item: place_of(_path(item.nodeid), counts, has_lanes))
 
 
-BROWSERS = "browsers"
+BROWSERS, AXE = "browsers", "axe"
 # Each starts when a process is free, in this order: those that take longest first. A name is what
-# paths in tests/ begin with. All browser tests are one lane, because of their event loop.
+# paths in tests/ begin with. What has a browser is in one of two lanes, because of its event loop.
 LANES = {
     BROWSERS: (),
+    AXE: ("browser/test_accessibility.py",),
     "stack": ("deploy/",),
     "disks": ("runner/", "catalog/", "serving/"),
     "installation": ("test_make_run.py", "first_start/"),
@@ -161,11 +162,12 @@ class Lanes(LoadScopeScheduling):  # type: ignore[misc]
 @cache
 def lane_of(path: str) -> str:
     """The lane of a file of tests; the file itself when it is of none."""
-    if "playwright" in Path(__file__).parent.parent.joinpath(path).read_text():
-        return BROWSERS
     here = path.removeprefix("tests/")
     found = [(len(name), lane) for lane in LANES for name in LANES[lane] if here.startswith(name)]
-    return max(found)[1] if found else path
+    lane = max(found)[1] if found else path
+    if lane != AXE and "playwright" in Path(__file__).parent.parent.joinpath(path).read_text():
+        return BROWSERS
+    return lane
 
 
 def place_of(path: str, counts: Counter[str], has_lanes: bool) -> tuple[int, int]:
