@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from fsbench_web.compare.selection.properties import Value as PropertyValue
 from fsbench_web.compare.selection.properties import slug_of
@@ -14,8 +14,7 @@ from fsbench_web.studies.scores.best_score_query import Candidate
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts
 
 
-@dataclass(frozen=True)
-class Contender:
+class Contender(NamedTuple):
     """``row`` is the best of the scores of ``configurations`` different configurations.
 
     ``times`` a number in its unit is one in that of its table.
@@ -42,8 +41,7 @@ def each_configuration(
     ]
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """The best ``score`` of one ``value`` of the property compared.
 
     ``times`` it is in the unit of its table. ``has_several_units``: it was the best among scores
