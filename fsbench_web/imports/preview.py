@@ -16,9 +16,9 @@ from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
-from fsbench_web.imports.plan import PlannedFile, Target
+from fsbench_web.imports.plan import PlannedFile
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given, read_repeat
+from fsbench_web.imports.sources import Given, Target, read_repeat
 from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.storing.known_files import KnownFile

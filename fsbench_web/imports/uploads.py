@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from fsbench_web.imports import guesses, quota, targets, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, Target, labels_of, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, SourceFile
+from fsbench_web.imports.sources import Given, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 

@@ -16,7 +16,8 @@ from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.workloads.own_workloads import add_version
 from fsbench_web.compare.models import Permalink, WorkProfileVersion
 from fsbench_web.core.workloads import ParameterError
-from fsbench_web.imports.plan import Target, target_problems
+from fsbench_web.imports.checks import target_problems
+from fsbench_web.imports.sources import Target
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.documents import text as job_document

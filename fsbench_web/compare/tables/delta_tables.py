@@ -16,11 +16,16 @@ from fsbench_web.compare.selection.spec import (
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.best_scores import Chosen, choose
-from fsbench_web.compare.tables.contenders import Contender, shown_label
+from fsbench_web.compare.tables.contenders import (
+    UNIT_UNEXPLAINED,
+    Contender,
+    TableKey,
+    shown_label,
+    tool_of,
+)
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first

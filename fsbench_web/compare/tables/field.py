@@ -120,7 +120,7 @@ def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:
     """Without what was emulated, or what was not. Two queries."""
     passing = set(field.considered.order_by().values_list("series_id", flat=True).distinct())
     emulated = emulated_in(spec.studies)
-    left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec)
+    left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec.emulated)
     if not left_out:
         return field
     return replace(field.narrowed(series_id__in=list(passing - left_out)), left_out=left_out)

@@ -87,6 +87,7 @@ def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
     for other in ("lab4", "lab5", "nobody", "lab1", "lab2/disk1"):
         said = refused(wanted(spec, nas, other))
         assert f'"{other}" is no worker that lists a mount of the export of nas: choose of' in said
+        assert "lab2, lab3." in said
     assert "lab2 is named twice" in refused(wanted(spec, nas, "lab2", "lab2/nas"))
 
 
@@ -196,6 +197,9 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     assert said["clients"][1]["results"][0]["value"] == 12.5
     assert said["machine"] == {"clients": [["lab2", "nas"]]}
     assert "2 clients (with lab2)" in client.get("/runs/").content.decode()
+    page = " ".join(client.get(f"/jobs/{run.job_id}/").content.decode().split())
+    assert "on nas of lab1 and 1 other client, submitted" in page
+    assert "lab1 leads</span>, lab2</dd>" in page
 
 
 def test_what_the_form_is_asked_for_is_not_said_back_at_any_length(

@@ -112,7 +112,8 @@ def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
     for name in spec.clients:
         client = known.get(name)
         if client is None:
-            problems.add("clients", _not_offered(name, lun, list(known)))
+            usual = list(known)[: len(set(known.values()))]
+            problems.add("clients", _not_offered(name, lun, usual))
         elif client.worker.name in found:
             problems.add("clients", f"{client.worker.name} is named twice: once is enough.")
         else:

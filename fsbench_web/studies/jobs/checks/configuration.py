@@ -82,7 +82,8 @@ def _checked_configuration(
 ) -> ConfigurationSpec | None:
     """The configuration with its options in their canonical form; None if they cannot be read.
 
-    ``is_own``: by the worker's own executor; what a guest can depends on its kernel (checks.guest).
+    ``is_own``: by the worker's own executor; what a guest can depends on its kernel
+    (checks.machines).
     """
     try:
         options = validated_options(wanted.filesystem, wanted.options)

@@ -23,10 +23,10 @@ from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_significance import row, table
+from tests.importing import import_files
 from tests.studies.conftest import ann, complete, disk, spec, worker
 
 __all__ = ["ann", "disk", "spec", "worker"]
