@@ -24,10 +24,44 @@ from fsbench_web.imports.checks import (
 )
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
 from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
-from fsbench_web.platform import plain_text
+from fsbench_web.platform import limits, plain_text
 
 # All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
+
+
+class LeavesRequest(Exception):
+    """The files are more than a request stores: hand them to the importer (imports.queue)."""
+
+    def __init__(
+        self, sources: Sequence[SourceFile], warnings: Sequence[ImportProblem] = ()
+    ) -> None:
+        self.sources = list(sources)
+        self.warnings = list(warnings)
+        super().__init__("These files are stored by the importer.")
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much it is to store an import; ``scores`` are tests with their loads, of each run.
+
+    A run takes 2 to 4 ms and so does a series, a score a tenth of that. A file of half a megabyte
+    can hold twenty thousand configurations: on SQLite its transaction would keep every other writer
+    waiting for a minute, behind a request that nobody waits for that long.
+    """
+
+    runs: int
+    scores: int
+    values: int
+
+    @property
+    def is_much(self) -> bool:
+        """Whether the importer does it."""
+        return (
+            self.runs > limits.MOST_RUNS_STORED
+            or self.scores > limits.MOST_SCORES_STORED
+            or self.values > limits.MOST_ROWS_STORED
+        )
 
 
 @dataclass
@@ -131,6 +165,15 @@ class Plan:
             for file in self.passed_over
             for problem in file.problems
         ]
+
+    @property
+    def work(self) -> Work:
+        runs = [run for file in self.files for run in file.runs]
+        return Work(
+            len(runs),
+            sum(len({(value.test, value.load) for value in run.values}) for run in runs),
+            sum(len(run.values) for run in runs),
+        )
 
     def check(self) -> None:
         """Raise ImportRefused with every problem, if there is one."""

@@ -1,6 +1,6 @@
 """What is more than a request does waits here for the importer, which stores it.
 
-Large tables are checked by it first; files of many runs or scores (imports.work) were checked
+Large tables are checked by it first; files of many runs or scores (imports.plan) were checked
 within the request, and are stored alone.
 
 The row is the truth: whoever works on it claims it by conditional update, and shows the claim's
@@ -24,9 +24,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.imports import quota, targets, uploads, work
+from fsbench_web.imports import quota, targets, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import plan_files
+from fsbench_web.imports.plan import LeavesRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing import commit, large
@@ -71,9 +71,7 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
     return row
 
 
-def hand_over(
-    much: work.LeavesRequest, target: Target, user: User, *, only_new: bool = False
-) -> Import:
+def hand_over(much: LeavesRequest, target: Target, user: User, *, only_new: bool = False) -> Import:
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
     sources = much.sources
     uploads.remove_expired()

@@ -69,7 +69,7 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
     try:
         title = new_study.checked_title(study.title)
         with transaction.atomic():
-            made = new_study.create(title, user_of(request), summary=study.summary)
+            made = new_study.create_study(title, user_of(request), summary=study.summary)
     except new_study.BadTitle as error:
         raise Refused(422, [("title", str(error))]) from None
     except new_study.StudyExists as error:

@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.core.latency import Distribution
-from fsbench_web.imports import dates, work
+from fsbench_web.imports import dates
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, plan_files
+from fsbench_web.imports.plan import LeavesRequest, Plan, PlannedFile, PlannedRun, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, Target, unpack
 from fsbench_web.imports.storing import known_files, large
@@ -82,8 +82,8 @@ def import_sources(
             notes=notes,
         )
     plan = plan_files(sources, target)
-    if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(plan.sources, [*plan.warnings, *notes])
+    if within_request and not plan.all_problems and plan.work.is_much:
+        raise LeavesRequest(plan.sources, [*plan.warnings, *notes])
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)

@@ -1,7 +1,7 @@
 """A table of up to millions of rows -> runs, in one pass and one transaction, in bounded memory."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import kilobytes, work
+from fsbench_web.imports import kilobytes
 from fsbench_web.imports.checks import (
     label_problems,
     target_problems,
@@ -22,6 +22,7 @@ from fsbench_web.imports.checks import (
     unread_columns,
 )
 from fsbench_web.imports.models import Import, ImportState
+from fsbench_web.imports.plan import LeavesRequest, Work
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing.numbering import PlacedRun, Say
@@ -168,6 +169,14 @@ def _key_problems(
     return list(dict.fromkeys(problems))[:100]
 
 
+def _work_of(table: LargeTable) -> Work:
+    """That of storing a table, whose runs and numbers are written in bulk: its series count."""
+    series: dict[Collection[object], set[int]] = {}
+    for own, columns in table.runs.items():
+        series.setdefault(own[:3], set()).update(np.unique(columns.codes).tolist())
+    return Work(len(series), sum(map(len, series.values())), 0)
+
+
 def import_large(
     source: SourceFile,
     target: Target,
@@ -189,8 +198,8 @@ def import_large(
     if problems:
         raise ImportRefused(problems)
     warnings = [*told, *notes]
-    if within_request and work.of_table(table).is_much:
-        raise work.LeavesRequest([source], warnings)
+    if within_request and _work_of(table).is_much:
+        raise LeavesRequest([source], warnings)
     parts = [one.as_warning() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)

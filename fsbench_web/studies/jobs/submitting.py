@@ -237,6 +237,6 @@ def _rule(target: RepeatTarget) -> RepeatRule:
 
 def _new_study(title: str, user: User | None) -> Study:
     try:
-        return new_study.create(title, user)
+        return new_study.create_study(title, user)
     except new_study.StudyExists as error:  # somebody else made it between the check and now
         raise JobRefused({"study": [str(error)]}) from None
