@@ -188,7 +188,7 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
 
 def _templates(series: list[tuple[int, int, float]], cells: int | None) -> None:
     """Measure the template series and score them by the site's own code."""
-    from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+    from fsbench_web.core.formats.result import ParsedValue
     from fsbench_web.core.workloads.iozone import TESTS, Iozone
     from fsbench_web.studies.models import Run, Series
     from fsbench_web.studies.scores import ingest
@@ -217,7 +217,7 @@ def _templates(series: list[tuple[int, int, float]], cells: int | None) -> None:
                 )
             ]
             artefact = ingest.store_artefact(run, "iozone.txt", b"Made for measuring pages.\n")
-            ingest.store_result(run, artefact, ParsedResult("iozone", "iozone", values=values))
+            ingest.store_values(run, artefact, values)
         ingest.rescore(Series.objects.get(pk=series_id))
 
 

@@ -84,8 +84,7 @@ def measure_first_import(path: Path) -> Took:
     """From the file to its scores."""
 
     def work() -> None:
-        from fsbench_web.imports.plan import Target
-        from fsbench_web.imports.sources import pack
+        from fsbench_web.imports.sources import Target, pack
         from fsbench_web.imports.storing import large
 
         with path.open("rb") as file:

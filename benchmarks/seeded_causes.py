@@ -118,7 +118,7 @@ SEEDS = {
 
 
 @contextlib.contextmanager
-def loop_device(folder: Path, *, is_direct: bool = True) -> Iterator[str]:
+def loop_device(folder: Path) -> Iterator[str]:
     """With direct I/O, so that its backing file has no page cache behind it; tmpfs has none."""
     image = folder / "seeded.img"
     with image.open("wb") as file:
@@ -126,7 +126,7 @@ def loop_device(folder: Path, *, is_direct: bool = True) -> Iterator[str]:
     made = subprocess.run(
         [
             *("losetup", "--find", "--show"),
-            *(("--direct-io=on",) if is_direct else ()),
+            "--direct-io=on",
             str(image),
         ],
         check=True,

@@ -20,7 +20,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.services.browser import SharedChromium, chromium_path, collect_complaints
+from tests.services.browser import SharedChromium, chromium_path
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import build_runner_image, runner_store
 from tests.services.postgres import postgres
@@ -130,15 +130,16 @@ def pytest_collection_modifyitems(
 
 
 BROWSERS = "browsers"
-# Each starts when a process is free, in this order: those that take longest first. A name is a
-# folder or a file of tests/. All browser tests are one lane, because of their event loop.
+# Each starts when a process is free, in this order: those that take longest first. A name is what
+# paths in tests/ begin with. All browser tests are one lane, because of their event loop.
 LANES = {
     BROWSERS: (),
     "stack": ("deploy/",),
     "disks": ("runner/", "catalog/", "serving/"),
     "installation": ("test_make_run.py", "first_start/"),
-    "workloads": ("core/workloads/", "crash/"),
-    "guests": ("guest/", "runner/executors/test_guest.py", "hosts/"),
+    "kills": ("crash/",),
+    "guests": ("guest/", "hosts/", "runner/executors/test_guest"),
+    "workloads": ("core/workloads/",),
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.
@@ -233,14 +234,14 @@ def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
     """
     seen: Counter[str] = Counter()
     for item in items:
+        name = item.nodeid.partition("[")[0]
+        place = seen[name]
+        seen[name] += 1
         mark = item.get_closest_marker("django_db")
         has_transactions = mark is not None and mark.kwargs.get("transaction")
         folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
-        if not _is_database_test(item) or has_transactions or folder in SAME_ON_ANY_DATABASE:
-            continue
-        name = item.nodeid.partition("[")[0]
-        yield item, seen[name]
-        seen[name] += 1
+        if _is_database_test(item) and not has_transactions and folder not in SAME_ON_ANY_DATABASE:
+            yield item, place
 
 
 @pytest.fixture(scope="session")
@@ -331,12 +332,8 @@ def complaints() -> list[str]:
 @pytest.fixture
 def page(browser: Browser, site: str, complaints: list[str]) -> Iterator[Page]:
     """A page on ``site`` (``page.goto("/runs/")``); a complaint in its console fails the test."""
-    context = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
-    collect_complaints(page, complaints)
-    yield page
-    context.close()
+    with _chromium.page(site, complaints) as page:
+        yield page
     assert not complaints, "The page complained:\n" + "\n".join(complaints)
 
 

@@ -2,12 +2,12 @@
 
 What a test of the database shows on PostgreSQL beyond SQLite is that its statements are understood,
 typed, ordered and locked there. ``asked_by_others.txt`` lists the tests of which each statement is
-sent to PostgreSQL by a test that stays; these run on SQLite alone. Never listed are tests with
-transactions of their own (locks), parametrized ones, whose variants the databases share
-(conftest.py), odd values and programs that ask which database it is (``STAY``), and what is named
-after an order, a search or a lock (``DIFFERS``), where the two may answer the same differently.
-A statement counts with how it ended: one that is refused is another than one that is not. A new or
-renamed test is in no list, and runs on both.
+sent to PostgreSQL by a test that stays; these run on SQLite alone. Each variant of a parametrized
+test is a test of its own. Never listed are tests with transactions of their own (locks), odd values
+and programs that ask which database it is (``STAY``), and what is named after an order, a search or
+a lock (``DIFFERS``), where the two may answer the same differently. A statement counts with how it
+ended: one that is refused is another than one that is not. A new or renamed test is in no list, and
+runs on both.
 
 The list is made anew by (the first also with PostgreSQL, before it ``-m tests.services ...``)::
 
@@ -38,7 +38,6 @@ STAY = (
     "tests/operations/",
     "tests/platform/",
     "tests/studies/scores/",
-    "tests/test_rights.py",
 )
 DIFFERS = re.compile(
     "order|sort|search|newest|latest|oldest|first|last|case|nul|odd|hostile"
@@ -83,7 +82,7 @@ def chosen(sent: dict[str, set[str]], seconds: dict[str, float], stay: set[str])
 
 def stays(name: str) -> bool:
     """Whether a test of this name is for both databases whatever it sends."""
-    return name.startswith(STAY) or bool(DIFFERS.search(name))
+    return name.startswith(STAY) or bool(DIFFERS.search(name.partition("[")[0]))
 
 
 def write_list() -> None:
@@ -94,10 +93,10 @@ def write_list() -> None:
     for record in RECORDS.glob("*.jsonl"):
         for line in record.read_text().splitlines():
             test: dict[str, Any] = json.loads(line)
-            name = test["name"].partition("[")[0]
+            name = test["name"]
             sent.setdefault(name, set()).update(test["kinds"])
             seconds[name] += test["seconds"]
-            if name != test["name"] or test["stays"] or stays(name):
+            if test["stays"] or stays(name):
                 stay.add(name)
     found = chosen(sent, seconds, stay)
     LIST.write_text("".join(f"{name}\n" for name in sorted(found)))

@@ -16,10 +16,10 @@ from fsbench_web.compare.views import shown_series
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import Room
 from fsbench_web.studies.models import Run, Series, Study
+from tests.importing import import_files
 
 pytestmark = pytest.mark.django_db
 

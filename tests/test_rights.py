@@ -29,16 +29,15 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.watches import watching
 from fsbench_web.core.scoring.profiles.presets import LATEST
 from fsbench_web.imports.models import Import
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.sources import unpack
-from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run, RunState, Study
 from tests.accounts.people import ROLES, person
+from tests.importing import import_files
 from tests.studies.conftest import worker_announcement
 
 pytestmark = pytest.mark.django_db

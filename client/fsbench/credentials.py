@@ -21,8 +21,18 @@ def path() -> Path:
 
 
 def chosen_url(given: str = "") -> str:
-    """The site that is meant: said, else of the environment, else of the last login."""
-    return given or os.environ.get("FSBENCH_URL") or _read().get("url") or DEFAULT_URL
+    """The site that is meant: said, else of the environment, else of the last login.
+
+    Raises Unusable where FSBENCH_URL is set and empty: a pipeline's token would go to whoever
+    listens on this machine.
+    """
+    url = os.environ.get("FSBENCH_URL")
+    if not given and url is not None and not url.strip():
+        raise Unusable(
+            "FSBENCH_URL is set and empty: a variable of the pipeline that is not there? Give it "
+            "the site's address, or unset it to go by the last fsbench login."
+        )
+    return given or url or str(_read().get("url") or DEFAULT_URL)
 
 
 def token_for(url: str) -> str:

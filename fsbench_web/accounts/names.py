@@ -1,9 +1,13 @@
-"""What a new account may be called, so that nobody can be taken for somebody else.
+"""What a new account or team may be called, so that none can be taken for another.
 
 The name stands in the audit log, beside studies and above permalinks. New ones are of ASCII, as
 those made of a sign-in service's always were: with the letters of all scripts, telling look-alikes
 apart takes Unicode's tables of them (UTS #39) and still lets whole words of one script pass for
 those of another. Of ASCII, UTS #39 has four confusions. Accounts that are there stay as they are.
+
+Teams are called in any language, and have rights too (LUNs, studies). What is told apart of them
+are capitals, spaces, forms of one letter (NFKC), and the letters of Cyrillic and Greek that are
+drawn as Latin ones.
 """
 
 import re
@@ -11,12 +15,17 @@ import unicodedata
 
 from django.contrib.auth.models import User
 
+from fsbench_web.accounts.models import Team
 from fsbench_web.platform import plain_text
 
 # Names that the audit log uses for what no person did.
 RESERVED = frozenset({"fsbench"})
 _OTHER = re.compile(r"[^A-Za-z0-9@.+_-]")
 _SAME = str.maketrans({"0": "o", "1": "l", "m": "rn"})
+_DRAWN_AS_LATIN = str.maketrans(
+    "АВЕКМНОРСТУХІЈЅԀԚԜаеорсухіјѕһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορι",
+    "ABEKMHOPCTYXIJSDQWaeopcyxijshdqwABEZHIKMNOPTYXavopi",
+)
 
 
 def problem(name: str) -> str:
@@ -48,6 +57,24 @@ def _looks_like(name: str) -> str | None:
         if other != name and not looks.isdisjoint(_looks(other)):
             return str(other)
     return None
+
+
+def team_problem(name: str, team: Team | None = None) -> str:
+    """Why no team, or not ``team``, can have this name: a sentence; empty where one can."""
+    looks = _looks_in_any_script(name)
+    for key, other in Team.objects.order_by("pk").values_list("pk", "name"):
+        is_itself = team is not None and key == team.pk
+        if not is_itself and other != name and not looks.isdisjoint(_looks_in_any_script(other)):
+            return (
+                f'There is a team "{other}" already, which "{name}" would be taken for: choose a '
+                "name that differs in more than capitals, spaces or letters that look the same."
+            )
+    return ""
+
+
+def _looks_in_any_script(name: str) -> set[str]:
+    plain = " ".join(unicodedata.normalize("NFKC", name).split())
+    return _looks(plain.translate(_DRAWN_AS_LATIN))
 
 
 def _looks(name: str) -> set[str]:

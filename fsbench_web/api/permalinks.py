@@ -27,7 +27,7 @@ from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.selection.table_view import TableView
+from fsbench_web.compare.selection.table_view import TableView, unknown_names
 from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import delta_tables, refuse_missing_baseline
 from fsbench_web.platform import limits
@@ -151,8 +151,8 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     try:
         spec = ComparisonSpec.from_query(permalink.query).for_programs
         view = TableView.from_query(QueryDict(permalink.view))
-        if view.problems:
-            raise Refused(422, [("view", problem) for problem in view.problems])
+        if problems := [*unknown_names(permalink.view), *view.problems]:
+            raise Refused(422, [("view", problem) for problem in problems])
         if spec.baseline:
             limited = answered(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))

@@ -177,7 +177,7 @@ def _read(given: ProfileDocument) -> Profile:
         profile = from_dict(given.model_dump(include=set(fields)))
     except ProfileError as error:
         raise Refused(422, [("parts", problem) for problem in error.problems]) from None
-    if problems := impossible(profile):
+    if problems := [*records.unseen_in(profile), *impossible(profile)]:
         raise Refused(422, [("parts", problem) for problem in problems])
     return profile
 

@@ -4,46 +4,43 @@ Loading costs a fifth of a second of a processor. Commands, the supervisor and a
 ask for none. Names and arguments are those of ``scipy.special`` .
 """
 
+from functools import cache
 from typing import Any
+
+
+@cache
+def _special() -> Any:
+    """The module; to import it where it is used costs as much again as one value of it."""
+    from scipy import special
+
+    return special
 
 
 def bdtr(successes: float, tries: float, share: float) -> Any:
     """Probability of at most ``successes`` in ``tries`` of probability ``share`` each."""
-    from scipy import special
-
-    return special.bdtr(successes, tries, share)
+    return _special().bdtr(successes, tries, share)
 
 
 def bdtrik(probability: float, tries: float, share: float) -> Any:
     """The inverse of ``bdtr`` in its first argument, not rounded."""
-    from scipy import special
-
-    return special.bdtrik(probability, tries, share)
+    return _special().bdtrik(probability, tries, share)
 
 
 def ndtr(deviations: Any) -> Any:
     """Probability of the standard normal distribution up to ``deviations``."""
-    from scipy import special
-
-    return special.ndtr(deviations)
+    return _special().ndtr(deviations)
 
 
 def ndtri(probability: Any) -> Any:
     """The quantile of the standard normal distribution."""
-    from scipy import special
-
-    return special.ndtri(probability)
+    return _special().ndtri(probability)
 
 
 def stdtr(freedom: Any, t: Any) -> Any:
     """Probability of Student's distribution of ``freedom`` degrees up to ``t``."""
-    from scipy import special
-
-    return special.stdtr(freedom, t)
+    return _special().stdtr(freedom, t)
 
 
 def stdtrit(freedom: Any, probability: Any) -> Any:
     """The quantile of Student's distribution of ``freedom`` degrees."""
-    from scipy import special
-
-    return special.stdtrit(freedom, probability)
+    return _special().stdtrit(freedom, probability)

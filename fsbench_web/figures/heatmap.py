@@ -27,22 +27,9 @@ LABELS = "cell labels"
 _PLATE_A_LETTER = 4.5  # plotly draws such a marker 1.4 times as long as its size
 
 
-def matrix(
-    cells: Mapping[Cell, float | None],
-    unit: str,
-    title: str,
-    lower_is_better: bool = False,
-    limits: tuple[float, float] | None = None,
-    links: Mapping[Cell, str] | None = None,
-    notes: Mapping[Cell, str] | None = None,
-    flagged: Mapping[str, Collection[Cell]] | None = None,
-    edges: Mapping[int, tuple[int, int]] | None = None,
-    block: str = "block",
-) -> go.Figure:
+def matrix(*given: Any, **more: Any) -> go.Figure:
     """The figure of ``matrix_plain``."""
-    made = matrix_plain(
-        cells, unit, title, lower_is_better, limits, links, notes, flagged, edges, block
-    )
+    made = matrix_plain(*given, **more)
     return figure(made["data"], made["layout"])
 
 

@@ -15,54 +15,53 @@ from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.core.formats.text import shown
-from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import dates, guesses, kilobytes
-from fsbench_web.imports.labels import label_problems
+from fsbench_web.imports.checks import (
+    label_problems,
+    target_problems,
+    unit_problems,
+    unread_columns,
+)
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
-from fsbench_web.imports.sources import SourceFile
-from fsbench_web.platform import plain_text
-from fsbench_web.platform.names import slug_of
+from fsbench_web.imports.sources import FOLDERS, SourceFile, Target
+from fsbench_web.platform import limits, plain_text
 
 # All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
 
 
-FOLDERS = "folders"
+class LeavesRequest(Exception):
+    """The files are more than a request stores: hand them to the importer (imports.queue)."""
+
+    def __init__(
+        self, sources: Sequence[SourceFile], warnings: Sequence[ImportProblem] = ()
+    ) -> None:
+        self.sources = list(sources)
+        self.warnings = list(warnings)
+        super().__init__("These files are stored by the importer.")
 
 
 @dataclass(frozen=True)
-class Target:
-    """What the user says of the files. A table's own columns go before it.
+class Work:
+    """How much it is to store an import; ``scores`` are tests with their loads, of each run.
 
-    ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
-    measured beside each other; nothing says that of files by itself.
-    ``kilobyte`` is what KB are, and MB of them, where the tool does not say it: "1000" or "1024".
-    ``strict``: nothing of the files may be left out.
+    A run takes 2 to 4 ms and so does a series, a score a tenth of that. A file of half a megabyte
+    can hold twenty thousand configurations: on SQLite its transaction would keep every other writer
+    waiting for a minute, behind a request that nobody waits for that long.
     """
 
-    study: str
-    filesystem: str = ""
-    configuration: str = ""
-    hardware: str = ""
-    source: str = ""
-    licence: str = ""
-    blocks: str = ""
-    kilobyte: str = ""
-    strict: bool = False
+    runs: int
+    scores: int
+    values: int
 
     @property
-    def texts(self) -> dict[str, str]:
-        """All of it but ``strict``, by name."""
-        return {name: text for name, text in vars(self).items() if name != "strict"}
-
-    def stripped(self) -> "Target":
-        """The same without blanks around what was typed."""
-        texts = {name: text.strip() for name, text in self.texts.items()}
-        return Target(**texts, strict=self.strict)
-
-    def study_slug(self) -> str:
-        return slug_of(self.study)
+    def is_much(self) -> bool:
+        """Whether the importer does it."""
+        return (
+            self.runs > limits.MOST_RUNS_STORED
+            or self.scores > limits.MOST_SCORES_STORED
+            or self.values > limits.MOST_ROWS_STORED
+        )
 
 
 @dataclass
@@ -167,32 +166,19 @@ class Plan:
             for problem in file.problems
         ]
 
+    @property
+    def work(self) -> Work:
+        runs = [run for file in self.files for run in file.runs]
+        return Work(
+            len(runs),
+            sum(len({(value.test, value.load) for value in run.values}) for run in runs),
+            sum(len(run.values) for run in runs),
+        )
+
     def check(self) -> None:
         """Raise ImportRefused with every problem, if there is one."""
         if self.all_problems:
             raise ImportRefused(self.all_problems)
-
-
-def unread_columns(
-    columns: Iterable[tuple[int, str]], source: SourceFile
-) -> tuple[list[ImportProblem], list[ImportProblem]]:
-    """Columns, (line, name), that nothing reads: the warnings of them, and the problems that those
-    are that nobody named, where somebody named any that are to be ignored.
-    """
-    ignored = source.given.ignored
-    warnings, problems = [], []
-    for line, word in columns:
-        if word in (ignored or ()):
-            message = f"Column {shown(word)} is not read, as the import says."
-            warnings.append(ImportProblem(message, source.path, line, is_note=True))
-            continue
-        message = f"Column {shown(word)} is not one that fsbench keeps."
-        if ignored is None:
-            warnings.append(ImportProblem(message, source.path, line))
-        else:
-            message += " Say that it is not to be read (ignore_columns), or call it what it is."
-            problems.append(ImportProblem(message, source.path, line))
-    return warnings, problems
 
 
 def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
@@ -300,48 +286,11 @@ def _read(source: SourceFile) -> ParsedResult:
     return parse(source.name, source.read())
 
 
-def target_problems(target: Target) -> list[ImportProblem]:
-    """What is wrong with what was said of all files together."""
-    problems = []
-    if not target.study:
-        problems.append(ImportProblem("study is missing: name the study the results belong to."))
-    elif not target.study_slug():
-        message = f'study "{target.study}" needs a Latin letter or a digit, for its address.'
-        problems.append(ImportProblem(message))
-    for name, text in target.texts.items():
-        if problem := plain_text.problem(text):
-            problems.append(
-                ImportProblem(f"{name} holds a character that cannot be shown. {problem}")
-            )
-    if len(target.study) > 200:
-        problems.append(ImportProblem("The study's name has more than 200 characters."))
-    if target.kilobyte not in kilobytes.ANSWERS:
-        problems.append(kilobytes.refusal(target.kilobyte))
-    if target.blocks not in ("", FOLDERS):
-        message = f'blocks is "{target.blocks[:60]}"; it can be {FOLDERS}, or left out.'
-        problems.append(ImportProblem(message))
-    for name in ("source", "licence"):
-        if len(getattr(target, name)) > 500:
-            problems.append(ImportProblem(f"{name} has more than 500 characters."))
-    return problems
-
-
 def _unit_problems(name: str, parsed: ParsedResult) -> list[ImportProblem]:
     units: dict[str, int] = {}
     for value in parsed.values:
         units.setdefault(value.unit, value.line)
     return unit_problems(name, units)
-
-
-def unit_problems(name: str, units: dict[str, int]) -> list[ImportProblem]:
-    """Units nobody can rank, each at its first line: ``units`` to lines."""
-    problems = []
-    for unit, line in units.items():
-        try:
-            lower_is_better(unit)
-        except UnknownUnit as error:
-            problems.append(ImportProblem(str(error), name, line))
-    return problems
 
 
 def _runs_of(

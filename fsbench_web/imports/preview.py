@@ -10,21 +10,59 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from fsbench_web.core.formats import ParsedResult
+from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
-from fsbench_web.imports.plan import PlannedFile, Target
+from fsbench_web.imports.plan import PlannedFile
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given, read_repeat
+from fsbench_web.imports.sources import Given, Target, read_repeat
 from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.storing.known_files import KnownFile
-from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
 from fsbench_web.platform import limits, plain_text
+
+
+@dataclass(frozen=True)
+class TestSummary:
+    """One test of one run. Sizes are KB, None for tests without them; rates are in ``unit``."""
+
+    test: str
+    label: str
+    cells: int
+    unit: str
+    smallest: float
+    largest: float
+    record_kb: tuple[int, int] | None
+    file_kb: tuple[int, int] | None
+
+
+def summary(values: Sequence[ParsedValue]) -> list[TestSummary]:
+    """One row a test, in IOzone's order."""
+    by_name: dict[str, list[ParsedValue]] = {}
+    for value in values:
+        by_name.setdefault(testnames.at_load(value.test, value.load), []).append(value)
+    return [_row(test, by_name[test]) for test in sorted(by_name, key=testnames.place)]
+
+
+def _row(test: str, values: list[ParsedValue]) -> TestSummary:
+    numbers = [value.value for value in values]
+    records = [v.record_size_kb for v in values if v.record_size_kb is not None]
+    files = [v.file_size_kb for v in values if v.file_size_kb is not None]
+    return TestSummary(
+        test=test,
+        label=testnames.label(test),
+        cells=len(values),
+        unit=values[0].unit,
+        smallest=min(numbers),
+        largest=max(numbers),
+        record_kb=(min(records), max(records)) if records else None,
+        file_kb=(min(files), max(files)) if files else None,
+    )
+
 
 # Seven fields a file; Django takes 1000 fields of a form.
 MAX_FILES_SHOWN = 140

@@ -1,6 +1,6 @@
 """What is more than a request does waits here for the importer, which stores it.
 
-Large tables are checked by it first; files of many runs or scores (imports.work) were checked
+Large tables are checked by it first; files of many runs or scores (imports.plan) were checked
 within the request, and are stored alone.
 
 The row is the truth: whoever works on it claims it by conditional update, and shows the claim's
@@ -24,11 +24,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.imports import quota, targets, uploads, work
+from fsbench_web.imports import quota, targets, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Target, plan_files
+from fsbench_web.imports.plan import LeavesRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
-from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing import commit, large
 
 logger = logging.getLogger("fsbench.importer")
@@ -71,9 +71,7 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
     return row
 
 
-def hand_over(
-    much: work.LeavesRequest, target: Target, user: User, *, only_new: bool = False
-) -> Import:
+def hand_over(much: LeavesRequest, target: Target, user: User, *, only_new: bool = False) -> Import:
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
     sources = much.sources
     uploads.remove_expired()
@@ -128,14 +126,14 @@ def problems_of(row: Import) -> list[ImportProblem]:
     if not row.report.get("keys"):
         return [*(ImportProblem(**one) for one in row.report.get("problems", [])), *refused]
     source = uploads.sources_of(row, with_content=False)[0]
-    return [*large.problems_of(row.report, source, Target(**row.target)), *refused]
+    return [*large.told_of(row.report, source, Target(**row.target))[0], *refused]
 
 
 def warnings_of(row: Import) -> list[WarningRow]:
     """What an import left out or would leave out, where the importer read it or it is stored."""
     if row.state == ImportState.PREVIEWED and row.report.get("large"):
         source, target = uploads.sources_of(row, with_content=False)[0], Target(**row.target)
-        return [one.as_warning() for one in large.warnings_of(row.report, source, target)]
+        return [one.as_warning() for one in large.told_of(row.report, source, target)[1]]
     found: list[WarningRow] = row.report.get("warnings", [])
     return found
 
@@ -232,7 +230,7 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         large.store(row, source, table, target, row.created_by, say, known)
         row.files.all().delete()
         report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
-        if warnings := large.warnings_of(row.report, source, target):
+        if warnings := large.told_of(row.report, source, target)[1]:
             report["warnings"] = [one.as_warning() for one in warnings]
         _finish(row, report | ({"known": len(known)} if known else {}))
 

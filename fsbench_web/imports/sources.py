@@ -16,9 +16,47 @@ from isal import igzip, isal_zlib
 from fsbench_web.core.formats import archive
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.platform.names import slug_of
 
 _CHUNK = 256 * 1024
 _MAX_PATH = 500
+
+
+FOLDERS = "folders"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the user says of the files. A table's own columns go before it.
+
+    ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
+    measured beside each other; nothing says that of files by itself.
+    ``kilobyte`` is what KB are, and MB of them, where the tool does not say it: "1000" or "1024".
+    ``strict``: nothing of the files may be left out.
+    """
+
+    study: str
+    filesystem: str = ""
+    configuration: str = ""
+    hardware: str = ""
+    source: str = ""
+    licence: str = ""
+    blocks: str = ""
+    kilobyte: str = ""
+    strict: bool = False
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """All of it but ``strict``, by name."""
+        return {name: text for name, text in vars(self).items() if name != "strict"}
+
+    def stripped(self) -> "Target":
+        """The same without blanks around what was typed."""
+        texts = {name: text.strip() for name, text in self.texts.items()}
+        return Target(**texts, strict=self.strict)
+
+    def study_slug(self) -> str:
+        return slug_of(self.study)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from django.db import transaction
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Visibility
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import (
     ErrorRow,
     ImportProblem,
@@ -16,7 +15,7 @@ from fsbench_web.imports.problems import (
     KnownRun,
     WarningRow,
 )
-from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.platform.names import is_called, slug_of
 from fsbench_web.studies.jobs.new_study import new_study_columns
 from fsbench_web.studies.models import Artefact, Study

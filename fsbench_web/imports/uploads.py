@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import guesses, quota, targets, work
+from fsbench_web.imports import guesses, quota, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, Target, labels_of, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, SourceFile
+from fsbench_web.imports.sources import Given, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 
@@ -27,7 +27,7 @@ class Preview:
     """A plan, and what storing it would give.
 
     ``stored`` is None where the study refuses, and where it ``is_much``: to know what storing would
-    give it is done and taken back, which is the importer's work then (imports.work).
+    give it is done and taken back, which is the importer's work then (imports.plan).
     """
 
     plan: Plan
@@ -138,7 +138,7 @@ def preview_of(row: Import, user: User) -> Preview:
     """What a commit would store now, and everything that stands against it."""
     target = Target(**row.target)
     plan = plan_files(sources_of(row), target)
-    if not plan.problems and work.of_plan(plan).is_much:
+    if not plan.problems and plan.work.is_much:
         refused = [ImportProblem(**problem) for problem in row.report.get("refused", [])]
         return Preview(plan, None, [*plan.all_problems, *refused], is_much=True)
     try:
@@ -198,7 +198,7 @@ def commit_stashed(row_id: int, user: User) -> ImportResult | None:
             return None
         target = Target(**row.target)
         plan = plan_files(sources_of(row), target)
-        if work.of_plan(plan).is_much:
+        if plan.work.is_much:
             plan.check()
             row.state, row.phase, row.progress, row.report = ImportState.ACCEPTED, "", 0, {}
             row.save(update_fields=["state", "phase", "progress", "report"])

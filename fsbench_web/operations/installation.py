@@ -1,6 +1,5 @@
 """What an administrator wants to know of the installation before somebody else complains."""
 
-import logging
 import os
 import platform
 import shutil
@@ -22,8 +21,6 @@ from fsbench_web.operations.models import Chore
 from fsbench_web.platform import clock
 from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.models import Run, RunState
-
-logger = logging.getLogger("fsbench.operations")
 
 # Below either of them the disk of the data folder is a problem.
 FEW_FREE_BYTES = 2 * 1024**3

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.timesince import timesince
 
 AT_DATABASE = Now()
 # How long the time is told from the last answer of the database. Drift of the hardware clock is
@@ -44,6 +45,15 @@ def now() -> datetime:
         with _lock:
             _known, _asked = known, _ticks()
     return known[1] + timedelta(seconds=_ticks() - known[0])
+
+
+def since(then: datetime) -> str:
+    """How long ago that was: ``40 seconds``, ``2 days, 3 hours``."""
+    now_ = now()
+    seconds = int((now_ - then).total_seconds())
+    if 0 <= seconds < 60:
+        return f"{seconds} second{'' if seconds == 1 else 's'}"
+    return timesince(then, now_)
 
 
 def at(here: float) -> datetime:

@@ -25,10 +25,10 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
 
     A text of several lines (``is_multiline``) may have line breaks and tabs, a name or title none.
     """
-    allowed = _JOINERS | {"\n", "\r", "\t"} if is_multiline else _JOINERS
+    allowed = {"\n", "\r", "\t"} if is_multiline else set()
     for place, sign in enumerate(text):
         is_unseen = sign in _BLANK or unicodedata.category(sign) in _UNSEEN
-        if is_unseen and sign not in allowed:
+        if is_unseen and sign not in allowed and not _joins(text, place):
             before = text[max(place - _SHOWN_BEFORE, 0) : place]
             where = f"behind “{before}”" if before else "at its beginning"
             return (
@@ -36,6 +36,17 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
                 "the text anew."
             )
     return ""
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether a joiner has two signs to stand between, one of them of a script that needs it.
+
+    Elsewhere it is drawn as nothing: "admin" with one in it would pass for "admin".
+    """
+    if text[place] not in _JOINERS or not 0 < place < len(text) - 1:
+        return False
+    beside = text[place - 1] + text[place + 1]
+    return not (beside.isascii() or any(sign in _JOINERS or sign.isspace() for sign in beside))
 
 
 def named(sign: str) -> str:

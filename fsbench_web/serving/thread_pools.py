@@ -13,7 +13,8 @@ streams wait in no lane: their views are coroutines, which begin in a thread and
 Threads of one process compute one at a time. Four pages that are begun together are all ready when
 the last is; one after the other, the first is ready after a quarter of that. So only ``TURNS``
 pages are made at once, which is enough for one to compute while another waits for the database. A
-page that takes longer than ``LONG_S`` gives its turn to the next, and goes on beside it.
+page that takes longer than ``LONG_S`` gives its turn to the next, and goes on beside it. Senders
+have their turns one after the other, however much each of them asks for (``turns``).
 
 Small files go before pages, which are several times their work: twenty that come at one moment are
 stored in less than half a second, and the pages of that half second wait as long. Nobody waits for
@@ -43,6 +44,7 @@ from django.utils.module_loading import import_string
 from fsbench_web.accounts.networks import network_of
 from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
+from fsbench_web.serving.turns import Turns
 
 PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE, STATIC_FILES = 4, 2, 2, 1, 1
 """Threads of each lane, and so its connections to the database, in every web process."""
@@ -197,20 +199,20 @@ class Lane:
         executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._in_thread = sync_to_async(timed, thread_sensitive=False, executor=executor)
         self._rests = rests
-        self._turns = asyncio.Semaphore(min(turns or threads, threads))
+        self._turns = Turns(min(turns or threads, threads), threads)
 
     async def __call__(
         self, request: HttpRequest, before: Callable[[], Awaitable[None]] | None = None
     ) -> HttpResponseBase:
         """``before`` is waited for when it is this request's turn."""
-        await self._turns.acquire()
+        await self._turns.take(network_of(request.META.get("REMOTE_ADDR", "")))
         has_turn = True
 
         def give_turn() -> None:
             nonlocal has_turn
             if has_turn:
                 has_turn = False
-                self._turns.release()
+                self._turns.give()
 
         loop, computed_s = asyncio.get_running_loop(), 0.0
         long = loop.call_later(LONG_S, give_turn)
@@ -221,6 +223,7 @@ class Lane:
             return response
         finally:
             long.cancel()
+            self._turns.leave()
             if self._rests:
                 loop.call_later(self._rests * computed_s, give_turn)
             else:

@@ -6,7 +6,6 @@ the database's clock, far enough ahead for every agent to have been started. No 
 no host speaks to another: they meet in the database, as workers do anyway.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,8 +20,6 @@ from fsbench_web.studies.runs.clients.parts import NotTogether
 from runner.execution.record import Recorder
 from runner.executors.base import Outcome
 from runner.plan import RunPlan
-
-logger = logging.getLogger("fsbench.worker")
 
 READY_WITHIN_S = 120.0
 """How long the others have to be ready. A worker listens to its queue all the time."""

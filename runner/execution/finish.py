@@ -301,7 +301,7 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     for name, data in artefacts.items():
         artefact = ingest.store_artefact(run, name, data)
         if name in parsed and ending.all_clients is None:
-            ingest.store_result(run, artefact, parsed[name])
+            ingest.store_values(run, artefact, parsed[name].values)
             latencies.store(run, artefact, parsed[name].distributions)
             latencies.store_series(run, artefact, parsed[name].over_time)
         if parsed and name == COMMANDS_NAME:

@@ -20,13 +20,13 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run, RunState, Study
 from fsbench_web.studies.runs import control
 from fsbench_web.studies.views import events
 from tests.accounts.people import person
+from tests.importing import import_files
 from tests.studies.conftest import worker_announcement
 
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,1,KB/s\n"

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from fsbench_web.accounts import names, tokens
-from fsbench_web.accounts.models import Role
+from fsbench_web.accounts.models import Role, Team
 from fsbench_web.accounts.people import accounts, identities
 from tests.accounts.people import person
 
@@ -96,3 +96,27 @@ def test_the_sign_in_service_gets_another_name(admin: User) -> None:
     assert identities._free_name(("Admin",)) == "Admin-2"
     assert identities._free_name(("adrnin",)) == "adrnin-2"
     assert identities._free_name(("\u0430dmin",)) == "dmin"
+
+
+@pytest.mark.parametrize(
+    "name", ["storage", "Ｓtorage", "Stоrage", "ЅТORАGE", "Storage  Team", "St0rage", "Storαge"]
+)
+def test_no_team_can_be_taken_for_another(name: str, client: Client) -> None:
+    client.force_login(person(Role.ADMINISTRATOR, "root"))
+    first = Team.objects.create(name="Storage Team" if "  " in name else "Storage")
+    other = Team.objects.create(name="Databases")
+    for path in ("/people/teams/", f"/people/teams/{other.pk}/"):
+        answer = client.post(path, {"name": name})
+        assert answer.status_code == 422, path
+        assert f"There is a team &quot;{first}&quot; already" in answer.content.decode()
+    answer = client.post("/api/v1/teams", json.dumps({"name": name}), "application/json")
+    assert answer.status_code == 422
+    assert client.post(f"/people/teams/{first.pk}/", {"name": name}).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["Хранение", "Αποθήκευση", "ストレージ", "Storage 2"])
+def test_teams_are_called_in_any_language(name: str, client: Client) -> None:
+    client.force_login(person(Role.ADMINISTRATOR, "root"))
+    Team.objects.create(name="Storage")
+    assert client.post("/people/teams/", {"name": name}).status_code == 302
+    assert Team.objects.filter(name=name).exists()

@@ -16,14 +16,13 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnounce
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.imports.plan import Target
-from fsbench_web.imports.sources import unpack
-from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
 from tests.api.results.test_contract import CALLS
+from tests.importing import import_files
 
 MIB = 1024 * 1024
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"

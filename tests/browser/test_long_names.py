@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
@@ -42,11 +43,14 @@ def test_no_page_is_wider_than_the_screen(page: Page, measured: list[Run], sign_
     sign_in(page, ann)
     page.set_viewport_size({"width": width, "height": 900})
     study = measured[0].series.study.slug
+    path = f"/dev/disk/by-id/{'x' * 200}"
+    Lun.objects.filter(pk=measured[0].series.lun_id).update(device=path)
     again = f"/runs/new/review/?lun={measured[0].series.lun_id}&fs=ext4.1&scheduler=none&repeats=1"
     again += f"&study={study}" + "".join(f"&ext4.1.{key}={value}" for key, value in OPTIONS.items())
     for address in (
         *("/", "/studies/", "/runs/", f"/runs/{measured[0].pk}/", again, "/compare/?papers=yes"),
         *(f"/studies/{study}/", f"/studies/{study}/?by=configuration"),
+        *("/luns/", f"/luns/{measured[0].series.lun_id}/", f"/jobs/{measured[0].job_id}/"),
         *(f"/studies/{study}/matrix/?test=write", f"/compare/?study={study}&by=configuration"),
     ):
         page.goto(address)

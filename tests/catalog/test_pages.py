@@ -1,5 +1,6 @@
 """LUNs, workers and hardware: readable by everybody."""
 
+import re
 from datetime import datetime, timedelta
 
 import pytest
@@ -55,6 +56,8 @@ def test_a_lun_of_a_silent_worker_is_not_offered(client, worker):
     page = client.get("/luns/").content.decode()
     assert "New run on it" not in page
     assert "silent for 2\xa0days" in page
+    Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=45))
+    assert re.search(r"silent for 4[5-9] seconds", client.get("/luns/").content.decode())
 
 
 def test_no_lun_of_a_silent_worker_is_shown_as_free(client, runs, admin_user):

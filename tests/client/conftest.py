@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import tokens
-from fsbench_web.imports.storing.commit import import_files
+from tests.importing import import_files
 from tests.runner.conftest import lun_file, make_host
 
 __all__ = ["lun_file", "make_host"]

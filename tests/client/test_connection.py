@@ -4,6 +4,7 @@ import http.server
 import json
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -136,3 +137,19 @@ def test_no_time_at_all_is_refused_in_words(tmp_path: Path, option: str, text: s
     done = Command("http://127.0.0.1:9", tmp_path)("watch", 3, option, text)
     assert done.returncode == 2
     assert f"argument {option}: {text} is no time to wait: say seconds above 0" in done.stderr
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+def test_a_token_goes_nowhere_where_the_address_is_empty(tmp_path: Path, empty: str) -> None:
+    """Without it whoever listens on port 8000 of a shared machine would have the token."""
+    fsbench = Command("https://fsbench.invalid", tmp_path, "fsb_secret")
+    for command, code in ((["whoami"], 2), (["whoami", "--url", "http://127.0.0.1:1"], 7)):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "fsbench", *command],
+            env={**fsbench.environment(), "FSBENCH_URL": empty},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == code, done.stderr
+        assert ("FSBENCH_URL is set and empty" in done.stderr) == (code == 2)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 
-from fsbench_web.imports.storing.commit import import_files
 from tests.api.conftest import announced
 from tests.client.conftest import Command
+from tests.importing import import_files
 
 Measured = Callable[..., None]
 TABLE = b"test,value,unit\nuntar,1.5,s\n"

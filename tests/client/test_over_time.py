@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from fsbench_web.compare.models import Watch
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Run, Series
 from tests.client.conftest import Command
 from tests.compare.history.test_history import DAY
 from tests.compare.history.test_history import measured as run_of
+from tests.importing import import_files
 
 Line = Callable[..., None]
 

@@ -12,7 +12,7 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, RaceSpec
-from fsbench_web.studies.jobs.submitting import preview, submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Race, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, races
 from fsbench_web.studies.scores import ingest
@@ -210,7 +210,7 @@ def test_what_emulated_guests_found_never_stands_alone(
 def test_what_is_refused(guest_spec: MakeSpec, worker: object) -> None:
     two = (ConfigurationSpec("ext4", {}, "none"), ConfigurationSpec("xfs", {}, "none"))
     with pytest.raises(JobRefused) as refused:
-        preview(
+        planned(
             guest_spec(**wanted() | {"configurations": two, "guest": GuestSpec(("debian-6.1",))})
         )
     said = refused.value.by_part["race"]
@@ -219,5 +219,5 @@ def test_what_is_refused(guest_spec: MakeSpec, worker: object) -> None:
         "A change is looked for in one configuration, not 2: choose one.",
     ]
     with pytest.raises(JobRefused) as refused:
-        preview(guest_spec(**wanted(runs=4) | {"guest": GuestSpec(("debian-6.1", "own-2.6"))}))
+        planned(guest_spec(**wanted(runs=4) | {"guest": GuestSpec(("debian-6.1", "own-2.6"))}))
     assert "takes 6 to 2000 runs" in refused.value.by_part["race"][0]

@@ -16,7 +16,7 @@ from fsbench_web.studies.jobs.documents import writer
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, ReferenceSpec
-from fsbench_web.studies.jobs.submitting import planned, preview, submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Series
 from tests.guest.conftest import GIB, announced
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 def problems_of(spec: JobSpec) -> dict[str, list[str]]:
     with pytest.raises(JobRefused) as refused:
-        preview(spec)
+        planned(spec)
     return refused.value.by_part
 
 
@@ -49,7 +49,7 @@ def test_the_host_alone_refuses_it_and_says_which_guest_can(guest_spec: MakeSpec
 
 
 def test_commands_name_the_disk_of_the_guest(guest_spec: MakeSpec) -> None:
-    for run in preview(guest_spec()):
+    for run in planned(guest_spec()).runs:
         made = next(command for command in run.commands if command.phase == "mkfs")
         assert made.argv[-1] == GUEST_DEVICE
         assert run.boot_s == (4.5, True)

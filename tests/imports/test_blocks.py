@@ -9,13 +9,13 @@ from django.test import Client
 
 from fsbench_web.imports import uploads
 from fsbench_web.imports.models import ImportedFile
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import large as rereads
-from fsbench_web.imports.sources import Given, unpack
+from fsbench_web.imports.sources import Given, Target, unpack
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.commit import import_files, import_uploads
+from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Run
+from tests.importing import import_files
 
 pytestmark = pytest.mark.django_db
 

@@ -16,13 +16,13 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Person, Role
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Workload
 from fsbench_web.imports.models import Import
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.sources import Given, unpack
+from fsbench_web.imports.sources import Given, Target, unpack
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.commit import ImportResult, import_files, import_sources, safe_name
+from fsbench_web.imports.storing.commit import ImportResult, import_sources, safe_name
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.scores.ingest import rescore
+from tests.importing import import_files
 from tests.measured import measured
 
 pytestmark = pytest.mark.django_db

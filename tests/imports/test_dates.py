@@ -15,8 +15,8 @@ from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.result import ParsedResult, own_key
 from fsbench_web.imports.dates import Measured, doubts, measured
 from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run
+from tests.importing import import_files
 from tests.imports.test_reread import TARGET, store
 
 Sample = Callable[[str], bytes]

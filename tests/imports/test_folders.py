@@ -16,11 +16,11 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.imports.guesses import folder_labels, from_command
 from fsbench_web.imports.models import Import, ImportFile
-from fsbench_web.imports.plan import Target, plan_files
+from fsbench_web.imports.plan import plan_files
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.sources import safe_path, unpack
-from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.imports.sources import Target, safe_path, unpack
 from fsbench_web.studies.models import Artefact, Run, Study
+from tests.importing import import_files
 from tests.measured import one
 
 pytestmark = pytest.mark.django_db

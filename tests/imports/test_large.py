@@ -22,12 +22,12 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing import commit, existing_runs, large
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Score, Series, Study
 from fsbench_web.studies.scores import ingest, judging
+from tests.importing import import_files
 from tests.measured import measured
 
 pytestmark = pytest.mark.django_db
@@ -497,7 +497,7 @@ def test_the_command_ends_when_nothing_waits(importing: Client) -> None:
 
 
 def test_a_large_table_is_stored_by_the_api_at_once(importing: Client, settings: Settings) -> None:
-    result = commit.import_files([("t.csv", table())], **TARGET, user=User.objects.get())
+    result = import_files([("t.csv", table())], **TARGET, user=User.objects.get())
     assert Import.objects.get(pk=result.id).state == ImportState.DONE
 
 

@@ -9,9 +9,9 @@ from django.test import Client
 from fsbench_web.core import latency
 from fsbench_web.core.formats import parse
 from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import LatencyBlock, Run
+from tests.importing import import_files
 
 pytestmark = pytest.mark.django_db
 SAMPLES = Path(__file__).parents[1] / "core/formats/samples"

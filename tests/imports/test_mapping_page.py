@@ -13,8 +13,8 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Team
 from fsbench_web.imports.models import Import, ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Run
+from tests.importing import import_files
 from tests.measured import measured
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,8 @@ from django.test import Client
 from fsbench_web.accounts import tokens
 from fsbench_web.imports import quota, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing import large
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.rereads.renewal import renewed
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact
+from tests.importing import import_files
 
 TARGET: dict[str, Any] = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
 

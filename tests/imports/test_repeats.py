@@ -17,17 +17,17 @@ from django.test import Client
 
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns, of_rows
 from fsbench_web.imports.models import Import, RunContent
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.sources import Given, unpack
+from fsbench_web.imports.sources import Given, Target, unpack
 from fsbench_web.imports.storing import existing_runs
-from fsbench_web.imports.storing.commit import import_files, import_sources
+from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.imports.storing.repeats import Repeats, cells_of
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, Score, Series
 from fsbench_web.studies.scores.ingest import rescore
+from tests.importing import import_files
 from tests.measured import measured
 
 Sample = Callable[[str], bytes]

@@ -14,11 +14,11 @@ from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Score, Series, StateChange
 from fsbench_web.studies.runs.shown import raw_text
 from fsbench_web.studies.scores import ingest
 from tests.core.formats.test_spreadsheet import LONG, book
+from tests.importing import import_files
 from tests.measured import change, measured
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from fsbench_web.core.formats import parse
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Run, Score, Series
+from tests.importing import import_files
 from tests.measured import measured
 
 SAMPLES = Path(__file__).parents[1] / "core/formats/samples"

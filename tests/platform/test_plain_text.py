@@ -14,9 +14,10 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken, Role, Team
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.workloads.own_workloads import add_version
-from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.models import Permalink, WorkProfileVersion
 from fsbench_web.core.workloads import ParameterError
-from fsbench_web.imports.plan import Target, target_problems
+from fsbench_web.imports.checks import target_problems
+from fsbench_web.imports.sources import Target
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.documents import text as job_document
@@ -36,6 +37,8 @@ UNSEEN = {
     "HANGUL CHOSEONG FILLER": "a\u115fb",
     "COMBINING GRAPHEME JOINER": "a\u034fb",
     "BRAILLE PATTERN BLANK": "a\u2800b",
+    "ZERO WIDTH JOINER": "a\u200db",
+    "ZERO WIDTH NON-JOINER": "a\u200cb",
 }
 
 
@@ -49,10 +52,24 @@ def test_the_sign_is_named_with_its_place(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Grüße 日本", "a\u00a0b", "می\u200cخواهم", "\U0001f469\u200d\U0001f4bb", "a & <b>"]
+    "text",
+    [
+        "",
+        "Grüße 日本",
+        "a\u00a0b",
+        "می\u200cخواهم",
+        "PDF\u200cها",
+        "\U0001f469\u200d\U0001f4bb",
+        "a & <b>",
+    ],
 )
 def test_what_people_write_is_taken(text: str) -> None:
     assert plain_text.problem(text) == ""
+
+
+@pytest.mark.parametrize("text", ["می\u200c", "\u200cمی", "می\u200c\u200cخ", "می\u200c خ"])
+def test_a_joiner_stands_between_two_signs(text: str) -> None:
+    assert "U+200C ZERO WIDTH NON-JOINER" in plain_text.problem(text)
 
 
 def test_a_note_has_lines_and_nothing_else_unseen() -> None:
@@ -82,7 +99,13 @@ def test_the_api_refuses_it_everywhere(call: Callable[..., Any], text: str) -> N
     make_score("ext4")
     kept = call("permalinks", query="test=write", title="fine", note="two\nlines").json()
     sent = {"kind": "fio", "text": "[a]\nrw=read\n", "parser": "fio-json", "space_mb": 1}
+    profile = {"title": "fine", "parts": [{"operation": "read"}]}
+    assert call("profiles", **profile, summary="two\nlines").status_code == 201
     answers = {
+        "profile": call("profiles", **(profile | {"title": text})),
+        "what it is": call("profiles", **profile, summary="a\u202eb"),
+        "what it rests on": call("profiles", **profile, source="a\u202eb"),
+        "its next version": call("profiles/fine/versions", **(profile | {"title": text})),
         "study": call("studies", title=text),
         "summary": call("studies", title="fine", summary="a\u202eb"),
         "permalink": call("permalinks", query="test=write", title=text),
@@ -99,6 +122,7 @@ def test_the_api_refuses_it_everywhere(call: Callable[..., Any], text: str) -> N
     assert Permalink.objects.get().title == "fine"
     assert Study.objects.count() == 1
     assert not Team.objects.exists()
+    assert WorkProfileVersion.objects.count() == 1
     assert not OwnWorkload.objects.exists()
 
 
@@ -114,6 +138,7 @@ def test_pages_and_commands_refuse_it_too(text: str, client: Client) -> None:
         f"/people/teams/{team.pk}/": {"name": text},
         "/account/tokens/": {"name": text},
         "/compare/pin/": {"query": "test=write", "title": text},
+        "/profiles/new/": {"title": text, "part_operation": "read"},
     }.items():
         answer = client.post(path, sent)
         assert answer.status_code == 422, path

@@ -13,12 +13,12 @@ from django.utils import timezone
 from fsbench_web.accounts.models import Role, Visibility
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.renderings import answers
 from fsbench_web.renderings.addresses import is_rendered
 from fsbench_web.renderings.process import Away, TooLarge
 from fsbench_web.studies.models import Score, Study
 from tests.accounts.people import person
+from tests.importing import import_files
 from tests.test_rights import EVERY, there
 
 pytestmark = pytest.mark.django_db

@@ -1,13 +1,21 @@
 """Debian's Chromium, driven by Playwright, with an ear for everything a page complains about."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Error,
+    Page,
+    ViewportSize,
+    sync_playwright,
+)
 
 from tests.services.process import program
 
+WIDE: ViewportSize = {"width": 1440, "height": 900}
 FLAGS = [
     "--no-sandbox",  # root has no user namespaces to sandbox in
     "--disable-gpu",
@@ -44,8 +52,10 @@ def chromium_browser() -> Iterator[Browser]:
 
 
 class SharedChromium:
-    """One Chromium for all tests that follow each other: started for the first of them.
+    """One Chromium for all tests that follow each other, and one page for those that need no more:
+    started for the first of them.
 
+    A page of its own costs each test most of a second of a processor before it has shown anything.
     ``close`` after the last: the event loop goes with it, which async_to_sync of other tests
     refuses.
     """
@@ -53,6 +63,7 @@ class SharedChromium:
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._browser: Browser | None = None
+        self._page: Page | None = None
 
     def browser(self) -> Browser:
         """Raises ServiceFailed."""
@@ -60,19 +71,73 @@ class SharedChromium:
             self._browser = self._stack.enter_context(chromium_browser())
         return self._browser
 
+    @contextmanager
+    def page(self, site: str, complaints: list[str]) -> Iterator[Page]:
+        """A page on ``site`` that knows nothing of what was there before.
+
+        What it complains about is added to ``complaints``. Whoever needs what cannot be taken back
+        (a script at the start of each document, a time zone) opens a context of its own.
+        """
+        page, self._page = self._page or self._new_page(site), None
+        listeners = collect_complaints(page, complaints)
+        try:
+            yield page
+        finally:
+            for event, listener in listeners.items():
+                page.remove_listener(event, listener)
+            try:
+                forget(page)
+            except Error:  # it was closed, or does not answer: the next is another
+                page.context.close()
+            else:
+                self._page = page
+
+    def _new_page(self, site: str) -> Page:
+        page = self.browser().new_context(base_url=site, viewport=WIDE).new_page()
+        page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
+        return page
+
     def close(self) -> None:
-        self._browser = None
+        self._browser = self._page = None
         self._stack.close()
 
 
-def collect_complaints(page: Page, complaints: list[str]) -> None:
+def forget(page: Page) -> None:
+    """Take back whatever a test did to this page: routes, looks, storage, cookies and cache.
+
+    Raises Error of Playwright where the page does not answer.
+    """
+    context = page.context
+    page.unroute_all(behavior="ignoreErrors")
+    for other in context.pages:
+        if other is not page:
+            other.close()
+    # A file without scripts, of the same site: what is stored belongs to the site.
+    page.goto("/static/img/fsbench.svg")
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    context.clear_cookies()
+    context.clear_permissions()
+    session = context.new_cdp_session(page)
+    session.send("Network.clearBrowserCache")
+    session.detach()
+    page.emulate_media(
+        media="null", color_scheme="null", reduced_motion="null", forced_colors="null"
+    )
+    page.set_viewport_size(WIDE)
+
+
+def collect_complaints(page: Page, complaints: list[str]) -> dict[str, Callable[..., None]]:
     """Add to ``complaints`` each console error or warning (violations of the content security
-    policy are such), uncaught exception and failed request of the page.
+    policy are such), uncaught exception and failed request of the page. The listeners by event.
     """
 
     def console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             complaints.append(f"console {message.type}: {message.text} ({page.url})")
 
+    def uncaught(error: Error) -> None:
+        complaints.append(f"uncaught: {error} ({page.url})")
+
     page.on("console", console)
-    page.on("pageerror", lambda error: complaints.append(f"uncaught: {error} ({page.url})"))
+    page.on("pageerror", uncaught)
+    return {"console": console, "pageerror": uncaught}

@@ -175,6 +175,34 @@ def test_pages_that_take_long_give_their_turns_to_others(monkeypatch: pytest.Mon
     assert most["slow"] == len(threads) == thread_pools.PAGES
 
 
+@pytest.mark.django_db(transaction=True)
+def test_loops_of_one_client_do_not_keep_the_others_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(thread_pools, "LONG_S", 0.01)
+
+    def wait(request: HttpRequest) -> None:
+        order.append(request.META["REMOTE_ADDR"])
+        assert goes_on.wait(60)
+
+    monkeypatch.setattr(f"{__name__}.pause", wait)
+    application = thread_pools.application()
+
+    async def all_of_it() -> None:
+        loops = [asyncio.create_task(ask(application, "GET", "/slow/")) for _ in range(20)]
+        while len(order) < thread_pools.PAGES:
+            await asyncio.sleep(0.001)
+        other = asyncio.create_task(ask(application, "GET", "/slow/", client="192.0.2.1"))
+        await asyncio.sleep(0.1)
+        goes_on.set()
+        await asyncio.gather(*loops, other)
+
+    asyncio.run(all_of_it())
+    begun = [one for one in order if not one.endswith("ends")]
+    assert begun.index("192.0.2.1") <= thread_pools.PAGES + 1
+
+
 def file_ends_before_page(size: int) -> bool:
     """Whether a file of some bytes that came first is stored before a page is begun."""
     application = thread_pools.application()

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.workloads import presets
 from fsbench_web.core.workloads.iozone import TESTS
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
@@ -135,6 +135,6 @@ def complete(run: Run, value: float = 1000.0) -> None:
     ]
     with transaction.atomic():
         artefact = ingest.store_artefact(run, "iozone.txt", b"raw output")
-        ingest.store_result(run, artefact, ParsedResult("iozone", "iozone", values=values))
+        ingest.store_values(run, artefact, values)
         lifecycle.finish(handle, RunState.DONE, "")
         ingest.rescore(run.series)

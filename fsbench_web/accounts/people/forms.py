@@ -173,6 +173,12 @@ class TeamNameForm(forms.ModelForm):
         self.fields["name"].validators.append(one_line)
         self.label_suffix = ""
 
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if problem := names.team_problem(name, self.instance if self.instance.pk else None):
+            raise forms.ValidationError(problem)
+        return name
+
 
 class TeamForm(TeamNameForm):
     """Name, members and LUNs of a team."""

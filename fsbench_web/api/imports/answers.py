@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from fsbench_web.api.imports.schemas import TestOut
 from fsbench_web.imports import preview, queue, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
-from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
+from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.known_files import KnownFile
 

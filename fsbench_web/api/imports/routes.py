@@ -14,13 +14,12 @@ from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
 from fsbench_web.imports import queue
-from fsbench_web.imports.plan import Target
+from fsbench_web.imports.plan import LeavesRequest
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, read_repeat
+from fsbench_web.imports.sources import Given, Target, read_repeat
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.imports.upload_limit import too_many_sentence
-from fsbench_web.imports.work import LeavesRequest
 
 router = Router()
 

@@ -33,10 +33,10 @@ from fsbench_web.api.protocol.pages import Page, page
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import mappings, preview, queue, uploads
+from fsbench_web.imports.checks import target_problems
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.views import mappings as mapping_views
 from fsbench_web.imports.views.uploads import gone, uploaded

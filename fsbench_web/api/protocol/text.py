@@ -9,12 +9,12 @@ def is_storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def unstorable(value: Any, path: str = "") -> str | None:
+def unstorable(value: Any) -> str | None:
     """Where in a parsed JSON value such text is ("" at its top), or None where it is not.
 
     Iterative: the nesting is the caller's to choose.
     """
-    waiting = [(path, value)]
+    waiting = [("", value)]
     while waiting:
         place, item = waiting.pop()
         if isinstance(item, str) and not is_storable(item):

@@ -29,7 +29,12 @@ from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.confounding import in_turn
-from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_missing_baseline
+from fsbench_web.compare.tables.delta_tables import (
+    Comparison,
+    comparison,
+    delta_tables,
+    refuse_missing_baseline,
+)
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import spans_of
@@ -298,10 +303,22 @@ def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> Http
     curves over loads, scores side by side.
     """
     try:
-        spec_of(request.GET)
+        spec = spec_of(request.GET).comparison
     except SpecError as error:
         raise refusal(error) from None
+    refuse_no_such_baseline(spec)
     return refused_as_json(pictures_views.csv_file(request))
+
+
+def refuse_no_such_baseline(spec: ComparisonSpec) -> None:
+    """For answers that are right without the baseline, which a program named all the same."""
+    if not spec.baseline:
+        return
+    try:
+        limited = answered(spec, limits.FILE)
+        refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
+    except SpecError as error:
+        raise refusal(error) from None
 
 
 def refused_as_json(answer: HttpResponse) -> HttpResponse:

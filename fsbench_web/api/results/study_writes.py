@@ -1,5 +1,6 @@
 """Studies: making one, who sees it, its report."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from django.db import transaction
@@ -15,11 +16,14 @@ from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused, nearest
-from fsbench_web.api.results.comparison import refused_as_json
-from fsbench_web.api.results.deltas import WorkFilters
+from fsbench_web.api.results.comparison import refuse_no_such_baseline, refused_as_json
+from fsbench_web.api.results.deltas import WorkFilters, refusal
 from fsbench_web.api.results.studies import StudyOut, get_study, router, study_or_404
 from fsbench_web.compare.report import views as report_views
+from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.spec import SpecError
+from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.models import Study
@@ -65,7 +69,7 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
     try:
         title = new_study.checked_title(study.title)
         with transaction.atomic():
-            made = new_study.create(title, user_of(request), summary=study.summary)
+            made = new_study.create_study(title, user_of(request), summary=study.summary)
     except new_study.BadTitle as error:
         raise Refused(422, [("title", str(error))]) from None
     except new_study.StudyExists as error:
@@ -143,9 +147,17 @@ def get_study_report(
     units: str = Query("", description="binary, decimal or printed, as of a comparison"),
 ) -> HttpResponse:
     """Method, findings, tables and charts, as the page prints them."""
-    study_or_404(slug)
+    study = study_or_404(slug)
     if by and by not in CONTENDERS:
         raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
+    spec = report_views.spec_of(request, study)
+    try:
+        asked = profiles.of_query(spec, request.GET)
+        if asked.is_of_work:
+            comparison(asked)
+    except SpecError as error:
+        raise refusal(error) from None
+    refuse_no_such_baseline(replace(spec, baseline=asked.baseline))
     return refused_as_json(report_views.pdf_file(request, slug))
 
 

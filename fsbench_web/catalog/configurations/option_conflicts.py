@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from fsbench_web.catalog.configurations import bcachefs
 from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import conflicts, devices_left, has_cache
-from fsbench_web.catalog.configurations.networks.nfs import nfs_conflicts
-from fsbench_web.catalog.configurations.networks.smb import smb_conflicts
+from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.pools.zfs_options import zfs_conflicts
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
@@ -32,8 +31,7 @@ def option_conflicts(
         yield from _folder_conflicts(slug, lun, journal, shape)
         return
     yield from _stack_conflicts(slug, options, shape)
-    yield from nfs_conflicts(options)
-    yield from smb_conflicts(options)
+    yield from loopback.conflicts(options)
     if slug == "btrfs" and "compression" in options and options.get("copy_on_write") == "off":
         # btrfs(5): nodatacow implies nodatasum, and disables compression.
         yield "Btrfs does not compress without copy on write: set only one of the two."

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
-from django.utils.timesince import timesince
 
 from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.filesystems import (
@@ -59,11 +58,10 @@ def setup(worker: Worker) -> WorkerSetup | None:
 
 def worker_problems(worker: Worker) -> Iterator[str]:
     """Why no run can start on this worker now."""
-    now = clock.now()
-    if not is_alive(worker, now):
+    if not is_alive(worker):
         yield (
             f"The worker {worker.name} has given no sign of life for "
-            f"{timesince(worker.seen_at, now)}: start it on its host ({_STARTING}), then submit "
+            f"{clock.since(worker.seen_at)}: start it on its host ({_STARTING}), then submit "
             "again."
         )
     if worker.drained_at is not None:

@@ -1,5 +1,6 @@
 """Uploaded workloads: everybody reads them, operators add versions, administrators withdraw."""
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -12,11 +13,39 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import OwnWorkload
-from fsbench_web.catalog.workloads.form import UploadForm
 from fsbench_web.catalog.workloads.own_workloads import add_version, callable_programs, warning
 from fsbench_web.core import formats
 from fsbench_web.core.workloads import ParameterError
-from fsbench_web.core.workloads.fio.jobs import FLAGS, OPTIONS
+from fsbench_web.core.workloads.fio.jobs import FLAGS, MOST_BYTES, OPTIONS
+
+
+class UploadForm(forms.Form):
+    """What is not for a worker to judge: the text itself is checked where it becomes a workload."""
+
+    title = forms.CharField(max_length=100)
+    kind = forms.ChoiceField(choices=OwnWorkload.Kind.choices, initial=OwnWorkload.Kind.FIO)
+    file = forms.FileField(required=False, allow_empty_file=False)
+    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
+    parser = forms.ChoiceField(choices=[(name, name) for name in formats.FORMATS], required=False)
+    space_mb = forms.IntegerField(min_value=1, max_value=2**30, initial=1024)
+
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or {}
+        upload = data.get("file")
+        if upload is not None:
+            if data.get("text", "").strip():
+                raise forms.ValidationError("Give a file or a text, not both.")
+            if upload.size > MOST_BYTES:
+                raise forms.ValidationError(f"The file has more than {MOST_BYTES // 1024} KiB.")
+            try:
+                data["text"] = upload.read().decode()
+            except UnicodeDecodeError:
+                raise forms.ValidationError("The file is no text (UTF-8).") from None
+        if not str(data.get("text", "")).strip() and not self.errors:
+            raise forms.ValidationError("Give a file, or write the text.")
+        if "\x00" in str(data.get("text", "")):
+            raise forms.ValidationError("The text has NUL characters.")
+        return data
 
 
 @never_cache

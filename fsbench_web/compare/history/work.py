@@ -12,10 +12,9 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.core import units
 from fsbench_web.core.conversion import Printed
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.profiles.combining import NoScore, combined
+from fsbench_web.core.scoring.profiles.combining import NoScore, combined, put_together
 from fsbench_web.core.scoring.profiles.coverage import cells_were
 from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
-from fsbench_web.core.scoring.profiles.sources import put_together
 from fsbench_web.studies.models import Run, Score, Series
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import (

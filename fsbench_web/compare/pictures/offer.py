@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import Bounded, by_rows
+from fsbench_web.compare.tables.contenders import tool_of
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.compare.tables.shown_units import tool_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import ScoredTest

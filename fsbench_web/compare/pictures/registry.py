@@ -27,8 +27,8 @@ from fsbench_web.compare.pictures.spec import (
 )
 from fsbench_web.compare.pictures.surface import Surface
 from fsbench_web.compare.pictures.write_and_read import WriteAndRead
-from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
+from fsbench_web.compare.selection.values import sizes_of
 from fsbench_web.core.scoring import categories
 
 _ALL: tuple[type[PictureKind], ...] = (

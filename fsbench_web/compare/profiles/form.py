@@ -11,7 +11,8 @@ from django.http import QueryDict
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import WorkProfile
-from fsbench_web.compare.selection.ranges import sizes_of, text_of
+from fsbench_web.compare.profiles.records import unseen_in
+from fsbench_web.compare.selection.values import sizes_of, text_of
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_PARTS,
     RATIO,
@@ -129,7 +130,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     document = {name: getattr(form, name) for name in ("title", "summary", "source", "together")}
     try:
         made = from_dict(document | {"parts": parts})
-        problems += impossible(made)
+        problems += [*unseen_in(made), *impossible(made)]
         profile = None if problems else made
     except ProfileError as error:
         problems += [one for one in error.problems if one not in problems]

@@ -10,7 +10,7 @@ from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
 from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.core.scoring.profiles.presets import LATEST
 from fsbench_web.core.workloads.measurable import doubts
-from fsbench_web.platform import names
+from fsbench_web.platform import names, plain_text
 from fsbench_web.studies.models import Score
 
 LONGEST_SLUG = 50
@@ -22,6 +22,16 @@ def doubts_of(profile: Profile) -> list[str]:
     """What of it no workload measures and nobody imported, in sentences. One query."""
     rows = Score.objects.filter(test__in=profile.tests).order_by()
     return doubts(profile, set(rows.values_list("test", flat=True).distinct()))
+
+
+def unseen_in(profile: Profile) -> list[str]:
+    """What of its texts nobody sees, a sentence for each that has such a sign."""
+    texts = {
+        "The title": plain_text.problem(profile.title),
+        "The summary": plain_text.problem(profile.summary, is_multiline=True),
+        "What it rests on": plain_text.problem(profile.source, is_multiline=True),
+    }
+    return [f"{name} cannot be so. {problem}" for name, problem in texts.items() if problem]
 
 
 class TooManyNames(ValueError):

@@ -62,13 +62,18 @@ def _pdf(report: Report) -> bytes:
     return pdf(report)
 
 
-def _report(request: HttpRequest, study: Study) -> Report:
+def spec_of(request: HttpRequest, study: Study) -> ComparisonSpec:
+    """The comparison of which the report has the tables."""
     by = request.GET.get("by") or next(
         (one.get("by", "") for one in study.sections if one["kind"] == "tables"), ""
     )
     if by not in CONTENDERS:
         by = "filesystem"
-    spec = ComparisonSpec(studies=(study.slug,), by=by, units=units_of(request.GET))
+    return ComparisonSpec(studies=(study.slug,), by=by, units=units_of(request.GET))
+
+
+def _report(request: HttpRequest, study: Study) -> Report:
+    spec = spec_of(request, study)
     limited = bounds.Bounded(spec)
     if not study.is_published:
         limited = bounds.by_rows(limited, room=limits.REPORT)
@@ -80,7 +85,7 @@ def _report(request: HttpRequest, study: Study) -> Report:
         method_of(study),
         site=request.build_absolute_uri("/"),
         address=request.build_absolute_uri(reverse("report", args=[study.slug])),
-        by=by,
+        by=spec.by,
         units=spec.units,
         emulated=emulated.sentence if emulated and emulated.left_out else "",
         left_out=_left_out(request, limited),

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.spec import (
     WORK_PARAMETERS,
     ComparisonSpec,
@@ -16,7 +15,7 @@ from fsbench_web.compare.selection.stored_profiles import (
     stored_profile,
     stored_titles,
 )
-from fsbench_web.compare.selection.values import unknown
+from fsbench_web.compare.selection.values import sizes_of, unknown
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_CELLS,

@@ -54,6 +54,16 @@ PARAMETERS = ("important", "least", *_LISTS, "deltas", "numbers")
 """Those that are of nothing else; ``sort`` is of a comparison too."""
 
 
+def unknown_names(query: str) -> list[str]:
+    """Names in a query that are of no view, a sentence each; for programs, which nobody watches."""
+    known = ", ".join(PARAMETERS)
+    return [
+        f'A view has no "{name[:60]}"; it has {known}.'
+        for name in QueryDict(query)
+        if name not in PARAMETERS
+    ]
+
+
 @dataclass(frozen=True)
 class TableView:
     """What of the tables is shown and how; all is shown where nothing is said.

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from fsbench_web.compare.selection import profiles, properties
-from fsbench_web.compare.selection.ranges import sizes_of
 from fsbench_web.compare.selection.settings import CELLS, CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
+from fsbench_web.compare.selection.values import sizes_of
 from fsbench_web.core.scoring import categories, quality, testnames
 from fsbench_web.core.scoring.profiles.definition import circumstances
 from fsbench_web.studies.scores.choices import ScoreChoices

@@ -10,12 +10,14 @@ from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.contenders import (
     Best,
     Contender,
+    TableKey,
     best_of_each,
+    by_table,
     configuration_names,
     each_configuration,
+    tool_of,
 )
-from fsbench_web.compare.tables.field import Field, direction, field_of
-from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
+from fsbench_web.compare.tables.field import Facts, Field, direction, field_of
 from fsbench_web.compare.tables.work.ranking import ranked
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score
@@ -52,12 +54,13 @@ class Chosen:
     work: tuple[WorkAnswer, ...] = ()
 
 
-def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
+def choose(spec: ComparisonSpec, counts_runs: bool = False, known: Facts | None = None) -> Chosen:
     """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything;
     two more where best scores are kept.
 
     ``counts_runs`` has the runs behind ``considered`` counted with them, which by configuration
-    it does not: ``run_count`` stays None there.
+    it does not: ``run_count`` stays None there. With ``known`` contenders (``field_of``) it is one
+    query less.
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
@@ -68,7 +71,7 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     if spec.is_of_work:
         return _of_work(spec)
     if spec.by != "configuration":
-        return _best(spec, counts_runs)
+        return _best(spec, counts_runs, known)
     if spec.from_row:
         return _some(spec)
     if spec.is_part and not spec.matched:
@@ -78,7 +81,7 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
 
 def _of_work(spec: ComparisonSpec) -> Chosen:
     found = ranked(spec)
-    left_out = emulation.announced(found.left_out, spec)
+    left_out = emulation.announced(found.left_out, spec.emulated)
     return Chosen(found.groups, {}, found.considered, left_out, work=found.answers)
 
 
@@ -90,10 +93,10 @@ class _Configurations:
     left_out: frozenset[int]
 
     @classmethod
-    def of(cls, spec: ComparisonSpec, passing: Mapping[int, SeriesFacts]) -> "_Configurations":
-        """Of the series whose scores pass the filters of ``spec``."""
+    def of(cls, passing: Mapping[int, SeriesFacts], asked: str) -> "_Configurations":
+        """Of the series whose scores pass the filters; ``asked`` of emulated ones."""
         emulated = {pk: one.is_emulated for pk, one in passing.items()}
-        left_out = emulation.left_out(emulated, spec)
+        left_out = emulation.left_out(emulated, asked)
         names = configuration_names(one for pk, one in passing.items() if pk not in left_out)
         return cls(names, left_out)
 
@@ -116,12 +119,12 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
     asked = spec.score_filter
     everything = scores_for(asked.tables)
     passing = asked.passing(everything)
-    competing = _Configurations.of(spec, {row.series_id: row for row in passing})
+    competing = _Configurations.of({row.series_id: row for row in passing}, spec.emulated)
     return Chosen(
         competing.groups((row for row in passing if row.series_id in competing.names), spec.units),
         published_values.check(everything),
         competing.considered(asked),
-        emulation.announced(competing.left_out, spec),
+        emulation.announced(competing.left_out, spec.emulated),
     )
 
 
@@ -136,7 +139,7 @@ def _some(spec: ComparisonSpec) -> Chosen:
         _Configurations(names, field.left_out).groups((rows[pk] for pk in found), spec.units),
         published_values.check(rows.values()),
         field.considered,
-        emulation.announced(field.left_out, spec),
+        emulation.announced(field.left_out, spec.emulated),
     )
 
 
@@ -151,7 +154,7 @@ def _part(spec: ComparisonSpec) -> Chosen:
     found = list(asked.scores.order_by("pk").values_list(*columns))
     series = series_facts({one[1] for one in found}, spec.studies)
     passing = {pk: series[pk] for pk in {one[1]: None for one in found} if asked.takes(series[pk])}
-    competing = _Configurations.of(spec, passing)
+    competing = _Configurations.of(passing, spec.emulated)
     ranked = [one for one in found if one[1] in competing.names]
     tables = {table for table in {one[2:4] for one in ranked} if spec.shows(*table)}
     shown = [one[0] for one in ranked if one[2:4] in tables]
@@ -162,7 +165,7 @@ def _part(spec: ComparisonSpec) -> Chosen:
         competing.groups((rows[score_id] for score_id in shown), spec.units),
         _checked(of_part.tables, rows.values()),
         competing.considered(of_part) if shown else asked.scores.none(),
-        emulation.announced(competing.left_out, spec),
+        emulation.announced(competing.left_out, spec.emulated),
     )
 
 
@@ -178,12 +181,14 @@ def _checked(
     return published_values.check(rows[score_id] for score_id in sorted(rows))
 
 
-def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Chosen:
+def _best(
+    spec: ComparisonSpec, counts_runs: bool, known: Facts | None, is_again: bool = False
+) -> Chosen:
     """The best of each contender, chosen by the database.
 
     ``is_again``: of all scores, because some that were chosen were gone before they were read.
     """
-    field = field_of(spec)
+    field = field_of(spec, known)
     kept = kept_of(spec.studies) if field.has_kept_scores and not is_again else None
     found, run_count = best_candidates(
         *(field.scores, field.names, field.by, counts_runs and kept is None, kept)
@@ -191,7 +196,7 @@ def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Ch
     is_printed = any(score.is_printed for score in found)
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
-    series = _series_behind(field, [*found, *printed], spec)
+    series = _series_behind(field, [*found, *printed], spec.studies)
     best = _ranked(field, found, series, spec.units)
     shown = [each.score for _, kept in best for each in kept]
 
@@ -203,7 +208,7 @@ def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Ch
     wanted = {score.score_id for score in shown} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
-        return _best(spec, counts_runs, is_again=True)
+        return _best(spec, counts_runs, None, is_again=True)
     counts = _configurations(field, best)
     groups = [
         (
@@ -224,18 +229,18 @@ def _best(spec: ComparisonSpec, counts_runs: bool, is_again: bool = False) -> Ch
         groups,
         published_values.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
-        emulation.announced(field.left_out, spec),
+        emulation.announced(field.left_out, spec.emulated),
         run_count,
     )
 
 
 def _series_behind(
-    field: Field, scores: Iterable[Candidate | Printed], spec: ComparisonSpec
+    field: Field, scores: Iterable[Candidate | Printed], studies: Sequence[str]
 ) -> Mapping[int, SeriesFacts]:
     """What is said of the series of the scores. One query, unless the field has it."""
     if field.by == SERIES:
         return field.facts
-    return series_facts({score.series_id for score in scores}, spec.studies)
+    return series_facts({score.series_id for score in scores}, studies)
 
 
 def _ranked(

@@ -10,12 +10,12 @@ their own, and beyond that a part of it.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Count, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.field import field_of
+from fsbench_web.compare.tables.field import Facts, field_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import Room
@@ -77,12 +77,13 @@ class Bounded:
     """The comparison that a page shows.
 
     ``studies`` is of how many it shows a part, ``part`` which part of the rows of these it shows;
-    None where it shows all.
+    None where it shows all. ``known`` is what was read of its contenders to know.
     """
 
     spec: ComparisonSpec
     studies: int | None = None
     part: Part | None = None
+    known: Facts = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def address(self) -> ComparisonSpec:
@@ -162,14 +163,14 @@ def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None =
         return replace(given, spec=replace(asked, from_test=0, from_row=0))  # a few tables
     is_single = spec.by == "configuration"
     most = room.single_rows if is_single else room.rows
-    field = field_of(spec)
-    contenders = len({value.slug for value in field.values.values()})
+    competing = field_of(spec, given.known)
+    contenders = len({value.slug for value in competing.values.values()})
     all_at_once = replace(given, spec=replace(asked, from_test=0, from_row=0))
     if not is_single:
         tables = count_tables(room.tables + 1)
         if tables <= room.tables and tables * contenders <= most:
             return all_at_once
-    scores = field.considered.order_by()
+    scores = competing.considered.order_by()
     counts = _counts(scores, None if is_single else contenders)
     rows = sum(sum(of_test.values()) for of_test in counts.values())
     if rows <= most and sum(map(len, counts.values())) <= room.tables:

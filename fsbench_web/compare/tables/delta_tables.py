@@ -16,11 +16,16 @@ from fsbench_web.compare.selection.spec import (
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.best_scores import Chosen, choose
-from fsbench_web.compare.tables.contenders import Contender, shown_label
+from fsbench_web.compare.tables.contenders import (
+    UNIT_UNEXPLAINED,
+    Contender,
+    TableKey,
+    shown_label,
+    tool_of,
+)
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
@@ -96,14 +101,18 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     return tables_and_notice(spec)[0]
 
 
-def tables_and_notice(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notice | None]:
-    """The same tables, and what to say of emulated results. As many queries. Raises SpecError."""
+def tables_and_notice(
+    spec: ComparisonSpec, known: Facts | None = None
+) -> tuple[list[DeltaTable], emulation.Notice | None]:
+    """The same tables, and what to say of emulated results. As many queries, one less with
+    ``known`` contenders (``field_of``). Raises SpecError.
+    """
     if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
-        chosen = choose(spec)
+        chosen = choose(spec, known=known)
         tables, _ = _tables(spec, chosen)
         if tables or not spec.is_part:  # else the part may have a name that nothing has
             return tables, emulation.notice(spec, tables, len(chosen.left_out))
-    found = comparison(spec)
+    found = comparison(spec, known=known)
     return found.tables, found.emulated
 
 
@@ -111,10 +120,13 @@ def _exist(studies: Collection[str]) -> bool:
     return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
 
 
-def comparison(spec: ComparisonSpec, counts_runs: bool = False) -> Comparison:
+def comparison(
+    spec: ComparisonSpec, counts_runs: bool = False, known: Facts | None = None
+) -> Comparison:
     """The same with what the page needs around the tables.
 
-    Six queries, or five, and one for scores that lack their runs.
+    Six queries, or five, and one for scores that lack their runs; one less with ``known``
+    contenders (``field_of``).
 
     ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
     """
@@ -124,7 +136,7 @@ def comparison(spec: ComparisonSpec, counts_runs: bool = False) -> Comparison:
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
-    chosen = choose(spec, counts_runs)
+    chosen = choose(spec, counts_runs, known)
     tables, shown = _tables(spec, chosen)
     return Comparison(
         *(spec, tables, choices, shown, chosen.considered, chosen.left_out, chosen.run_count),

@@ -15,22 +15,22 @@ from fsbench_web.studies.scores.queries import EMULATED
 OUT, WITH, ONLY = "out", "with", "only"
 
 
-def left_out(is_emulated: Mapping[int, bool], spec: ComparisonSpec) -> frozenset[int]:
-    """The series that ``spec`` does not show: the emulated ones, or with ``only`` the others.
+def left_out(is_emulated: Mapping[int, bool], asked: str) -> frozenset[int]:
+    """The series that are not shown: the emulated ones, or with ``only`` the others.
 
-    ``is_emulated`` is of all series that pass the filters.
+    ``is_emulated`` is of all series that pass the filters, ``asked`` is ``spec.emulated``.
     """
     emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
-    if spec.emulated == ONLY:
+    if asked == ONLY:
         return frozenset(is_emulated) - emulated
-    if spec.emulated == WITH or (not spec.emulated and len(emulated) == len(is_emulated)):
+    if asked == WITH or (not asked and len(emulated) == len(is_emulated)):
         return frozenset()
     return emulated
 
 
-def announced(series: frozenset[int], spec: ComparisonSpec) -> frozenset[int]:
+def announced(series: frozenset[int], asked: str) -> frozenset[int]:
     """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
-    return frozenset() if spec.emulated == ONLY else series
+    return frozenset() if asked == ONLY else series
 
 
 def decided(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> ComparisonSpec:

@@ -56,12 +56,13 @@ class Field:
         )
 
 
-def field_of(spec: ComparisonSpec) -> Field:
+def field_of(spec: ComparisonSpec, known: Facts | None = None) -> Field:
     """Who competes in ``spec``. One query; three where anything was emulated, two more of a window.
 
-    Emulated results are left out here, before any contender is the best of anything.
+    Emulated results are left out here, before any contender is the best of anything. ``known`` is
+    what the same page has read of configurations or series; what it lacks is read and added.
     """
-    field = _passing(spec, {})
+    field = _passing(spec, {} if known is None else known)
     if spec.emulated or any(field.facts[key].is_emulated for key in field.values):
         field = _without_emulated(field, spec)
     return _window(field, spec.from_row) if spec.from_row else field
@@ -119,7 +120,7 @@ def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:
     """Without what was emulated, or what was not. Two queries."""
     passing = set(field.considered.order_by().values_list("series_id", flat=True).distinct())
     emulated = emulated_in(spec.studies)
-    left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec)
+    left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec.emulated)
     if not left_out:
         return field
     return replace(field.narrowed(series_id__in=list(passing - left_out)), left_out=left_out)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from fsbench_web.core import numbers, readable, units
 from fsbench_web.core.scoring import categories
@@ -20,8 +20,7 @@ RepeatScores = tuple[tuple[str, float | None], ...]
 """(block, "" for none; score of the repeat by itself, None where it has none)."""
 
 
-@dataclass(frozen=True)
-class DeltaRow:
+class DeltaRow(NamedTuple):
     """One contender of one table.
 
     ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known;
@@ -130,7 +129,7 @@ class DeltaRow:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the keys of the contract first, then where the score comes from."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain = self._asdict()
         return plain | {
             "published": None if self.published is None else self.published.as_dict(),
             "flags": list(self.flags),
@@ -150,7 +149,7 @@ class DeltaRow:
         Permalinks are kept for good: what an older version did not write is None, and what a
         newer one wrote is left out.
         """
-        values: dict[str, Any] = {name: data.get(name) for name in cls.__dataclass_fields__}
+        values: dict[str, Any] = {name: data.get(name) for name in cls._fields}
         if values["published"] is not None:
             values["published"] = Published.from_dict(values["published"])
         for name, kind in _NESTED.items():

@@ -16,7 +16,7 @@ from fsbench_web.compare.selection.table_view import (
 from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import intervals, uncertainty
-from fsbench_web.compare.tables.verdicts.medians import median_sentence
+from fsbench_web.compare.tables.verdicts.intervals import median_sentence
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring.confidence import SAMPLES

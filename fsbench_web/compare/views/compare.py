@@ -53,7 +53,7 @@ def page(request: HttpRequest) -> HttpResponse:
         if view.problems:
             raise SpecError(view.problems)
         spec = limited.spec
-        shown = comparison(spec, counts_runs=True)
+        shown = comparison(spec, counts_runs=True, known=limited.known)
     except SpecError as error:
         return refused(request, error)
     tab = compare_tabs.tab_of(request.GET, shown.tables)

@@ -35,7 +35,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         limited = with_tests(asked, tests) if tests else bounded(without_papers(asked))
         if view.problems:
             raise SpecError(view.problems)
-        tables, emulated = tables_and_notice(limited.spec)
+        tables, emulated = tables_and_notice(limited.spec, limited.known)
     except SpecError as error:
         return plain_refusal(error)
     spec = asked if tests else limited.address

@@ -81,21 +81,18 @@ def _pair(table: DeltaTable, first: str, second: str) -> tuple[DeltaRow, DeltaRo
 def _ratios(test: str, first: int, second: int) -> dict[cells.Cell, float]:
     """Of speed, where both have a data point of a block and a file size in the same unit."""
     try:
-        found = cells.matrices({first, second}, test)
+        by_series = cells.mean_cells({first, second}, test)
     except cells.TooManyValues:
         return {}
-    by_series = {(one.series_id, one.unit): one.cells for one in found}
     best: dict[cells.Cell, float] = {}
     for (series, unit), ours in by_series.items():
         theirs = by_series.get((second, unit))
         if series != first or theirs is None:
             continue
         ratios = {
-            cell: theirs[cell].mean / ours[cell].mean
-            if is_lower(unit)
-            else ours[cell].mean / theirs[cell].mean
-            for cell in ours.keys() & theirs.keys()
-            if all(cell) and ours[cell].mean > 0 and theirs[cell].mean > 0
+            cell: theirs[cell] / one if is_lower(unit) else one / theirs[cell]
+            for cell, one in ours.items()
+            if one > 0 and theirs.get(cell, 0) > 0
         }
         best = max(best, ratios, key=len)
     return best

@@ -66,16 +66,16 @@ def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
         )
     problems: tuple[str, ...] = ()
     try:
-        every_table, emulated = tables_and_notice(limited.spec)
+        every_table, emulated = tables_and_notice(limited.spec, limited.known)
     except SpecError as error:  # a test that was renamed, or never was
         problems = tuple(error.problems)
         limited = _limited(whole.spec, QueryDict())
-        every_table, emulated = tables_and_notice(limited.spec)
+        every_table, emulated = tables_and_notice(limited.spec, limited.known)
     if not problems and _not_here(limited.spec, limited, every_table):
         wish = limited.spec
         if not every_table:
             limited = _limited(whole.spec, QueryDict())
-            every_table, emulated = tables_and_notice(limited.spec)
+            every_table, emulated = tables_and_notice(limited.spec, limited.known)
         problems = _not_here(wish, limited, every_table)
     all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
     tables = study_tabs.shown_of(every_table, all_categories=all_categories)

@@ -184,11 +184,6 @@ COSTS = {
 }
 
 
-def is_cost(test: str) -> bool:
-    """Whether a test is a cost and no speed."""
-    return test in COSTS
-
-
 def costs_of(activity: Activity, work: Work | None, price: Price | None = None) -> dict[str, float]:
     """The costs that can be known, by test. ``work`` is None where nobody knows it.
 

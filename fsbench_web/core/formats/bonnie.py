@@ -26,7 +26,6 @@ _SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTkmgt]"
 _NEW = re.compile(r'^\s*"?1\.9[678]"?,')
 # The size always has its unit, which tells the line from a row of a table of numbers.
 _OLD = re.compile(rf"^[^,]*,{_SIZE}(?::{_SIZE})?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|$)")
-_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 
 
 def recognises(lines: list[str]) -> bool:

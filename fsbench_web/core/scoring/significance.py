@@ -16,12 +16,11 @@ and scores of one run depend on each other much.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from fsbench_web.core.distributions import stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, Interval
@@ -58,8 +57,7 @@ NO_SCATTER = "no_scatter"
 """Besides, of any of two means that differ where neither side scatters at all: p is 0 then."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is known of one contender against another (or, for a winner, all others).
 
     ``status`` is significant, equal, tie or unknown, ``reasons`` says why, ``method`` by which
@@ -101,8 +99,7 @@ class Verdict:
 
     def turned(self) -> "Verdict":
         """The same said of the other one."""
-        return replace(
-            self,
+        return self._replace(
             ratio=_reciprocal(self.ratio),
             ratio_low=_reciprocal(self.ratio_high),
             ratio_high=_reciprocal(self.ratio_low),
@@ -112,12 +109,12 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self) | {"reasons": list(self.reasons), "against": list(self.against)}
+        return self._asdict() | {"reasons": list(self.reasons), "against": list(self.against)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Verdict":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
-        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        known = {name: data[name] for name in cls._fields if name in data}
         return cls(
             **known
             | {"reasons": tuple(data.get("reasons", ())), "against": tuple(data.get("against", ()))}
@@ -168,7 +165,7 @@ def corrected(verdict: Verdict, p_holm: float, tested: int) -> Verdict:
     status, reasons = verdict.status, verdict.reasons
     if status == SIGNIFICANT and p_holm > FALSE_ALARM:
         status, reasons = TIE, (HOLM, *reasons)
-    return replace(verdict, status=status, reasons=reasons, p_holm=p_holm, tested=tested)
+    return verdict._replace(status=status, reasons=reasons, p_holm=p_holm, tested=tested)
 
 
 def _reciprocal(value: float | None) -> float | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.imports import dates
-from fsbench_web.imports.plan import unread_columns
+from fsbench_web.imports.checks import unread_columns
 from fsbench_web.imports.problems import ImportProblem, WarningRow, together
 from fsbench_web.imports.sources import Given, SourceFile
 

@@ -1,6 +1,5 @@
 """Files -> runs with measurements and scores, all of them or none."""
 
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +9,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.core.latency import Distribution
-from fsbench_web.imports import dates, work
+from fsbench_web.imports import dates
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
+from fsbench_web.imports.plan import LeavesRequest, Plan, PlannedFile, PlannedRun, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
-from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, unpack
+from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, Target, unpack
 from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.numbering import PlacedRun
 from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
@@ -37,28 +36,6 @@ class ImportPreview:
     remarks: list[ImportProblem]
 
 
-def import_files(
-    files: Sequence[tuple[str, bytes]],
-    *,
-    study: str,
-    filesystem: str = "",
-    configuration: str = "",
-    hardware: str = "",
-    source: str = "",
-    licence: str = "",
-    user: User | None,
-) -> ImportResult:
-    """Store all files, (name, content), as runs of a study, which is made when it is new.
-
-    Files are repeats of each other unless they say otherwise; an archive has one configuration a
-    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
-    then.
-    """
-    parts = (study, filesystem, configuration, hardware, source, licence)
-    uploads = [(name, io.BytesIO(data)) for name, data in files]
-    return import_uploads(uploads, Target(*parts), user)
-
-
 def import_uploads(
     uploads: Sequence[tuple[str, BinaryIO]],
     target: Target,
@@ -68,8 +45,11 @@ def import_uploads(
     within_request: bool = False,
     given: Given = NOTHING_SAID,
 ) -> ImportResult:
-    """``import_files`` of open files, which are read piece by piece.
+    """Store all files, (name, open file), as runs of a study, which is made when it is new.
 
+    Files are repeats of each other unless they say otherwise; an archive has one configuration a
+    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
+    then. Files are read piece by piece.
     With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
     ``within_request``: raises LeavesRequest, and nothing is stored, for more than a request does.
     ``given``: what holds for each of the files.
@@ -102,8 +82,8 @@ def import_sources(
             notes=notes,
         )
     plan = plan_files(sources, target)
-    if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(plan.sources, [*plan.warnings, *notes])
+    if within_request and not plan.all_problems and plan.work.is_much:
+        raise LeavesRequest(plan.sources, [*plan.warnings, *notes])
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)

@@ -1,7 +1,7 @@
 """A table of up to millions of rows -> runs, in one pass and one transaction, in bounded memory."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,17 @@ from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import kilobytes, work
-from fsbench_web.imports.labels import label_problems
-from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import (
-    Target,
+from fsbench_web.imports import kilobytes
+from fsbench_web.imports.checks import (
+    label_problems,
     target_problems,
     unit_problems,
     unread_columns,
 )
+from fsbench_web.imports.models import Import, ImportState
+from fsbench_web.imports.plan import LeavesRequest, Work
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
-from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing.numbering import PlacedRun, Say
 from fsbench_web.imports.storing.runs import keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
@@ -129,45 +129,52 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
     )
 
 
-def warnings_of(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
-    """What whoever imports the table should know, as of small tables; ``kept`` is its report."""
-    found, _ = unread_columns(_unused(kept), source)
+def told_of(
+    kept: dict[str, Any], source: SourceFile, target: Target
+) -> tuple[list[ImportProblem], list[ImportProblem]]:
+    """Everything that stands against storing a table whose report is ``kept``; and what whoever
+    imports it should know, as of small tables.
+    """
+    unused = [(kept.get("header_line", 1), word) for word in kept.get("unused", [])]
+    unread, refused = unread_columns(unused, source)
     units = [] if target.kilobyte else kilobytes.open_units(row[1] for row in kept.get("tests", []))
-    found += [ImportProblem(kilobytes.doubt(unit), source.path, is_note=True) for unit in units]
+    found = [ImportProblem(kilobytes.doubt(unit), source.path, is_note=True) for unit in units]
     if zeros := kept.get("zeros"):
         found.append(
             ImportProblem(
                 cells.A_ZERO, source.path, kept.get("first_zero"), None, None, zeros, True
             )
         )
-    return together(found)
-
-
-def _unused(kept: dict[str, Any]) -> list[tuple[int, str]]:
-    return [(kept.get("header_line", 1), word) for word in kept.get("unused", [])]
-
-
-def problems_of(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
-    """Everything that stands against storing a table with that report."""
-    found = [
-        *key_problems(kept, source, target),
+    warnings = together([*unread, *found])
+    problems = [
+        *_key_problems(kept.get("keys", []), source, target),
         *(ImportProblem(**problem) for problem in kept.get("problems", [])),
-        *unread_columns(_unused(kept), source)[1],
+        *refused,
     ]
-    return found + (losses(warnings_of(kept, source, target)) if target.strict else [])
+    return problems + (losses(warnings) if target.strict else []), warnings
 
 
-def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
+def _key_problems(
+    keys: Iterable[Sequence[Any]], source: SourceFile, target: Target
+) -> list[ImportProblem]:
     """What is wrong with what the table, and somebody beside it, say it is of."""
     given = source.given
     problems = [*target_problems(target)]
-    for filesystem, configuration, hardware, _ in kept.get("keys", []):
+    for filesystem, configuration, hardware, _ in keys:
         problems += label_problems(
             (filesystem or given.filesystem or target.filesystem).lower(),
             _configuration(filesystem, configuration, source, target),
             hardware or given.hardware or target.hardware,
         )
     return list(dict.fromkeys(problems))[:100]
+
+
+def _work_of(table: LargeTable) -> Work:
+    """That of storing a table, whose runs and numbers are written in bulk: its series count."""
+    series: dict[Collection[object], set[int]] = {}
+    for own, columns in table.runs.items():
+        series.setdefault(own[:3], set()).update(np.unique(columns.codes).tolist())
+    return Work(len(series), sum(map(len, series.values())), 0)
 
 
 def import_large(
@@ -187,12 +194,12 @@ def import_large(
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
-    found = report(table, source)
-    if problems := problems_of(found, source, target):
+    problems, told = told_of(report(table, source), source, target)
+    if problems:
         raise ImportRefused(problems)
-    warnings = [*warnings_of(found, source, target), *notes]
-    if within_request and work.of_table(table).is_much:
-        raise work.LeavesRequest([source], warnings)
+    warnings = [*told, *notes]
+    if within_request and _work_of(table).is_much:
+        raise LeavesRequest([source], warnings)
     parts = [one.as_warning() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from django.contrib.auth.models import User
 from django.db import models
 
@@ -24,8 +23,7 @@ from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, Run, Series, StateChange, Study
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.new_runs import FinishedRun
-from fsbench_web.studies.scores import digests, ingest, judging, measurements, quality
-from fsbench_web.studies.scores.judging import Part
+from fsbench_web.studies.scores import digests, ingest, measurements
 from fsbench_web.studies.scores.measurements import Flags, NewBlock
 from fsbench_web.studies.scores.rows import insert_together, written_if_many
 from fsbench_web.studies.series import lock_all, series_for
@@ -221,19 +219,13 @@ def _score_and_store(
             later.append(series)
             continue
         in_order = sorted(some, key=lambda pair: pair[1].pk)
-        parts = [
-            Part(run.pk, columns, np.zeros(len(columns), dtype=np.uint8))
-            for run, columns in ((run, one.placed.columns) for one, run in in_order)
-        ]
-        basis = quality.basis_of(series, finished)
+        numbers = [(run.pk, one.placed.columns) for one, run in in_order]
         try:
-            ingest.replace_scores(series, basis, judging.judge_new(parts, basis))
+            found = ingest.score_new(series, finished, numbers)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
-        flags |= {
-            id(one): quality.flags_of(part.bits)
-            for (one, _), part in zip(in_order, parts, strict=True)
-        }
+        else:
+            flags |= {id(one): each for (one, _), each in zip(in_order, found, strict=True)}
     total = sum(len(one.placed.columns) for one, _ in runs)
     measurements.store(
         (

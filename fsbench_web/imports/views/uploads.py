@@ -22,10 +22,10 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import kilobytes, mappings, preview, queue, quota, uploads
+from fsbench_web.imports.checks import target_problems
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, unpack
+from fsbench_web.imports.sources import Given, Target, unpack
 from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload

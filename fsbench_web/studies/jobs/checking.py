@@ -15,13 +15,11 @@ from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.jobs import new_study, time_window
 from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.checks import configuration as configuration_checks
-from fsbench_web.studies.jobs.checks import guest as guest_checks
-from fsbench_web.studies.jobs.checks import limits as limit_checks
-from fsbench_web.studies.jobs.checks import method, steering
-from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.checks import tracing as tracing_checks
+from fsbench_web.studies.jobs.checks import machines
 from fsbench_web.studies.jobs.checks import workload as workload_checks
-from fsbench_web.studies.jobs.checks.guest import LeftOut
+from fsbench_web.studies.jobs.checks.machines import LeftOut
+from fsbench_web.studies.jobs.checks.method import check_method, check_repeats, first_of_blocks
+from fsbench_web.studies.jobs.checks.race import check_race
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -29,53 +27,36 @@ from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
 from fsbench_web.studies.sequence import Slot, sequence
 
-MAXIMUM_REPEATS = 20
-
 
 def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(spec, problems)
     neighbours = configuration_checks.neighbours(lun)
-    hosts = guest_checks.hosts_of(spec.guest, lun, problems)
+    hosts = machines.hosts_of(spec, lun, problems)
     workloads = workload_checks.checked_workloads(spec, lun, neighbours, problems)
-    limited = limit_checks.hosts_of(spec, lun, problems)
-    limited = client_checks.with_clients(limited, spec, lun, workloads, problems)
+    hosts = client_checks.with_clients(hosts, spec, lun, workloads, problems)
     configurations, reference = configuration_checks.checked_configurations(
         spec, lun, neighbours, problems
     )
     study = _checked_study(spec, problems)
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
-    steering.check(spec, problems)
-    method.check_preparation(spec.preparation, lun, workloads, problems)
-    method.check_raw(spec, problems)
-    method.check_probe(spec, lun, problems)
-    tracing_checks.check(spec, lun, problems)
+    check_method(spec, lun, workloads, problems)
     now = clock.now()
     time_window.check_times(spec, now, problems)
     if spec.race is not None:
-        race_checks.check(spec, workloads, problems)
-    elif spec.until is not None:
-        method.check_until(spec, workloads, problems)
-    elif not 1 <= spec.repeats <= MAXIMUM_REPEATS:
-        if not problems.is_reported("repeats"):
-            problems.add(
-                "repeats",
-                f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
-                f"{spec.repeats}: choose a number between them.",
-            )
-        return None
+        check_race(spec, workloads, problems)
+    else:
+        check_repeats(spec, workloads, problems)
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
-    pairs = [(wanted, host) for host in limited for wanted in configurations]
+    pairs = [(wanted, host) for host in hosts for wanted in configurations]
     left_out: list[LeftOut] = []
     if spec.guest is not None:
-        pairs, left_out = guest_checks.pairs(configurations, hosts, lun, problems)
+        pairs, left_out = machines.pairs(configurations, hosts, lun, problems)
         if reference is not None:
-            guest_checks.pairs([reference], hosts[:1], lun, problems)
+            machines.pairs([reference], hosts[:1], lun, problems)
         if problems.by_part:
             return None
-    else:
-        hosts = limited
     things = [(*pair, workload) for workload in workloads for pair in pairs]
     slots = sequence(
         len(things),
@@ -84,7 +65,7 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
-    probed = method.first_of_blocks(slots, things)
+    probed = first_of_blocks(slots, things)
     runs = [
         planned_run(
             slot,

@@ -54,7 +54,7 @@ def study_exists(slug: str) -> str:
     )
 
 
-def create(title: str, user: User | None, *, summary: str = "") -> Study:
+def create_study(title: str, user: User | None, *, summary: str = "") -> Study:
     """A new study, seen by whom the site says. The caller holds the transaction.
 
     Raises StudyExists, also where the other one is not theirs to see.

@@ -6,15 +6,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.journals import JournalLun
-from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Member, Shape
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.catalog.workers.machines import (
     GUEST_DEVICE,
     GUEST_JOURNAL_DEVICE,
@@ -25,7 +25,7 @@ from fsbench_web.catalog.workers.machines import (
 from fsbench_web.catalog.workloads.stored import workload_title
 from fsbench_web.core.workloads import MOUNT_POINT, Workload
 from fsbench_web.studies.jobs.checks import method
-from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
+from fsbench_web.studies.jobs.checks.machines import Host, LeftOut, label_of
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study, client_luns
 from fsbench_web.studies.runs.windows.outlook import Window
@@ -43,7 +43,8 @@ class PlannedRun:
     ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
     worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
     and whether its worker measured that. ``members`` are the other LUNs of its stack: (role, LUN).
-    ``tracing``: it is an extra run (``Run.tracing``).
+    ``tracing``: it is an extra run (``Run.tracing``). ``probe_s``: it is the first of its block,
+    before which the LUN itself is measured so long.
     """
 
     repeat: int
@@ -51,7 +52,6 @@ class PlannedRun:
     options: Mapping[str, str]
     scheduler: str
     configuration: str
-    commands: tuple[PlannedCommand, ...]
     lun: Lun
     workload: tuple[str, Workload]
     is_reference: bool = False
@@ -63,6 +63,31 @@ class PlannedRun:
     kernel: str = ""
     boot_s: tuple[float, bool] | None = None
     tracing: str = ""
+    probe_s: int = 0
+
+    @cached_property
+    def commands(self) -> list[PlannedCommand]:
+        """What will be run, where it will be run: on the worker's host, or in the guest."""
+        lun, journal = self.lun, self.journal
+        device, journal_device = lun.device, journal.device if journal else ""
+        if self.machine.is_guest:
+            device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+        return run_commands(
+            self.filesystem,
+            self.options,
+            self.workload[1],
+            device,
+            device if lun.is_folder else MOUNT_POINT,
+            not lun.is_folder,
+            preparation=self.preparation,
+            size_bytes=lun.size_bytes,
+            journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
+            members=members_of(
+                self.members, journal is not None if self.machine.is_guest else None
+            ),
+            layers=self.shape.layers,
+            probe_s=self.probe_s,
+        )
 
     @property
     def is_counted(self) -> bool:
@@ -161,48 +186,18 @@ def planned_run(
     probe_s: int = 0,
     tracing: str = "",
 ) -> PlannedRun:
-    """The run in this place of the sequence, with the commands that will be run.
-
-    ``probe_s``: it is the first of its block, before which the LUN itself is measured so long.
-    """
+    """The run in this place of the sequence."""
     assert wanted is not None  # a slot of a reference is there only with a reference
     journal = neighbours[wanted.journal] if wanted.journal else None
-    makes_filesystem = not lun.is_folder
-    options = {key: str(value) for key, value in wanted.options.items()}
-    device, journal_device = lun.device, journal.device if journal else ""
-    ability = availability.guest(lun.worker)
-    if host.kernel is not None:
-        device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
-    luns = tuple((role, neighbours[name]) for role, name in wanted.stack.members)
-    members = members_of(luns, journal is not None if host.kernel is not None else None)
     return PlannedRun(
         repeat=slot.repeat,
         filesystem=wanted.filesystem,
-        options=options,
+        options={key: str(value) for key, value in wanted.options.items()},
         scheduler=wanted.scheduler,
-        configuration=configuration_label(
-            *(wanted.filesystem, options, wanted.scheduler, journal is not None),
-            wanted.stack.shape,
-        ),
-        commands=tuple(
-            run_commands(
-                wanted.filesystem,
-                options,
-                workload[1],
-                device,
-                MOUNT_POINT if makes_filesystem else device,
-                makes_filesystem,
-                preparation=preparation,
-                size_bytes=lun.size_bytes,
-                journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
-                members=members,
-                layers=wanted.stack.layers,
-                probe_s=probe_s,
-            )
-        ),
+        configuration=label_of(wanted),
         lun=lun,
         journal=journal,
-        members=luns,
+        members=tuple((role, neighbours[name]) for role, name in wanted.stack.members),
         shape=wanted.stack.shape,
         workload=workload,
         is_reference=slot.is_reference,
@@ -210,5 +205,6 @@ def planned_run(
         preparation=preparation,
         machine=host.machine,
         kernel=host.kernel.version if host.kernel else "",
-        boot_s=ability.boot_s(host.kernel.name) if ability and host.kernel else None,
+        boot_s=host.boot_s,
+        probe_s=probe_s,
     )

@@ -367,7 +367,7 @@ class JobSpec(JobOptions):
     def run_count(self) -> int:
         """How many runs the job makes at most, references included.
 
-        Fewer where a kernel cannot run some of the configurations (``checks.guest``).
+        Fewer where a kernel cannot run some of the configurations (``checks.machines``).
         """
         repeats = self.until.most if self.until else self.planned_repeats
         kernels = len(self.guest.kernels) if self.guest else self.limits.count

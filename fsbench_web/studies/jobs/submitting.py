@@ -35,17 +35,12 @@ _KEY_TAKEN = (
 )
 
 
-def preview(spec: JobSpec) -> list[PlannedRun]:
-    """The runs that ``submit`` would make, in the order in which they will be run.
+def planned(spec: JobSpec) -> Plan:
+    """What ``submit`` would make. Raises JobRefused.
 
     All configurations of the first repeat come before the second repeat, so that a drift of the
-    machine falls on all of them alike. Raises JobRefused.
+    machine falls on all of them alike.
     """
-    return planned(spec).runs
-
-
-def planned(spec: JobSpec) -> Plan:
-    """The same with what was left out of it, and how many runs it makes at most."""
     problems = Problems(spec.unreadable)
     plan = checked(spec, problems)
     problems.refuse_if_any()
@@ -242,6 +237,6 @@ def _rule(target: RepeatTarget) -> RepeatRule:
 
 def _new_study(title: str, user: User | None) -> Study:
     try:
-        return new_study.create(title, user)
+        return new_study.create_study(title, user)
     except new_study.StudyExists as error:  # somebody else made it between the check and now
         raise JobRefused({"study": [str(error)]}) from None

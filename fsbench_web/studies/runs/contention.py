@@ -7,9 +7,6 @@ from django.db.models import Q
 
 from fsbench_web.studies.models import ACTIVE_STATES, Run
 
-CONTENDED = "contended"
-"""Flag of a score: another run was active on the same host or controller during a repeat."""
-
 
 def others_meanwhile(run: Run, until: datetime) -> list[dict[str, Any]]:
     """The runs whose time overlaps that of ``run``: [{run, lun, same}], ``same`` what they share.

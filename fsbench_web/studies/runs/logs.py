@@ -129,11 +129,11 @@ def _count(old: QuerySet[Run], folded: QuerySet[Artefact], rows: QuerySet[LogLin
     return Pruned(runs, sum(folded.values_list("size_bytes", flat=True)))
 
 
-def may_be_pruned(run: Run, now: datetime | None = None) -> bool:
+def may_be_pruned(run: Run) -> bool:
     """Whether the run ended so long ago that its log was deleted, or is about to be."""
     if settings.LOG_DAYS == KEPT_ALWAYS or run.ended_at is None:
         return False
-    return run.ended_at < (now or timezone.now()) - timedelta(days=settings.LOG_DAYS)
+    return run.ended_at < timezone.now() - timedelta(days=settings.LOG_DAYS)
 
 
 def run_maintenance() -> None:

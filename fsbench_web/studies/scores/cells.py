@@ -108,6 +108,27 @@ def matrices(
     return list(found.values())
 
 
+def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], dict[Cell, float]]:
+    """The means of the same matrices alone, by series and unit. Raises TooManyValues."""
+    values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
+    for numbers in _bounded(
+        one.taken(_sized(one.columns, None, None)) for one in _read(series_ids, test)
+    ):
+        columns = numbers.columns
+        codes = columns.codes.tolist()
+        of_unit = {
+            code: values.setdefault((numbers.series_id, columns.tests[code].unit), {})
+            for code in dict.fromkeys(codes)
+        }
+        cells = zip(columns.records.tolist(), columns.files.tolist(), strict=True)
+        for code, cell, value in zip(codes, cells, columns.values.tolist(), strict=True):
+            of_unit[code].setdefault(cell, []).append(value)
+    return {
+        key: {cell: mean(repeats) for cell, repeats in of_cells.items()}
+        for key, of_cells in values.items()
+    }
+
+
 def _sized(columns: MeasurementColumns, record_kb: int | None, file_kb: int | None) -> Mask:
     """Which numbers are cells, of one row or column where these are given."""
     mask = (columns.records > 0) & (columns.files > 0)

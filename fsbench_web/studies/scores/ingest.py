@@ -6,13 +6,15 @@ parser can read old output again.
 
 import gzip
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 from django.db import transaction
 
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.columns import MixedMeasurements as MixedMeasurements
@@ -29,7 +31,8 @@ from fsbench_web.studies.models import (
     new_stamp,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.scores.judging import Found
+from fsbench_web.studies.scores.judging import Found, Part
+from fsbench_web.studies.scores.measurements import Flags
 from fsbench_web.studies.scores.quality import Basis
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 from fsbench_web.studies.scores.selections import SelectedScores
@@ -73,19 +76,12 @@ def artefact_bytes(artefact: Artefact) -> bytes:
     return gzip.decompress(artefact.content_gzip)
 
 
-def store_result(run: Run, artefact: Artefact | None, parsed: ParsedResult) -> int:
-    """Store the numbers of a file as measurements of ``run``. Returns how many.
-
-    Scores follow with ``rescore`` once the run is done.
-    """
-    return store_values(run, artefact, parsed.values)
-
-
 def store_values(
     run: Run, artefact: Artefact | None, values: Iterable[ParsedValue], *, is_new: bool = False
 ) -> int:
-    """Store some of a file's numbers: a table may hold those of several runs.
+    """Store some of a file's numbers: a table may hold those of several runs. Returns how many.
 
+    Scores follow with ``rescore`` once the run is done.
     ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already.
     An extra run has none, whatever its outputs say: no score, flag or page can count them.
     """
@@ -141,6 +137,20 @@ def rescore(series: Series) -> None:
     """
     lock_all([series])
     rescore_locked(series)
+
+
+def score_new(
+    series: Series, finished: Iterable[Run], numbers: Sequence[tuple[int, MeasurementColumns]]
+) -> list[Flags]:
+    """Judge and score the runs of a series that has no others, before their numbers are stored.
+
+    ``numbers`` are (run, columns) in the order of the runs. Returns the flags of each. The caller
+    holds the series' lock. Raises MixedMeasurements before anything is written.
+    """
+    basis = quality.basis_of(series, finished)
+    parts = [Part(run_id, one, np.zeros(len(one), dtype=np.uint8)) for run_id, one in numbers]
+    replace_scores(series, basis, judging.judge_new(parts, basis))
+    return [quality.flags_of(part.bits) for part in parts]
 
 
 def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> None:

@@ -22,7 +22,7 @@ RepeatScores = tuple[tuple[str, float | None], ...]
 """(block, "" for none; score of the repeat by itself, None where it has none)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class ConfigurationFacts:
     """What is said of a configuration.
 
@@ -43,7 +43,7 @@ class ConfigurationFacts:
     has_kept_scores: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class SeriesFacts(ConfigurationFacts):
     """What a score says of its series: the same for dozens of scores, and read once.
 
@@ -70,9 +70,10 @@ class SeriesFacts(ConfigurationFacts):
     stack_luns: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class ScoreRow(SeriesFacts):
-    """One score with all that says what it is a score of.
+    """One score with all that says what it is a score of. Not frozen, which is three times as quick
+    to make: a page has hundreds.
 
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of

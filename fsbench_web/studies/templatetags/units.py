@@ -8,6 +8,7 @@
 ``{{ guest.memory_mib|mebibytes }}``     1.5 GiB
 ``{{ cell.file_size_kb|kilobytes }}``    4 GB           (as IOzone writes it, 1 KB = 1024 bytes)
 ``{{ run.remaining_s|duration }}``       2 h 5 min
+``{{ worker.seen_at|since }}``           40 seconds
 ``{{ "random_write"|words }}``           Random write
 ``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
 ``{{ row.interval|interval_ends:"s" }}``  1.20 to 1.43 s
@@ -16,12 +17,15 @@
 ``{{ "threads=8"|load_words }}``         8 threads
 """
 
+from datetime import datetime
+
 from django import template
 from django.utils.html import format_html
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.platform import clock
 
 register = template.Library()
 
@@ -95,6 +99,12 @@ def kilobytes(value: object) -> str:
 def duration(value: object) -> str:
     """A number of seconds in a readable unit."""
     return numbers.duration(_float(value))
+
+
+@register.filter
+def since(value: datetime) -> str:
+    """How long ago that was, in seconds where it is less than a minute."""
+    return clock.since(value)
 
 
 @register.filter

@@ -12,7 +12,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.models import Workload as WorkloadRow
 from fsbench_web.catalog.workloads.own_workloads import offered
 from fsbench_web.studies.jobs import possible_runs
-from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.spec import FORM_REPEATS, ConfigurationSpec, JobSpec, WorkloadSpec
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series, Study

@@ -29,11 +29,14 @@ from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
-from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.checks import tracing as tracing_checks
-from fsbench_web.studies.jobs.checks.method import MOST_REPEATS, no_sprandom
+from fsbench_web.studies.jobs.checks.method import (
+    MAXIMUM_REPEATS,
+    MOST_REPEATS,
+    no_sprandom,
+    why_not_traced,
+)
 from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
 from fsbench_web.studies.jobs.forms.option_words import STEERED
 from fsbench_web.studies.jobs.forms.options import by_field
@@ -274,8 +277,7 @@ def _choices(
         ],
         "journal_names": [journal.name for journal in journals],
         "tracers": [
-            (one, tracing_checks.why_not(one.slug, lun, is_guest=form.is_guest))
-            for one in TRACERS.values()
+            (one, why_not_traced(one.slug, lun, is_guest=form.is_guest)) for one in TRACERS.values()
         ],
         **_clients(form, lun),
         "setup": availability.setup(lun.worker) if lun else None,

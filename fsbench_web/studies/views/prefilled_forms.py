@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring.blocks.paired import LEAST_BLOCKS
 from fsbench_web.studies.jobs import lookup, possible_runs
-from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.models import Job, Series, Study
 from fsbench_web.studies.views import continued, run_details

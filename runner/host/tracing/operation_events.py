@@ -11,7 +11,6 @@ its command line, which says whose it was; ``remove_left`` ends it.
 """
 
 import contextlib
-import logging
 import os
 import re
 import secrets
@@ -29,8 +28,6 @@ from runner.host import blockdev
 from runner.host.blockdev import TOOL_PATH, ToolError
 from runner.host.tracing import block_events, operation_scripts
 from runner.host.tracing.block_events import LOCKDOWN, TRACEFS, TraceError
-
-logger = logging.getLogger("fsbench.worker")
 
 PROGRAM = "bpftrace"
 BTF = Path("/sys/kernel/btf/vmlinux")

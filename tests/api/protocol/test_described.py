@@ -250,6 +250,44 @@ def test_a_baseline_that_no_table_has_is_refused(
     assert ask("baseline=ext2&part_test=write").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "exports/pictures.csv?study=unisys-2005&test=write&",
+        "studies/unisys-2005/report.pdf?",
+        "studies/unisys-2005/report.pdf?by=configuration&profile=oltp&",
+    ],
+)
+def test_a_baseline_is_not_taken_on_trust_where_no_number_needs_it(
+    client: Client, published: None, path: str
+) -> None:
+    refused = client.get(f"/api/v1/{path}baseline=nosuch")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "baseline"
+    assert 'no baseline "nosuch"; there is ' in refused.json()["detail"]
+    if "by=" not in path:
+        assert client.get(f"/api/v1/{path}baseline=ext2").status_code == 200
+
+
+def test_a_report_by_a_profile_that_is_not_there_is_refused(
+    client: Client, published: None
+) -> None:
+    refused = client.get("/api/v1/studies/unisys-2005/report.pdf?profile=nosuch")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "profile"
+
+
+@pytest.mark.parametrize("view", ["nosuch=1", "numbers=exact&sort=score", "Important=1"])
+def test_nothing_of_a_view_is_dropped_in_silence(
+    writer: Client, published: None, view: str
+) -> None:
+    sent = {"query": "study=unisys-2005&test=write", "view": view}
+    refused = writer.post("/api/v1/permalinks", sent, "application/json")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "view"
+    assert "it has important, least" in refused.json()["detail"]
+
+
 def test_a_permalink_without_its_baseline_is_not_kept(writer: Client, published: None) -> None:
     def keep(baseline: str) -> Any:
         query = f"study=unisys-2005&test=write&baseline={baseline}"

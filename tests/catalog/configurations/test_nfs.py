@@ -81,7 +81,7 @@ def test_what_is_chosen_reaches_server_and_client() -> None:
     ("options", "words"),
     [
         ({"nfs_nconnect": "4"}, "nfs_nconnect is of NFS over loop-back"),
-        ({"nfs": "4.2", "overlay": "on"}, "choose one of the two"),
+        ({"nfs": "4.2", "overlay": "on"}, "overlayfs and NFS do not stand"),
     ],
 )
 def test_what_does_not_go_together_is_told(options: dict[str, str], words: str) -> None:

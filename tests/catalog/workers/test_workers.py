@@ -14,7 +14,7 @@ from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.states import worker_state
 from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.jobs.problems import JobRefused
-from fsbench_web.studies.jobs.submitting import preview
+from fsbench_web.studies.jobs.submitting import planned
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import NO_BTRFS, complete, start, worker_announcement
@@ -63,10 +63,10 @@ def test_draining_twice_keeps_who_did_it_first(worker):
 
 
 def test_a_job_for_a_drained_worker_is_refused_with_the_way_out(spec, worker):
-    assert preview(spec())
+    assert planned(spec())
     drain(worker)
     with pytest.raises(JobRefused, match=r"drained for maintenance by ann .* resume it"):
-        preview(spec())
+        planned(spec())
 
 
 def test_the_form_says_why_its_luns_cannot_be_chosen(client, worker, ann):

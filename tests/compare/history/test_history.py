@@ -10,7 +10,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
 from fsbench_web.compare.history.drawn import chart
 from fsbench_web.compare.history.lines import history
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.versions import version_key
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, RunState, Series, Study
@@ -38,7 +38,7 @@ def measured(kernel: str, value: float, day: int = 0, study: str = "nightly", un
         )
         cells = [(4, 64), (4, 128), (8, 64)]
         values = [ParsedValue("write", *cell, value, unit, line) for line, cell in enumerate(cells)]
-        ingest.store_result(run, None, ParsedResult("csv", "", values=values))
+        ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run
 

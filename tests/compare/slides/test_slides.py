@@ -34,8 +34,8 @@ from tests.compare.tables.test_table_view import TABLE
 FASTER = Verdict(
     "significant", method="paired", blocks=5, ratio=1.052, ratio_low=1.035, ratio_high=1.069
 )
-BEHIND = replace(TABLE.rows[2], verdict=FASTER.turned())
-OF_TWO = replace(TABLE, rows=(BEHIND, replace(TABLE.rows[3], verdict=FASTER)))
+BEHIND = TABLE.rows[2]._replace(verdict=FASTER.turned())
+OF_TWO = replace(TABLE, rows=(BEHIND, TABLE.rows[3]._replace(verdict=FASTER)))
 SLIDE = Slide("XFS is <b>ahead</b> & stays so", OF_TWO, "https://x.example/p/abc/", "kept")
 
 
@@ -112,12 +112,12 @@ def test_png_and_pdf_open_and_are_16_to_9() -> None:
     ],
 )
 def test_the_sentence_says_no_more_than_the_verdict(status: str, said: str) -> None:
-    rows = tuple(replace(row, verdict=replace(row.verdict, status=status)) for row in OF_TWO.rows)
+    rows = tuple(row._replace(verdict=row.verdict._replace(status=status)) for row in OF_TWO.rows)
     assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {said}"
 
 
 def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
-    rows = tuple(replace(row, verdict=None, interval=None, runs=None) for row in OF_TWO.rows)
+    rows = tuple(row._replace(verdict=None, interval=None, runs=None) for row in OF_TWO.rows)
     table = replace(OF_TWO, rows=rows)
     assert sentence(table).endswith("how sure that is is not known")
     assert foot_of(Slide("", table, ""))[1] == (
@@ -129,7 +129,7 @@ def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
 
 def test_a_printed_number_keeps_its_digits() -> None:
     printed = Published(True, Decimal("0.00"), Decimal("0.00"))
-    row = replace(TABLE.rows[3], origin="published", published=printed)
+    row = TABLE.rows[3]._replace(origin="published", published=printed)
     assert sentence(replace(TABLE, rows=(row,))).endswith("xfs 2,344,121.83 KB/s")
 
 
@@ -143,7 +143,7 @@ def test_a_sentence_of_any_length_stays_above_the_chart(words: str) -> None:
 
 
 def test_many_contenders_fit_and_the_others_are_counted() -> None:
-    rows = tuple(replace(TABLE.rows[0], contender=f"ext4_{at:03}") for at in range(40))
+    rows = tuple(TABLE.rows[0]._replace(contender=f"ext4_{at:03}") for at in range(40))
     made = drawing(replace(SLIDE, table=replace(TABLE, rows=rows)))
     assert any("and 28 more" in getattr(shape, "text", "") for shape in made.shapes)
     below = [one.y for one in made.shapes if getattr(one, "text", "").startswith(("ext4", "and"))]

@@ -64,7 +64,7 @@ def test_scores_that_are_more_than_the_lun_does_are_counted() -> None:
     assert (found.scores, found.not_of_the_disk) == (2, 0)
     cached = table("read", a=200.0, b=1.0)
     rows = tuple(
-        replace(one, share=Share(one.score, 100.0, "random read of 4 KiB", 3, 5.0))
+        one._replace(share=Share(one.score, 100.0, "random read of 4 KiB", 3, 5.0))
         for one in cached.rows
     )
     found = answer([replace(cached, rows=rows), table("write", a=1.0, b=2.0)])
@@ -134,7 +134,7 @@ def test_where_the_baseline_is_the_best_the_next_one_is_beside_it() -> None:
 def blocks(**values: list[float]) -> DeltaTable:
     """Judged, of repeats that were measured in blocks: the scores are their means."""
     rows = [
-        replace(row, repeat_scores=tuple((f"b{at}", one) for at, one in enumerate(values[name])))
+        row._replace(repeat_scores=tuple((f"b{at}", one) for at, one in enumerate(values[name])))
         for row in table("read", **{name: sum(found) / 3 for name, found in values.items()}).rows
         for name in [row.contender]
     ]
@@ -178,7 +178,7 @@ def test_what_is_not_known_of_noise_is_not_said() -> None:
 
 
 def of(workload: str, table: DeltaTable) -> DeltaTable:
-    return replace(table, rows=tuple(replace(row, workload=workload) for row in table.rows))
+    return replace(table, rows=tuple(row._replace(workload=workload) for row in table.rows))
 
 
 def test_it_says_where_one_workload_outweighs_all_others() -> None:

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from fsbench_web.compare.tables.confounding import Span, in_turn
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import row, table
+from tests.importing import import_files
 
 START = datetime(2011, 3, 1, tzinfo=UTC)
 

@@ -56,7 +56,7 @@ TABLE = DeltaTable(
     lower_is_better=False,
     rows=(
         ROW,
-        replace(ROW, study="other", flags=(), best=False, is_baseline=True, runs=None),
+        ROW._replace(study="other", flags=(), best=False, is_baseline=True, runs=None),
     ),
 )
 
@@ -79,7 +79,7 @@ def test_what_is_missing_is_not_zero() -> None:
 
 def test_no_name_around_the_rows_is_taken_for_markup() -> None:
     table = replace(
-        TABLE, category=HOSTILE, rows=tuple(replace(r, flags=(HOSTILE,)) for r in TABLE.rows)
+        TABLE, category=HOSTILE, rows=tuple(r._replace(flags=(HOSTILE,)) for r in TABLE.rows)
     )
     context = Context(
         {

@@ -77,9 +77,9 @@ def test_rows_are_hidden_by_verdict_and_size(query: str, left: str) -> None:
 
 
 def test_with_a_baseline_rows_are_judged_against_it() -> None:
-    base = replace(TABLE.rows[1], is_baseline=True, change_percent=0.0)
+    base = TABLE.rows[1]._replace(is_baseline=True, change_percent=0.0)
     others = [
-        replace(one, change_percent=change, change_verdict=replace(one.verdict, status=status))
+        one._replace(change_percent=change, change_verdict=one.verdict._replace(status=status))
         for one, change, status in (
             (TABLE.rows[0], -84.0, "significant"),
             (TABLE.rows[3], 17.0, "tie"),
@@ -115,7 +115,7 @@ def test_numbers_are_readable_and_the_exact_ones_are_on_demand() -> None:
 
 
 def test_what_a_paper_printed_keeps_its_digits_and_its_unit() -> None:
-    text = html("", replace(TABLE, rows=(*TABLE.rows, replace(TABLE.rows[0], origin="published"))))
+    text = html("", replace(TABLE, rows=(*TABLE.rows, TABLE.rows[0]._replace(origin="published"))))
     assert "2,344,121.83" in text
     assert "GiB/s" not in text
 

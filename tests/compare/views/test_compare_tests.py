@@ -221,11 +221,11 @@ def test_links_to_tests_arrive_from_every_tab(page: Page, site: str, many: None)
 
 
 def test_all_tables_are_copied_although_none_is_here(page: Page, site: str, many: None) -> None:
-    page.add_init_script(
+    page.goto("/compare/?study=lab&tab=tests")
+    page.evaluate(
         "Object.defineProperty(navigator, 'clipboard', {value: {writeText: "
         "text => { window.copied = text; return Promise.resolve(); }}})"
     )
-    page.goto("/compare/?study=lab&tab=tests")
     page.get_by_role("button", name="Copy all tables").click()
     page.wait_for_function("() => window.copied")
     assert page.evaluate("window.copied").count("Contender\t") == TESTS

@@ -176,11 +176,11 @@ def test_rows_are_hidden_at_once_and_a_table_is_copied_as_text(page, site):
         score = make_score(name, value * 1e6, repeats=5)
         score.repeat_scores = [[str(at), value * 1e6 + at] for at in range(5)]
         score.save()
-    page.add_init_script(
+    page.goto("/compare/?papers=yes")
+    page.evaluate(
         "Object.defineProperty(navigator, 'clipboard', {value: {writeText: "
         "text => { window.copied = text; return Promise.resolve(); }}})"
     )
-    page.goto("/compare/?papers=yes")
     page.get_by_label("Only important").check()
     shown = page.locator("table.deltas tbody tr:visible th")
     expect(shown).to_have_text([re.compile("ext4"), re.compile("xfs")])

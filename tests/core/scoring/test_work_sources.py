@@ -2,8 +2,8 @@
 
 import pytest
 
+from fsbench_web.core.scoring.profiles.combining import put_together
 from fsbench_web.core.scoring.profiles.definition import Demand
-from fsbench_web.core.scoring.profiles.sources import put_together
 from fsbench_web.core.workloads.fio_depths import FioDepths
 from fsbench_web.core.workloads.iozone import Iozone
 from fsbench_web.core.workloads.registry import presets

@@ -14,7 +14,7 @@ from fsbench_web.studies.jobs import cautions
 from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import preview, submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run, RunClient
 from fsbench_web.studies.runs import control, lifecycle
 from fsbench_web.studies.runs.clients import parts
@@ -64,9 +64,9 @@ def refused(job: JobSpec) -> str:
 
 def test_all_take_part_and_each_mount_is_confirmed(nas: Lun, spec: MakeSpec, ann: User) -> None:
     job = wanted(spec, nas, "lab3", "lab2")
-    (planned, *_) = preview(job)
-    assert planned.machine.clients == (("lab2", "nas"), ("lab3", "share"))
-    assert not planned.erases
+    (first, *_) = planned(job).runs
+    assert first.machine.clients == (("lab2", "nas"), ("lab3", "share"))
+    assert not first.erases
     run = submit(job, "nas", ann)[0]
     assert run.series.machine == {"clients": [["lab2", "nas"], ["lab3", "share"]]}
     assert run.series.runs_on.words == "3 clients (with lab2, lab3)"
@@ -87,6 +87,7 @@ def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
     for other in ("lab4", "lab5", "nobody", "lab1", "lab2/disk1"):
         said = refused(wanted(spec, nas, other))
         assert f'"{other}" is no worker that lists a mount of the export of nas: choose of' in said
+        assert "lab2, lab3." in said
     assert "lab2 is named twice" in refused(wanted(spec, nas, "lab2", "lab2/nas"))
 
 
@@ -133,7 +134,7 @@ def test_it_goes_with_neither_guests_nor_tracing(
     nas: Lun, spec: MakeSpec, changes: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(JobRefused) as found:
-        preview(wanted(spec, nas, "lab2", **changes))
+        planned(wanted(spec, nas, "lab2", **changes))
     assert why in " ".join(found.value.problems)
 
 
@@ -196,6 +197,9 @@ def test_form_review_and_pages_say_it(nas: Lun, client: Client, ann: User, spec:
     assert said["clients"][1]["results"][0]["value"] == 12.5
     assert said["machine"] == {"clients": [["lab2", "nas"]]}
     assert "2 clients (with lab2)" in client.get("/runs/").content.decode()
+    page = " ".join(client.get(f"/jobs/{run.job_id}/").content.decode().split())
+    assert "on nas of lab1 and 1 other client, submitted" in page
+    assert "lab1 leads</span>, lab2</dd>" in page
 
 
 def test_what_the_form_is_asked_for_is_not_said_back_at_any_length(
@@ -234,8 +238,8 @@ def test_workers_of_one_machine_are_said_to_be(
         found.capabilities = found.capabilities | {"host_mark": mark}
         found.save()
     nas.refresh_from_db()
-    assert cautions.of_clients(preview(wanted(spec, nas, "lab3"))) == []
-    (said,) = cautions.of_clients(preview(wanted(spec, nas, "lab2", "lab3")))
+    assert cautions.of_clients(planned(wanted(spec, nas, "lab3")).runs) == []
+    (said,) = cautions.of_clients(planned(wanted(spec, nas, "lab2", "lab3")).runs)
     assert said.startswith("lab1, lab2 are workers of one machine")
     client.force_login(ann)
     run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]

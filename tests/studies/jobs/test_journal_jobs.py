@@ -13,7 +13,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
-from fsbench_web.studies.jobs.submitting import confirmation_text, preview, submit
+from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import GB, start, worker_announcement
@@ -40,7 +40,7 @@ def add_luns(*luns: LunAnnouncement) -> Worker:
 
 
 def test_the_preview_shows_the_commands_of_both_luns(spec: MakeSpec) -> None:
-    ext3, xfs = preview(spec(configurations=(EXT3, XFS), repeats=1))
+    ext3, xfs = planned(spec(configurations=(EXT3, XFS), repeats=1)).runs
     assert (ext3.configuration, xfs.configuration) == ("ext3_b1024_none_xj", "xfs_none_xj")
     assert [command.phase for command in ext3.commands][:2] == ["journal", "mkfs"]
     assert ext3.commands[0].argv[-1] == "/dev/sdq"

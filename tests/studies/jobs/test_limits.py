@@ -11,7 +11,7 @@ from fsbench_web.catalog.workers import capacity
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import planned, preview
+from fsbench_web.studies.jobs.submitting import planned
 from fsbench_web.studies.views.job_review import review_context
 from tests.studies.conftest import worker_announcement
 
@@ -115,9 +115,9 @@ def test_memory_cannot_be_limited_without_a_container(
 ) -> None:
     with_fio("local", "4.0 GiB")
     with pytest.raises(JobRefused) as refused:
-        preview(_pgmeter(spec, memory_mb=100))
+        planned(_pgmeter(spec, memory_mb=100))
     assert "cannot limit their memory: set the memory limit to 0" in str(refused.value.problems)
-    assert preview(_pgmeter(spec))
+    assert planned(_pgmeter(spec))
 
 
 def test_no_more_cpus_can_be_asked_for_than_there_are(
@@ -125,8 +125,8 @@ def test_no_more_cpus_can_be_asked_for_than_there_are(
 ) -> None:
     with_fio("docker", "4.0 GiB")
     with pytest.raises(JobRefused) as refused:
-        preview(spec(workload="multiuser-freenix"))
+        planned(spec(workload="multiuser-freenix"))
     assert "asks for 28 CPUs, and the worker lab1 has 4: choose fewer" in str(
         refused.value.problems
     )
-    assert preview(spec(workload="multiuser-scaled"))
+    assert planned(spec(workload="multiuser-scaled"))

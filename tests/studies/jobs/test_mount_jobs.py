@@ -11,7 +11,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import preview, submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
 from tests.studies.conftest import worker_announcement
 
@@ -59,10 +59,10 @@ def refused(wanted: JobSpec) -> str:
 
 def test_it_is_submitted_as_it_is_mounted(nas: Lun, spec: MakeSpec, ann: User) -> None:
     wanted = spec(lun_id=nas.pk, configurations=(ConfigurationSpec("nfs"),))
-    (planned, *_) = preview(wanted)
-    assert planned.configuration == "nfs4.2_nconnect4"
-    assert not planned.erases
-    assert {command.phase for command in planned.commands} == {"benchmark"}
+    (first, *_) = planned(wanted).runs
+    assert first.configuration == "nfs4.2_nconnect4"
+    assert not first.erases
+    assert {command.phase for command in first.commands} == {"benchmark"}
     run = submit(wanted, "nas", ann)[0]
     assert run.series.configuration.options == {"vers": "4.2", "nconnect": "4"}
     assert run.confirmed == {"data": FOUND}

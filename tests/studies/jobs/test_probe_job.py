@@ -10,7 +10,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs.cautions import of_probe
-from fsbench_web.studies.jobs.checks.guest import THIS_HOST
+from fsbench_web.studies.jobs.checks.machines import THIS_HOST
 from fsbench_web.studies.jobs.checks.method import first_of_blocks
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec

@@ -11,7 +11,7 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import preview
+from fsbench_web.studies.jobs.submitting import planned
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def with_fio(disk: Lun) -> None:
 
 def test_every_run_of_the_raw_device_is_an_erasure(disk: Lun, spec: MakeSpec) -> None:
     both = tuple(ConfigurationSpec(slug, scheduler="none") for slug in ("ext4", "raw"))
-    runs = preview(spec(configurations=both, workload="fio-4k-small"))
+    runs = planned(spec(configurations=both, workload="fio-4k-small")).runs
     assert all(run.erases and run.erased == [disk] for run in runs)
 
 

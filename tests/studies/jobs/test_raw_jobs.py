@@ -10,7 +10,7 @@ from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import preview, submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def refused(wanted: JobSpec, lun: Lun) -> str:
 
 def test_it_is_submitted_beside_a_file_system(disk: Lun, spec: MakeSpec, ann: User) -> None:
     wanted = spec(configurations=(EXT4, RAW), workload="fio-4k-small")
-    assert {run.configuration for run in preview(wanted)} == {"ext4_none", "raw_none"}
+    assert {run.configuration for run in planned(wanted).runs} == {"ext4_none", "raw_none"}
     with pytest.raises(JobRefused, match=disk.name):
         submit(wanted, "", ann)
     labels = {run.series.configuration.label for run in submit(wanted, disk.name, ann)}

@@ -13,7 +13,7 @@ from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
-from fsbench_web.studies.jobs.submitting import preview, submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Run, RunState, Series, Study
 from tests.studies.conftest import NO_BTRFS, complete, worker_announcement
 
@@ -31,20 +31,20 @@ def problems(spec, confirmation="disk1") -> list[str]:
 
 
 def test_it_previews_exactly_what_is_run(spec):
-    planned = preview(spec())
-    assert [(run.repeat, run.configuration) for run in planned] == [
+    runs = planned(spec()).runs
+    assert [(run.repeat, run.configuration) for run in runs] == [
         (1, "ext4_wb_none"),
         (1, "xfs_none"),
         (2, "ext4_wb_none"),
         (2, "xfs_none"),
     ]
-    phases = [command.phase for command in planned[0].commands]
+    phases = [command.phase for command in runs[0].commands]
     assert phases == ["mkfs", "mount", "benchmark", "unmount"]
-    mkfs, mount = planned[0].commands[0].argv, planned[0].commands[1].argv
+    mkfs, mount = runs[0].commands[0].argv, runs[0].commands[1].argv
     assert mkfs[0] == "mkfs.ext4"
     assert mkfs[-1] == "/dev/disk/by-id/disk1"
     assert "data=writeback" in mount[mount.index("-o") + 1].split(",")
-    assert all(run.erases for run in planned)
+    assert all(run.erases for run in runs)
     assert not Run.objects.exists()
 
 
@@ -251,9 +251,9 @@ def test_it_refuses_any_file_system_but_that_of_the_folder(spec, worker):
 
 def test_it_erases_nothing_in_a_folder(spec, worker):
     folder = worker.luns.get(name="folder1")
-    planned = preview(spec(lun_id=folder.pk, configurations=(ConfigurationSpec("ext4"),)))
-    assert [command.phase for command in planned[0].commands] == ["benchmark"]
-    assert not any(run.erases for run in planned)
+    runs = planned(spec(lun_id=folder.pk, configurations=(ConfigurationSpec("ext4"),))).runs
+    assert [command.phase for command in runs[0].commands] == ["benchmark"]
+    assert not any(run.erases for run in runs)
 
 
 def test_changed_parameters_are_a_workload_of_their_own(spec, ann):

@@ -11,7 +11,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import time_window
-from fsbench_web.studies.jobs.checks import tracing as tracing_checks
+from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
@@ -99,7 +99,7 @@ def test_operations_are_not_traced_in_guests(
     problems = Problems({})
     for slugs, is_refused in ((("requests",), False), (("requests", "operations"), True)):
         wanted = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))
-        tracing_checks.check(wanted, tracing_lun, problems)
+        method.check_method(wanted, tracing_lun, [], problems)
         assert problems.is_reported("tracing") == is_refused
     assert any("which is the guest's" in one for one in problems.by_part["tracing"])
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import transaction
 from playwright.sync_api import Page, expect
 
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.workloads.iozone import TESTS
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
@@ -38,7 +38,7 @@ def finished(runs: list[Run]) -> Run:
     ]
     with transaction.atomic():
         artefact = ingest.store_artefact(runs[0], "iozone.txt", b"raw output")
-        ingest.store_result(runs[0], artefact, ParsedResult("iozone", "iozone", values=values))
+        ingest.store_values(runs[0], artefact, values)
         lifecycle.finish(handle, RunState.DONE, "")
         ingest.rescore(runs[0].series)
     return runs[0]

@@ -74,6 +74,18 @@ def test_one_row_or_column_of_a_matrix(ext4: Series) -> None:
     assert cells.sizes_of([ext4.pk], "write") == ([4, 8], [64, 128])
 
 
+def test_the_means_of_matrices_are_those_of_their_cells(ext4: Series, xfs: Series) -> None:
+    finished(ext4, at(4, 64, 1), at(8, 128, 3))
+    finished(ext4, at(4, 64, 2), at(4, 0, 5))
+    finished(xfs, at(4, 64, 7), at(4, 64, 70, test="read"))
+    asked = ([ext4.pk, xfs.pk], "write")
+    assert cells.mean_cells(*asked) == {
+        (one.series_id, one.unit): {cell: found.mean for cell, found in one.cells.items()}
+        for one in cells.matrices(*asked)
+    }
+    assert cells.mean_cells(*asked)[ext4.pk, "KB/s"] == {(4, 64): 1.5, (8, 128): 3.0}
+
+
 def test_a_load_has_an_interval_of_its_repeats_or_of_its_samples(ext4: Series, xfs: Series) -> None:
     finished(ext4, loaded(10, "threads=1", (9, 11)), loaded(80, "threads=8"))
     finished(xfs, loaded(20, "threads=1", (1, 1)))

@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.latency import distribution
 from fsbench_web.core.traces.tracers import REQUESTS
 from fsbench_web.core.workloads import presets
@@ -98,7 +98,7 @@ def ten_times_as_fast(like: Run) -> Run:
     tail = distribution("write_clat", "", "ns", ((1000, 5),), 500.0, 9e6)
     assert tail is not None
     with transaction.atomic():
-        ingest.store_result(run, None, ParsedResult("iozone", "iozone", values=values))
+        ingest.store_values(run, None, values)
         latencies.store(run, None, [tail])
         ingest.rescore(run.series)
     return run

@@ -51,7 +51,7 @@ def finished(series: Series, *results: ParsedResult, state: RunState = RunState.
         run = finished_run(series, next_repeat(series))
         for result in results:
             artefact = ingest.store_artefact(run, "out.txt", b"raw")
-            ingest.store_result(run, artefact, result)
+            ingest.store_values(run, artefact, result.values)
         Run.objects.filter(pk=run.pk).update(state=state)
         ingest.rescore(series)
     return run

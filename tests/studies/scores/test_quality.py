@@ -9,7 +9,7 @@ from django.db import transaction
 
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Lun, Workload
-from fsbench_web.core.formats import ParsedResult, ParsedValue
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.scores import ingest, judging, quality, rejudging
@@ -56,7 +56,7 @@ def measured(
     ]
     with transaction.atomic():
         run = finished_run(series, next_repeat(series))
-        ingest.store_result(run, None, ParsedResult("iozone", "iozone", values=values))
+        ingest.store_values(run, None, values)
         Run.objects.filter(pk=run.pk).update(**changes) if changes else None
         ingest.rescore(series)
     series.refresh_from_db()
@@ -232,7 +232,7 @@ def test_postmark_counts_whole_seconds(study: Study) -> None:
         ]
         with transaction.atomic():
             run = finished_run(series, next_repeat(series))
-            ingest.store_result(run, None, ParsedResult("postmark", "postmark", values=values))
+            ingest.store_values(run, None, values)
             ingest.rescore(series)
         return run
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.scoring.quality import ABOVE_DEVICE
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import LunProbe, Run, Selection
@@ -39,7 +39,7 @@ def measured(run: Run, **tests: float) -> None:
     ]
     with transaction.atomic():
         artefact = ingest.store_artefact(run, "iozone.txt", b"raw")
-        ingest.store_result(run, artefact, ParsedResult("iozone", "iozone", values=values))
+        ingest.store_values(run, artefact, values)
         probes.attach(run)
         lifecycle.finish(handle, "done", "")
         ingest.rescore(run.series)
@@ -121,7 +121,7 @@ def test_the_ceiling_of_a_selection_is_that_of_the_cells_that_are_left(runs: lis
     ]
     with transaction.atomic():
         artefact = ingest.store_artefact(run, "iozone.txt", b"raw")
-        ingest.store_result(run, artefact, ParsedResult("iozone", "iozone", values=values))
+        ingest.store_values(run, artefact, values)
         probes.attach(run)
         lifecycle.finish(handle, "done", "")
         ingest.rescore(run.series)

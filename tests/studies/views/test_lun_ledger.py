@@ -85,6 +85,7 @@ def test_probes_over_time_show_what_changed_of_the_disk(
     assert shown.probes[0].figures[0] is None
     page = client.get(f"/luns/{disk.pk}/").content.decode()
     assert "Random read of 4 KiB: \u2212" in page
+    assert "(p is below 0.0001)" in page
     assert "35 °C before the latest" in page
     assert "3,149 hours" in page
     said = client.get(f"/api/v1/luns/{disk.pk}/ledger").json()

@@ -1,6 +1,6 @@
 """The networks that a guest serves a file system over to itself, and which one is asked for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.networks import nfs, smb
@@ -36,6 +36,7 @@ NETWORKS = (
     ),
 )
 NETWORK_OPTIONS = tuple(option for one in NETWORKS for option in one.options)
+_ABOVE = {"overlay": "overlayfs", **{one.phase: one.name for one in NETWORKS}}
 
 
 def network_of(options: Mapping[str, object]) -> Network | None:
@@ -52,3 +53,20 @@ def programs_of(options: Mapping[str, object]) -> tuple[str, ...]:
 def modules() -> set[str]:
     """All that any of them needs of a kernel."""
     return {name for one in NETWORKS for name in one.modules}
+
+
+def conflicts(options: Mapping[str, object]) -> Iterator[str]:
+    """Options of a network without it, and what does not stand above the same file system."""
+    for one in NETWORKS:
+        for option in one.options[1:]:
+            if option.key in options and one.phase not in options:
+                yield (
+                    f"{option.key} is of {one.name} over loop-back: choose a version of it "
+                    f"({one.phase}), too."
+                )
+    # Documentation/filesystems/overlayfs.rst, "NFS export": off unless asked for at mount.
+    above = [name for key, name in _ABOVE.items() if key in options]
+    if len(above) > 1:
+        yield (
+            f"{' and '.join(above)} do not stand above the same file system: choose one of them."
+        )

@@ -5,7 +5,7 @@ and the client covers it. The kernel's server and its list of exports are one fo
 so this is done in guests alone. Sources: nfs(5), exports(5), rpc.nfsd(8), rpc.mountd(8).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from fsbench_web.catalog.configurations.options import Choice, Option
 
@@ -20,7 +20,7 @@ _SIZES = ("4096", "32768", "65536", "131072", "262144", "524288", "1048576")
 NFS = Option(
     "nfs",
     "mount",
-    "Exported by NFS, mounted over loop-back",
+    "NFS over loop-back",
     (
         Choice("3", (), "nfs3", "locks are the client's own (nolock)"),
         Choice("4.1", (), "nfs4.1"),
@@ -31,7 +31,7 @@ NFS = Option(
 NFS_EXPORT = Option(
     "nfs_export",
     "mount",
-    "NFS: writes of the server",
+    "NFS: server writes",
     (
         Choice("sync", (), "exportsync", "on the LUN before they are answered; the default"),
         Choice("async", (), "exportasync", "answered from the server's memory: unsafe"),
@@ -40,23 +40,23 @@ NFS_EXPORT = Option(
 NFS_NCONNECT = Option(
     "nfs_nconnect",
     "mount",
-    "NFS: connections to the server",
+    "NFS: connections",
     tuple(Choice(count, (), f"nconnect{count}") for count in ("2", "4", "8", "16")),
     help="Default: 1; Linux 5.3 and newer",
 )
 NFS_RSIZE = Option(
     "nfs_rsize",
     "mount",
-    "NFS: read size (bytes)",
+    "NFS: read size",
     tuple(Choice(size, (), f"rsize{size}") for size in _SIZES),
-    help="Default: the most that both take",
+    help="Bytes; default: the most that both take",
 )
 NFS_WSIZE = Option(
     "nfs_wsize",
     "mount",
-    "NFS: write size (bytes)",
+    "NFS: write size",
     tuple(Choice(size, (), f"wsize{size}") for size in _SIZES),
-    help="Default: the most that both take",
+    help="Bytes; default: the most that both take",
 )
 NFS_OPTIONS = (NFS, NFS_EXPORT, NFS_NCONNECT, NFS_RSIZE, NFS_WSIZE)
 ONLY_IN_GUESTS = (
@@ -95,14 +95,3 @@ def mount_command(options: Mapping[str, object], mount_point: str) -> tuple[str,
     ]
     source = f"{ADDRESS}:{SERVED_FOLDER if version == '3' else '/'}"
     return ("mount", "-t", "nfs", "-o", ",".join(words), source, mount_point)
-
-
-def nfs_conflicts(options: Mapping[str, object]) -> Iterator[str]:
-    """Options of NFS without it, and what does not stand above the same file system."""
-    if NFS.key not in options:
-        for option in NFS_OPTIONS[1:]:
-            if option.key in options:
-                yield f"{option.key} is of NFS over loop-back: choose a version of it (nfs), too."
-    elif "overlay" in options:
-        # Documentation/filesystems/overlayfs.rst, "NFS export": off unless asked for at mount.
-        yield "overlayfs is not exported by NFS here: choose one of the two above the file system."

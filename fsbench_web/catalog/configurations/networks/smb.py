@@ -5,7 +5,7 @@ port and keeps its state in folders that are one for a whole machine: so this is
 alone. Sources: smbd(8), smb.conf(5), mount.cifs(8).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from fsbench_web.catalog.configurations.networks.nfs import ADDRESS, SERVED_FOLDER
 from fsbench_web.catalog.configurations.options import Choice, Option
@@ -18,14 +18,14 @@ SMB_MODULES = ("cifs",)
 SMB = Option(
     "smb",
     "mount",
-    "Shared by SMB, mounted over loop-back",
+    "SMB over loop-back",
     (Choice("3.1.1", (), "smb3.1.1"),),
     help="Version of the protocol; in guests alone",
 )
 SMB_PROTECTION = Option(
     "smb_protection",
     "mount",
-    "SMB: protection of what is sent",
+    "SMB: protection",
     (
         Choice("sign", (), "smbsign", "signed"),
         Choice("seal", (), "smbseal", "encrypted"),
@@ -35,7 +35,7 @@ SMB_PROTECTION = Option(
 SMB_CACHE = Option(
     "smb_cache",
     "mount",
-    "SMB: cache of the client",
+    "SMB: client cache",
     (
         Choice("none", (), "smbcache-none", "each request is the server's"),
         Choice("loose", (), "smbcache-loose", "also where the server granted none"),
@@ -75,15 +75,3 @@ def mount_command(options: Mapping[str, object], mount_point: str) -> tuple[str,
     if SMB_CACHE.key in options:
         words.append(f"cache={options[SMB_CACHE.key]}")
     return ("mount", "-t", "cifs", "-o", ",".join(words), f"//{ADDRESS}/{SHARE}", mount_point)
-
-
-def smb_conflicts(options: Mapping[str, object]) -> Iterator[str]:
-    """Options of SMB without it, and what does not stand above the same file system."""
-    if SMB.key not in options:
-        for option in SMB_OPTIONS[1:]:
-            if option.key in options:
-                yield f"{option.key} is of SMB over loop-back: choose a version of it (smb), too."
-        return
-    for other, name in (("overlay", "overlayfs"), ("nfs", "NFS")):
-        if other in options:
-            yield f"{name} and SMB do not stand above the same file system: choose one of the two."

@@ -100,8 +100,7 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     return replace(
         table,
         rows=tuple(
-            replace(
-                row,
+            row._replace(
                 verdict=_lead(table, place, against_best, rule)
                 if row.best
                 else against_best.get(place),
@@ -263,13 +262,13 @@ def _lead(
     for status in (TIE, UNKNOWN, EQUIVALENT):
         found = [(name, verdict) for name, verdict in others if verdict.status == status]
         if len(found) == 1:
-            return replace(found[0][1].turned(), against=(found[0][0],))
+            return found[0][1].turned()._replace(against=(found[0][0],))
         if found:
             return _combined(status, found, rule)
     # Of the closest call: it was significant against each of the others as well.
     closest = max((verdict for _, verdict in others), key=lambda one: one.p_holm or 0.0)
     names = tuple(name for name, _ in others)
-    return replace(closest.turned(), reasons=_reasons(others), against=names)
+    return closest.turned()._replace(reasons=_reasons(others), against=names)
 
 
 def _combined(status: str, found: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:

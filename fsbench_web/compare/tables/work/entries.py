@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from fsbench_web.compare.selection.properties import Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.core.scoring.profiles.combining import Values
+from fsbench_web.core.scoring.profiles.combining import Values, put_together
 from fsbench_web.core.scoring.profiles.definition import Demand
-from fsbench_web.core.scoring.profiles.sources import put_together
 from fsbench_web.core.scoring.quality import SPIKE, ordered
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of
 from fsbench_web.studies.scores.queries import RepeatScores, SeriesFacts

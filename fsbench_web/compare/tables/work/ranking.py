@@ -8,9 +8,14 @@ from django.db.models import QuerySet
 
 from fsbench_web.compare.selection.profiles import Asked, asked_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.contenders import Contender, configuration_names
+from fsbench_web.compare.tables.contenders import (
+    Contender,
+    TableKey,
+    by_table,
+    configuration_names,
+    tool_of,
+)
 from fsbench_web.compare.tables.field import Field, field_of
-from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
 from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.nearest import nearest_of

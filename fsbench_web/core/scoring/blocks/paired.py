@@ -24,9 +24,9 @@ Royston, Statistics in Medicine 12, 1993). ``benchmarks/verdicts.py`` shows all 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, fsum, isfinite, log, sqrt
+from typing import NamedTuple
 
 from fsbench_web.core.distributions import ndtr, ndtri, stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, Interval
@@ -45,8 +45,7 @@ POWER = 0.8
 MOST_BLOCKS = 1000
 
 
-@dataclass(frozen=True)
-class RatioVerdict:
+class RatioVerdict(NamedTuple):
     """What is known of one contender's speed against another's.
 
     Over ``blocks`` that they share ``ratio`` is the geometric mean of their ratios of speed; of
@@ -60,7 +59,6 @@ class RatioVerdict:
     they seem to be; None where that is not within ``MOST_BLOCKS``.
     """
 
-    status: str
     ratio: float
     low: float
     high: float
@@ -74,7 +72,23 @@ class RatioVerdict:
     tested: int | None = None
     rank_interval: tuple[float, float] | None = None
     p_normal: float | None = None
-    more_blocks: int | None = None
+
+    @property
+    def status(self) -> str:
+        """FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE."""
+        if self.p_equivalence <= FALSE_ALARM:
+            return EQUIVALENT
+        if (self.p_value if self.p_holm is None else self.p_holm) <= FALSE_ALARM:
+            return FASTER if self.ratio > 1 else SLOWER
+        return INCONCLUSIVE
+
+    @property
+    def more_blocks(self) -> int | None:
+        if self.status != INCONCLUSIVE:
+            return None
+        # The level that Holm's method left for this pair among all.
+        p = self.p_value if self.p_holm is None else self.p_holm
+        return _more_blocks(self, FALSE_ALARM * self.p_value / p)
 
 
 def paired(
@@ -106,15 +120,11 @@ def of_logarithms(
     count = len(logarithms)
     centre = fsum(logarithms) / count
     deviation = sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
-    found = _of_estimate(centre, deviation / sqrt(count), count - 1, margin_percent)
-    return _judged(
-        replace(
-            found,
-            blocks=count,
-            deviation=deviation,
-            rank_interval=rank_interval(logarithms),
-            p_normal=_normality(logarithms, centre),
-        )
+    found = _of_estimate(centre, deviation / sqrt(count), count - 1, margin_percent, deviation)
+    return found._replace(
+        blocks=count,
+        rank_interval=rank_interval(logarithms),
+        p_normal=_normality(logarithms, centre),
     )
 
 
@@ -133,7 +143,7 @@ def unpaired(
         return None
     variances = []
     for one in (ahead, behind):
-        error = one.half_width / float(stdtrit(one.count - 1, 0.5 + LEVEL / 2)) / one.mean
+        error = one.half_width / _quantile(one.count - 1, 0.5 + LEVEL / 2) / one.mean
         variances.append(error * error)
     together = fsum(variances)
     # Shares instead of variances: the square of a small one would vanish.
@@ -141,24 +151,22 @@ def unpaired(
     shares = [one / together if together else 0.5 for one in variances]
     freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
     centre = (-1.0 if lower_is_better else 1.0) * (log(ahead.mean) - log(behind.mean))
-    found = _of_estimate(centre, sqrt(together), freedom, margin_percent)
     of_one = fsum(one * n for one, n in zip(variances, counts, strict=True))
-    return _judged(replace(found, deviation=sqrt(of_one)))
+    return _of_estimate(centre, sqrt(together), freedom, margin_percent, sqrt(of_one))
 
 
 def _of_estimate(
-    centre: float, error: float, freedom: float, margin_percent: float
+    centre: float, error: float, freedom: float, margin_percent: float, deviation: float
 ) -> RatioVerdict:
-    """Not judged yet: of the logarithm of a ratio, with its standard error."""
-    half_width = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * error
+    """Of the logarithm of a ratio, with its standard error."""
+    half_width = _quantile(freedom, 0.5 + LEVEL / 2) * error
     margin = log(1 + margin_percent / 100)
     return RatioVerdict(
-        status="",
         ratio=_exp(centre),
         low=_exp(centre - half_width),
         high=_exp(centre + half_width),
         blocks=0,
-        deviation=0.0,
+        deviation=deviation,
         freedom=freedom,
         p_value=2 * _tail(-abs(centre), error, freedom),
         p_equivalence=_tail(abs(centre) - margin, error, freedom),
@@ -189,18 +197,12 @@ def family(
 
 def corrected(verdict: RatioVerdict, p_holm: float, tested: int) -> RatioVerdict:
     """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it."""
-    return _judged(replace(verdict, p_holm=p_holm, tested=tested))
+    return verdict._replace(p_holm=p_holm, tested=tested)
 
 
-def _judged(verdict: RatioVerdict) -> RatioVerdict:
-    p = verdict.p_value if verdict.p_holm is None else verdict.p_holm
-    if verdict.p_equivalence <= FALSE_ALARM:
-        return replace(verdict, status=EQUIVALENT)
-    if p <= FALSE_ALARM:
-        return replace(verdict, status=FASTER if verdict.ratio > 1 else SLOWER)
-    # The level that Holm's method left for this pair among all.
-    level = FALSE_ALARM * verdict.p_value / p
-    return replace(verdict, status=INCONCLUSIVE, more_blocks=_more_blocks(verdict, level))
+@lru_cache(maxsize=1024)
+def _quantile(freedom: float, level: float) -> float:
+    return float(stdtrit(freedom, level))
 
 
 def _tail(centre: float, error: float, freedom: float) -> float:
@@ -241,7 +243,7 @@ def _decides(
         return True
     margin = log(1 + margin_percent / 100)
     found = stdtr(freedom, difference / error - stdtrit(freedom, 1 - level / 2))
-    needed = stdtrit(freedom, 1 - FALSE_ALARM)
+    needed = _quantile(freedom, 1 - FALSE_ALARM)
     inside = stdtr(freedom, (margin - difference) / error - needed)
     outside = stdtr(freedom, (margin + difference) / error - needed)
     return bool(found >= POWER or inside + outside - 1 >= POWER)

@@ -13,9 +13,11 @@ scored by itself beside it, and the 95% interval is Student's t around the mean 
 (``scoring.confidence``). A repeat that lacks a cell has no score, and neither has a contender.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, fsum, isfinite, log
+from typing import Any, TypeVar
 
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
@@ -90,3 +92,39 @@ def level_of(
     if lower == {True}:
         return fsum(share * values[demand] for demand, share in shares.items())
     return 1 / fsum(share / values[demand] for demand, share in shares.items())
+
+
+Source = TypeVar("Source", bound=Hashable)
+
+
+def put_together(
+    able: Iterable[Source],
+    wanted: Collection[Demand],
+    cells_of: Callable[[Source], Collection[Demand]],
+    measurement_of: Callable[[Source], str],
+    preferred: Callable[[Source], Any],
+) -> list[Source]:
+    """The sources of one measurement, in the order in which a cell is taken from them.
+
+    ``able`` measured the operation of the ``wanted`` cells, if at other sizes alone. Of equal ones
+    the ``preferred`` by its largest value. Those that give no cell are left out; where none does it
+    is one.
+    """
+    by_way: dict[str, list[Source]] = defaultdict(list)
+    for source in able:
+        by_way[measurement_of(source)].append(source)
+    if not by_way:
+        return []
+
+    def count(source: Source) -> int:
+        return sum(demand in cells_of(source) for demand in wanted)
+
+    def standing(sources: list[Source]) -> tuple[int, Any]:
+        some = [one for one in sources if count(one)] or sources
+        together = sum(any(demand in cells_of(one) for one in some) for demand in wanted)
+        return together, max(preferred(one) for one in some)
+
+    best = max(by_way.values(), key=standing)
+    ranked = sorted(best, key=lambda one: (count(one), preferred(one)), reverse=True)
+    givers = {next((one for one in ranked if demand in cells_of(one)), None) for demand in wanted}
+    return [one for one in ranked if one in givers] or ranked[:1]

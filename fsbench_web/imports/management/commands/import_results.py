@@ -8,9 +8,16 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError
 
-from fsbench_web.imports.plan import FOLDERS, Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, SourceFile, natural, read_repeat, unpack
+from fsbench_web.imports.sources import (
+    FOLDERS,
+    Given,
+    SourceFile,
+    Target,
+    natural,
+    read_repeat,
+    unpack,
+)
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.platform.commands import SiteCommand
 

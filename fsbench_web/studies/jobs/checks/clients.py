@@ -13,7 +13,7 @@ from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.core.workloads import Workload
-from fsbench_web.studies.jobs.checks.guest import Host
+from fsbench_web.studies.jobs.checks.machines import Host
 from fsbench_web.studies.jobs.checks.workload import tool_problems
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import MOST_CLIENTS, JobSpec
@@ -112,7 +112,8 @@ def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
     for name in spec.clients:
         client = known.get(name)
         if client is None:
-            problems.add("clients", _not_offered(name, lun, list(known)))
+            usual = list(known)[: len(set(known.values()))]
+            problems.add("clients", _not_offered(name, lun, usual))
         elif client.worker.name in found:
             problems.add("clients", f"{client.worker.name} is named twice: once is enough.")
         else:

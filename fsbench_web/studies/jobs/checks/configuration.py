@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.stacks import CACHE
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, other_luns
 from fsbench_web.core.numbers import size
-from fsbench_web.studies.jobs.checks.guest import label_of
+from fsbench_web.studies.jobs.checks.machines import label_of
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
@@ -82,7 +82,8 @@ def _checked_configuration(
 ) -> ConfigurationSpec | None:
     """The configuration with its options in their canonical form; None if they cannot be read.
 
-    ``is_own``: by the worker's own executor; what a guest can depends on its kernel (checks.guest).
+    ``is_own``: by the worker's own executor; what a guest can depends on its kernel
+    (checks.machines).
     """
     try:
         options = validated_options(wanted.filesystem, wanted.options)

@@ -1,4 +1,6 @@
-"""What is wrong with how a job wants its runs prepared and repeated."""
+"""What is wrong with how a job wants its runs made: in which order and how long, prepared, probed,
+traced, repeated.
+"""
 
 from collections.abc import Sequence
 
@@ -13,25 +15,83 @@ from fsbench_web.catalog.configurations.preparation import (
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.numbers import size
+from fsbench_web.core.numbers import duration, size
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.confidence import LEAST_REPEATS
+from fsbench_web.core.traces.tracers import OPERATIONS, TRACERS
 from fsbench_web.core.workloads import Workload
-from fsbench_web.studies.jobs.checks.guest import Host
+from fsbench_web.studies.causes import MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.checks.machines import Host
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S, ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs import probes
-from fsbench_web.studies.sequence import Slot
+from fsbench_web.studies.runs.control import LEAST_PRIORITY, MOST_PRIORITY
+from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot
 
+MAXIMUM_REPEATS = 20
+"""Of a fixed number of them."""
 MOST_REPEATS = 50
+"""Of those that end by a target."""
+LEAST_TIME_LIMIT_S, MOST_TIME_LIMIT_S = 60, 60 * 24 * 3600
 LEAST_HALF_WIDTH_PERCENT, MOST_HALF_WIDTH_PERCENT = 0.1, 50.0
 # A disk that writes more slowly than this is broken; a limit is not an estimate.
 SLOWEST_BYTES_S = 10 * 1024 * 1024
 
+NOT_IN_GUESTS = (
+    "Operations of a file system are seen by the kernel that does them, which is the guest's, and "
+    "its root holds no bpftrace: leave operations out (requests are traced by the worker's host), "
+    "or run on the worker's own kernel."
+)
+
 Workloads = Sequence[tuple[str, Workload]]
 
 
-def check_preparation(
+def check_method(spec: JobSpec, lun: Lun | None, workloads: Workloads, problems: Problems) -> None:
+    """Order, priority, time limit, preparation, probe and extra runs."""
+    _check_order(spec, problems)
+    _check_preparation(spec.preparation, lun, workloads, problems)
+    if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
+        problems.add("preparation", NOT_FOR_RAW)
+    _check_probe(spec, lun, problems)
+    _check_tracing(spec, lun, problems)
+
+
+def _check_order(spec: JobSpec, problems: Problems) -> None:
+    """Order, seed, priority, time limit and what is run again."""
+    if spec.order not in ORDERS:
+        problems.add("order", f'"{spec.order}" is no order: choose one of {", ".join(ORDERS)}.')
+    elif (
+        spec.order == RANDOM
+        and not problems.is_reported("seed")
+        and (spec.seed is None or not 0 <= spec.seed <= MAXIMUM_SEED)
+    ):
+        problems.add(
+            "seed",
+            f"A random order needs a seed, a whole number from 0 to {MAXIMUM_SEED}, so that it can "
+            "be made again.",
+        )
+    if not LEAST_PRIORITY <= spec.priority <= MOST_PRIORITY:
+        problems.add(
+            "priority",
+            f"A priority is a whole number from {LEAST_PRIORITY} to {MOST_PRIORITY}, not "
+            f"{spec.priority}; runs of a higher one start first.",
+        )
+    limit_s = spec.time_limit_s
+    if limit_s is not None and not LEAST_TIME_LIMIT_S <= limit_s <= MOST_TIME_LIMIT_S:
+        problems.add(
+            "time_limit_s",
+            f"The time limit of a run is {duration(LEAST_TIME_LIMIT_S)} to "
+            f"{duration(MOST_TIME_LIMIT_S)}, not {limit_s} s.",
+        )
+    if not problems.is_reported("run_again") and not 0 <= spec.run_again <= MOST_RUN_AGAIN:
+        problems.add(
+            "run_again",
+            f"A run that was interrupted is run again 0 to {MOST_RUN_AGAIN} times, not "
+            f"{spec.run_again}: choose a number between them.",
+        )
+
+
+def _check_preparation(
     preparation: Preparation, lun: Lun | None, workloads: Workloads, problems: Problems
 ) -> None:
     """Whether this LUN can be prepared so, as far as its worker announced it."""
@@ -65,12 +125,6 @@ def check_preparation(
         )
 
 
-def check_raw(spec: JobSpec, problems: Problems) -> None:
-    """Whether the raw device, where it is among the configurations, can be prepared so."""
-    if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
-        problems.add("preparation", NOT_FOR_RAW)
-
-
 def no_sprandom(lun: Lun) -> str:
     """Why the worker of this LUN cannot write it by sprandom, as a sentence; "" where it can."""
     if missing := availability.missing_tool(lun.worker, "fio"):
@@ -85,7 +139,7 @@ def no_sprandom(lun: Lun) -> str:
     )
 
 
-def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
+def _check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
     """Whether this LUN can be measured by itself, in so many seconds."""
     if spec.probe_s == 0 or problems.is_reported("probe_s"):
         return
@@ -105,6 +159,32 @@ def check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
         )
     elif spec.guest is None and (missing := availability.missing_tool(lun.worker, "fio")):
         problems.add("probe_s", f"The LUN itself is measured by fio. {missing}")
+
+
+def why_not_traced(slug: str, lun: Lun | None, *, is_guest: bool) -> str:
+    """Why runs on this LUN cannot be traced so, or ""; ``lun`` None where none is chosen."""
+    if slug == OPERATIONS and is_guest:
+        return NOT_IN_GUESTS
+    return availability.tracer_problem(lun, slug) if lun is not None else ""
+
+
+def _check_tracing(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
+    """Each tracer is known, is named once, and can run where this LUN is."""
+    if not spec.tracing or problems.is_reported("tracing"):
+        return
+    for slug in dict.fromkeys(spec.tracing):
+        if slug not in TRACERS:
+            problems.add("tracing", f'"{slug}" is no tracer: choose of {", ".join(TRACERS)}.')
+        elif spec.tracing.count(slug) > 1:
+            problems.add("tracing", f"{slug} is named more than once: name it once.")
+        elif problem := why_not_traced(slug, lun, is_guest=spec.guest is not None):
+            problems.add("tracing", problem)
+    if spec.race is not None:
+        problems.add(
+            "tracing",
+            "A race ends when its winner is known, and has no run behind that: trace the winner in "
+            "a job of its own.",
+        )
 
 
 def first_of_blocks(
@@ -132,10 +212,17 @@ def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
     return written // SLOWEST_BYTES_S
 
 
-def check_until(spec: JobSpec, workloads: Workloads, problems: Problems) -> None:
-    """Whether the rule of repetition makes sense for these workloads."""
+def check_repeats(spec: JobSpec, workloads: Workloads, problems: Problems) -> None:
+    """Whether there may be so many, or whether the rule that ends them makes sense here."""
     until = spec.until
-    assert until is not None
+    if until is None:
+        if not 1 <= spec.repeats <= MAXIMUM_REPEATS and not problems.is_reported("repeats"):
+            problems.add(
+                "repeats",
+                f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
+                f"{spec.repeats}: choose a number between them.",
+            )
+        return
     if not LEAST_HALF_WIDTH_PERCENT <= until.half_width_percent <= MOST_HALF_WIDTH_PERCENT:
         problems.add(
             "repeats",

@@ -75,7 +75,9 @@ def in_words(race: RaceSpec, workload: Workload) -> str:
     )
 
 
-def check(spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Problems) -> None:
+def check_race(
+    spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Problems
+) -> None:
     """Whether there is something to race for, and enough to race with."""
     race = spec.race
     assert race is not None

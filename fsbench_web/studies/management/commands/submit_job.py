@@ -16,7 +16,7 @@ from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import JobSpec
-from fsbench_web.studies.jobs.submitting import confirmation_text, preview, submit
+from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 
 
 class Command(SiteCommand):
@@ -40,7 +40,7 @@ class Command(SiteCommand):
             raise CommandError(f"{path}: {error}") from None
         try:
             if not options["confirm"]:
-                self._show(spec, preview(spec))
+                self._show(spec, planned(spec).runs)
                 return
             user = User.objects.filter(username=options["user"], is_active=True).first()
             if user is None:

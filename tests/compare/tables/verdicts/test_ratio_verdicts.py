@@ -23,10 +23,10 @@ from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
-from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_significance import row, table
+from tests.importing import import_files
 from tests.studies.conftest import ann, complete, disk, spec, worker
 
 __all__ = ["ann", "disk", "spec", "worker"]
@@ -53,7 +53,7 @@ def verdict_of(shown: DeltaTable, name: str) -> Verdict:
 @pytest.mark.parametrize("other", ["computed", "published"])
 def test_a_bar_is_the_mean_that_is_tested_and_beside_a_paper_the_score(other: str) -> None:
     """A maximum is the best of all repeats: beyond the interval of the mean."""
-    best = dataclasses.replace(in_blocks("ext4", EXT4), score=2000.0)
+    best = in_blocks("ext4", EXT4)._replace(score=2000.0)
     [found] = judged([table(row("xfs", 500.0, origin=other, study="paper"), best)])
     [plain] = charts([found], found.test).values()
     bar, whiskers, dots = plain["data"]

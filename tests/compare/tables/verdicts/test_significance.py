@@ -30,7 +30,7 @@ def judged(tables: list[DeltaTable], margin_percent: float = 10.0) -> list[Delta
 
 
 def row(name: str, score: float, found: Interval | None = None, **more: Any) -> DeltaRow:
-    plain: dict[str, Any] = dict.fromkeys(DeltaRow.__dataclass_fields__)
+    plain: dict[str, Any] = dict.fromkeys(DeltaRow._fields)
     return DeltaRow(
         **plain
         | {
@@ -57,13 +57,10 @@ def around(mean: float, half_width: float = 1.0, count: int = 5) -> Interval:
 def table(*rows: DeltaRow, lower: bool = False, **more: Any) -> DeltaTable:
     deltas = delta_rows([each.score for each in rows], lower)
     made = [
-        DeltaRow(
-            **{name: getattr(each, name) for name in DeltaRow.__dataclass_fields__}
-            | {
-                "best": delta.best,
-                "delta1_percent": delta.delta1_percent,
-                "delta2_percent": delta.delta2_percent,
-            }
+        each._replace(
+            best=delta.best,
+            delta1_percent=delta.delta1_percent,
+            delta2_percent=delta.delta2_percent,
         )
         for each, delta in zip(rows, deltas, strict=True)
     ]

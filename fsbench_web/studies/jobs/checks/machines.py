@@ -1,4 +1,5 @@
-"""What is wrong with a job of guests, and which kernel runs which configuration.
+"""On which machines a job runs: guests, or the worker's own with its limits; what is wrong with
+them, and which kernel runs which configuration.
 
 Several kernels are a dimension of tuning: what one of them cannot run, the others still do. Such a
 pair is left out, with the reason; what none of them can run is a problem, and so is a kernel that
@@ -9,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.labels import configuration_label
+from fsbench_web.catalog.configurations.limits import LEAST_MEMORY_MIB, MOST, NO_LIMITS, Limits
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.catalog.workers.machines import (
     LEAST_CPUS,
     LEAST_MEMORY_BYTES,
@@ -24,27 +26,36 @@ from fsbench_web.catalog.workers.machines import (
     memory_words,
 )
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 
+MOST_COMBINATIONS = 32
+"""Of limits."""
 LeftOut = tuple[str, str, str]
 """(place, combination, why)"""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A machine of a job with the kernel behind it; None is the worker's own executor."""
+    """A machine of a job with the kernel behind it; None is the worker's own executor.
+
+    ``boot_s``: what a guest's start takes, and whether its worker measured that.
+    """
 
     machine: Machine = OWN_MACHINE
     kernel: GuestKernel | None = None
+    boot_s: tuple[float, bool] | None = None
 
 
 THIS_HOST = Host()
 
 
-def hosts_of(guest: GuestSpec | None, lun: Lun | None, problems: Problems) -> list[Host]:
+def hosts_of(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     """The machines that each configuration is run on; none where a problem was noted."""
-    if guest is None:
-        return [THIS_HOST]
+    limited = _limited(spec, lun, problems)
+    return limited if spec.guest is None else _guests(spec.guest, lun, problems)
+
+
+def _guests(guest: GuestSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     before = problems.count
     if not guest.kernels and not problems.is_reported("guest.kernels"):
         problems.add("guest.kernels", "Choose at least one kernel for the guest to boot.")
@@ -67,7 +78,7 @@ def hosts_of(guest: GuestSpec | None, lun: Lun | None, problems: Problems) -> li
             problems.add(_place(guest, name), availability.kernel_problem(lun.worker, name))
         else:
             machine = Machine(name, ability.accelerator, guest.memory_bytes, guest.cpus)
-            hosts.append(Host(machine, kernel))
+            hosts.append(Host(machine, kernel, ability.boot_s(name)))
     return hosts if problems.count == before else []
 
 
@@ -153,3 +164,68 @@ def label_of(wanted: ConfigurationSpec) -> str:
         *(wanted.filesystem, options, wanted.scheduler, bool(wanted.journal)),
         wanted.stack.shape,
     )
+
+
+def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
+    """The worker's own machine with each of the limits."""
+    if spec.limits.count == 1 and not spec.limits.each()[0].are_any:
+        return [THIS_HOST]
+    before = problems.count
+    if spec.guest is not None:
+        problems.add(
+            "limits",
+            "A guest has memory and CPUs of its own (guest.memory_mib, guest.cpus), and the rates "
+            "of its disks are not limited: leave the limits out, or choose the worker's own "
+            "executor.",
+        )
+    if spec.limits.count > MOST_COMBINATIONS:
+        problems.add(
+            "limits",
+            f"The limits make {spec.limits.count} combinations, and {MOST_COMBINATIONS} is the "
+            "most: say fewer values.",
+        )
+        return []
+    _check_limits(spec, problems)
+    each = spec.limits.each()
+    if len(set(each)) < len(each):
+        problems.add("limits", "A limit is said twice: each value once is enough.")
+    if lun is not None and spec.guest is None:
+        _check_limited_lun(lun, _strictest(each), problems)
+    return [Host(Machine(limits=one)) for one in each] if problems.count == before else []
+
+
+def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
+    if lun.is_folder:
+        if strictest.rates:
+            problems.add(
+                "limits",
+                f"{lun.name} is a {lun.kind}, and has no device of its own whose rate could be "
+                "limited: leave the rates out, or choose a LUN on which file systems are made.",
+            )
+        if strictest.memory_mib:
+            problems.add(
+                "limits",
+                f"{lun.name} is a {lun.kind}, whose runs have no control group of their own: leave "
+                "the limit of memory out, or choose a LUN on which file systems are made.",
+            )
+    for sentence in capacity.machine_limit_problems(Machine(limits=strictest), lun.worker):
+        problems.add("limits", sentence)
+
+
+def _check_limits(spec: JobSpec, problems: Problems) -> None:
+    for name, most in MOST.items():
+        for value in getattr(spec.limits, name):
+            if not 0 <= value <= most:
+                problems.add(f"limits.{name}", f"A limit is 0 (none) to {most}, and not {value}.")
+            elif name == "memory_mib" and 0 < value < LEAST_MEMORY_MIB:
+                problems.add(
+                    f"limits.{name}",
+                    f"With less than {LEAST_MEMORY_MIB} MiB of memory no benchmark runs: say more "
+                    f"than {value}, or 0 for no limit.",
+                )
+
+
+def _strictest(each: Sequence[Limits]) -> Limits:
+    """What any of them limits."""
+    stored = {name: value for one in each for name, value in one.stored().items()}
+    return Limits.of(stored) if stored else NO_LIMITS
