@@ -25,6 +25,7 @@ class Walk:
     def __init__(
         self, root: BareRoot, browser: Browser, log: Path, port: int, env: dict[str, str]
     ) -> None:
+        expect.set_options(timeout=60_000)
         self.root, self.browser, self.log = root, browser, log
         self.env = env | {"PORT": str(port)}
         self.complaints: list[str] = []
