@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fsbench_web.compare.selection import profiles, properties
 from fsbench_web.compare.selection.properties import PROPERTIES
@@ -25,8 +26,7 @@ from fsbench_web.studies.scores.score_filter import NO_PAPERS
 ALL_OPTIONS = "A configuration must have every option ticked; of several values of one option, any."
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     value: str
     label: str
     is_chosen: bool

@@ -114,7 +114,7 @@ class Preparation:
     def of(cls, stored: Mapping[str, Any]) -> "Preparation":
         """Of stored values; what is left out is not done. Raises PreparationError."""
         try:
-            return TypeAdapter(cls).validate_python(dict(stored))
+            return _READER.validate_python(dict(stored))
         except ValidationError as refused:
             answer = (
                 ": ".join([*map(str, error["loc"][:1]), error["msg"]]) for error in refused.errors()
@@ -168,6 +168,7 @@ def has_sprandom(version: str) -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= SPRANDOM_FROM
 
 
+_READER = TypeAdapter(Preparation)
 PLAIN = Preparation()
 """A new file system, mounted, and nothing more."""
 

@@ -21,6 +21,7 @@ from fsbench_web.platform import limits
 from fsbench_web.platform.limits import Room
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.choices import count_tables
+from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS, ScoreFilter
 
 _MOST_NAMED = 20
 """Tests of a part that its address names one by one."""
@@ -315,16 +316,16 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     """``spec`` itself unless it has no studies and more than MOST_SCORES scores.
 
     Then the latest studies that have scores, as many of LATEST_STUDIES as stay below that, and at
-    least one. One query; where there is too much three more, and one for each study that is looked
-    at.
+    least one. Two queries, or one; where there is too much three more, and one for each study that
+    is looked at.
     """
     if spec.studies:
         return Bounded(spec)
     most = limits.MOST_SCORES
-    wanted = spec.score_filter.tables.scores.order_by()
-    # No further than it takes to know that it is too much; a count is had from the index alone.
-    if wanted[: most + 1].count() <= most:
+    asked = spec.score_filter.tables
+    if not _has_more(asked, most):
         return Bounded(spec)
+    wanted = asked.scores.order_by()
     newest = Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")
     taken: list[str] = []
     together = 0
@@ -338,3 +339,17 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     if not taken:
         return Bounded(spec)
     return Bounded(replace(spec, studies=tuple(taken)), Study.objects.count())
+
+
+def _has_more(asked: ScoreFilter, most: int) -> bool:
+    """Whether more than ``most`` scores pass. Two queries, or one.
+
+    All are counted, no further than it takes to know it: where nothing is asked of their series,
+    from the index alone. So papers, which are few, are counted by themselves.
+    """
+    papers = 0
+    if asked.papers == NO_PAPERS:
+        papers = replace(asked, papers=ONLY_PAPERS).scores.count()
+        asked = replace(asked, papers="")
+    found = asked.scores.order_by().values("test")
+    return found[: most + papers + 1].count() > most + papers

@@ -4,7 +4,6 @@ the same for two.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from typing import NamedTuple, TypeVar
@@ -87,8 +86,7 @@ def _key(test: str, category: str, printed: Printed, shown: Mapping[Printed, Sho
     return TableKey(test, category, unit, summed, one.is_unexplained)
 
 
-@dataclass(frozen=True)
-class Contender:
+class Contender(NamedTuple):
     """``row`` is the best of the scores of ``configurations`` different configurations.
 
     ``times`` a number in its unit is one in that of its table.
@@ -115,8 +113,7 @@ def each_configuration(
     ]
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """The best ``score`` of one ``value`` of the property compared.
 
     ``times`` it is in the unit of its table. ``has_several_units``: it was the best among scores

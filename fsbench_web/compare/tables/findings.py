@@ -10,6 +10,7 @@ where nobody can know, the sentence says so and why.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables import emulation
@@ -50,8 +51,7 @@ Places = Callable[[DeltaTable], str]
 """The address of a table on the page, as ``#write-overall``."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a sentence, which may lead somewhere; ``is_name``: of a contender."""
 
     text: str

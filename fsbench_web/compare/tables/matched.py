@@ -48,9 +48,8 @@ def matched(
     return [
         _flagged(each, NOT_MATCHED)
         if each.row.series_id not in known
-        else replace(
-            each,
-            row=_rescored(each.row, category, scores[each.row.series_id], measured, common),
+        else each._replace(
+            row=_rescored(each.row, category, scores[each.row.series_id], measured, common)
         )
         for each in shown
     ]
@@ -136,4 +135,4 @@ def _rescored(
 
 def _flagged(contender: Contender, flag: str) -> Contender:
     row = contender.row
-    return replace(contender, row=replace(row, flags=(*row.flags, flag)))
+    return contender._replace(row=replace(row, flags=(*row.flags, flag)))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 ROUNDING_PERCENT = Decimal("0.01")
 """What two places of a printed delta may differ by before the print counts as wrong."""
@@ -23,8 +23,7 @@ Value = float | Fraction
 """A score: as it was printed, or a fraction where it was converted (core.conversion)."""
 
 
-@dataclass(frozen=True)
-class Delta:
+class Delta(NamedTuple):
     """How one value stands to the best. A delta is None where it would divide by zero."""
 
     best: bool

@@ -177,24 +177,62 @@ def _text(column: str) -> Case:
 _AS_TEXT = {"prepared": _text("preparation"), "machine_text": _text("machine")}
 
 
+# The same jumps in the index of migration 0043, whose expressions these are.
+_ALIKE = """
+WITH RECURSIVE alike(kernel, distribution, workload, hardware, lun, prepared, ran_in, oldest) AS (
+    (SELECT {columns}, id FROM {table} ORDER BY {columns}, id LIMIT 1)
+    UNION ALL
+    SELECT following.* FROM alike, LATERAL (
+        SELECT {columns}, id FROM {table}
+        WHERE ({columns}) > (alike.kernel, alike.distribution, alike.workload, alike.hardware,
+            alike.lun, alike.prepared, alike.ran_in)
+        ORDER BY {columns}, id LIMIT 1
+    ) AS following
+)
+SELECT alike.kernel, oldest, (
+    SELECT id FROM {table}
+    WHERE ({columns}) = (alike.kernel, alike.distribution, alike.workload, alike.hardware,
+        alike.lun, alike.prepared, alike.ran_in)
+    ORDER BY {descending}, id DESC LIMIT 1
+) FROM alike
+"""
+_ALIKE_COLUMNS = (
+    *("kernel", "distribution", "COALESCE(workload_id, 0)", "COALESCE(hardware_id, 0)"),
+    *("COALESCE(lun_id, 0)", "md5(preparation::text)", "md5(machine::text)"),
+)
+
+
+def _alike() -> list[tuple[str, int, int]]:
+    """(kernel, oldest, newest) of each group of series with alike circumstances. One query."""
+    if connection.vendor != "postgresql" or hidden_studies():  # as for pairs
+        every = Series.objects.order_by().annotate(**_AS_TEXT)
+        groups = every.values("kernel", *_KEYS, *_CIRCUMSTANCES[7:])
+        ends = groups.annotate(oldest=Min("pk"), newest=Max("pk"))
+        return list(ends.values_list("kernel", "oldest", "newest"))
+    statement = _ALIKE.format(
+        table=connection.ops.quote_name(Series._meta.db_table),
+        columns=", ".join(_ALIKE_COLUMNS),
+        descending=", ".join(f"{column} DESC" for column in _ALIKE_COLUMNS),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
 def _circumstances(scored: QuerySet[Series]) -> _Columns:
     """What series are measured with, of those that have scores (``scored``). Two queries.
 
     Whether each of thousands of series has scores is a long question. Of each group of alike
     series the oldest and the newest are asked, and all only where neither has any.
     """
-    every = Series.objects.order_by().annotate(**_AS_TEXT)
-    # Thousands are put into groups by keys, and only those that are asked are given names.
-    groups = list(
-        every.values_list("kernel", *_KEYS, *_CIRCUMSTANCES[7:]).annotate(Min("pk"), Max("pk"))
-    )
-    ends = {pk for group in groups for pk in group[-2:]}
+    groups = _alike()
+    ends = {pk for _, *both in groups for pk in both}
     asked = scored.order_by().annotate(**_AS_TEXT)
     known: dict[int, tuple[Any, ...]] = {}
     if len(ends) <= MOST_LISTED:
         rows = asked.filter(pk__in=ends).values_list("pk", *_CIRCUMSTANCES)
         known = {row[0]: row[1:] for row in rows}
-    found = [known.get(oldest) or known.get(newest) for *_, oldest, newest in groups]
+    found = [known.get(oldest) or known.get(newest) for _, oldest, newest in groups]
     if None in found:
         # Jobs that wait, or failed: a kernel of which nothing was measured is no choice.
         rest = asked.values_list(*_CIRCUMSTANCES)

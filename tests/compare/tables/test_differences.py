@@ -84,7 +84,7 @@ def test_another_kernel_and_another_lun_are_told_with_who_has_which():
 def test_rows_of_different_tables_are_not_set_against_each_other():
     write = table(ext4={}, xfs={})
     read = [
-        replace(each, row=replace(each.row, series_id=each.row.series_id + 10, kernel="6.12"))
+        each._replace(row=replace(each.row, series_id=each.row.series_id + 10, kernel="6.12"))
         for each in write
     ]
     assert differences([write, read], "filesystem").unintended == ()
@@ -93,7 +93,7 @@ def test_rows_of_different_tables_are_not_set_against_each_other():
 def test_it_says_in_how_many_tables():
     same, other = table(ext4={}, xfs={}), table(ext4={}, jfs={}, xfs={"kernel": "6.12"})
     other = [
-        replace(each, row=replace(each.row, series_id=each.row.series_id + 10)) for each in other
+        each._replace(row=replace(each.row, series_id=each.row.series_id + 10)) for each in other
     ]
     found = differences([same, same, other], "filesystem")
     assert also_differ(found.unintended, found.tables) == (

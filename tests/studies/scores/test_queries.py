@@ -1,5 +1,7 @@
 """Scores as plain rows, in two queries however many there are."""
 
+from itertools import product
+
 import pytest
 from django.utils import timezone
 
@@ -146,3 +148,22 @@ def test_choices_are_exact_however_many_there_are(monkeypatch):
     make_score("ext4", kernel="6.1")
     make_score("xfs", kernel="6.12")
     assert score_choices().kernels == ("6.1", "6.12")
+
+
+def test_choices_are_of_every_combination_whatever_is_not_known_of_a_series():
+    for number, (kernel, workload, hardware, preparation) in enumerate(
+        product(("", "6.1"), ("", "small"), ("", "old", "new"), ({}, {"discard": True}))
+    ):
+        make_score(
+            f"ext{number}",
+            kernel=kernel,
+            workload=workload,
+            hardware=hardware,
+            preparation=preparation,
+        )
+    choices = score_choices()
+    assert choices.kernels == ("", "6.1")
+    assert choices.workloads == (("small", "small"),)
+    assert choices.hardware == (("new", "new"), ("old", "old"))
+    assert choices.preparations == ("", "discarded")
+    assert choices.luns == ("",)
