@@ -34,9 +34,14 @@ if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then
   compile=--compile
 fi
 rm -f .venv/.installed-*
+# The pinned pip first, by itself: the one that Python brings along compares every file of every version in
+# the index with every platform, and takes twice as long for the rest.
+sed -n '/^pip==/,/[^\\]$/p' "$1" >.venv/pip.txt
+if [ -s .venv/pip.txt ]; then
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check "$compile" --require-hashes -r .venv/pip.txt
+fi
 for file in "$@"; do
   echo "Installing $file ..."
-  # pip is one of them, and renews itself.
   .venv/bin/python -m pip install --quiet --disable-pip-version-check "$compile" --require-hashes -r "$file"
 done
 # Python 3.11 puts an old setuptools into every environment. Unless it is pinned nothing needs it.

@@ -1,8 +1,10 @@
 """A site of its own, in processes of their own: for tests that replace a whole database.
 
-Run as a module it carries out one step on the site of its environment, and prints JSON.
+Run as a module it carries out steps and commands on the site of its environment, one after the
+other, and prints JSON.
 """
 
+import io
 import json
 import os
 import re
@@ -16,7 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Site:
-    """``manage("check")`` and ``step("content")`` work on its database and data folder."""
+    """``manage("check")`` and ``step("content")`` work on its database and data folder.
+
+    Each is a process, whose start is most of its work: ``steps("content", ["backup", "/folder"])``
+    are steps (by name) and commands (as lists) in one.
+    """
 
     def __init__(self, folder: Path, database_url: str = "", **variables: str) -> None:
         ours = re.compile(r"FSBENCH_|DJANGO_|DATABASE_URL|CELERY_")
@@ -41,13 +47,19 @@ class Site:
         return done.stdout
 
     def step(self, name: str) -> Any:
-        done = self.try_step(name)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
+        (found,) = self.steps(name)
+        return found
 
-    def try_step(self, name: str) -> "subprocess.CompletedProcess[str]":
+    def steps(self, *wanted: str | list[str]) -> list[Any]:
+        """What each said: a step its value, a command its output, or why it refused."""
+        done = self.try_steps(*wanted)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found: list[Any] = json.loads(done.stdout)
+        return found
+
+    def try_steps(self, *wanted: str | list[str]) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [sys.executable, "-m", "tests.deploy.site", name],
+            [sys.executable, "-m", "tests.deploy.site", json.dumps(wanted)],
             env=self.environment | {"DJANGO_SETTINGS_MODULE": "fsbench_web.settings"},
             cwd=ROOT,
             capture_output=True,
@@ -191,8 +203,22 @@ _STEPS: dict[str, Callable[[], object]] = {
     "killed_while_moving": _killed_while_moving,
 }
 
+
+def _carried_out(wanted: str | list[str]) -> object:
+    from django.core.management import CommandError, call_command
+
+    if isinstance(wanted, str):
+        return _STEPS[wanted]()
+    output = io.StringIO()
+    try:
+        call_command(*wanted, stdout=output)
+    except CommandError as error:
+        return f"refused: {error}"
+    return output.getvalue()
+
+
 if __name__ == "__main__":
     import django
 
     django.setup()
-    print(json.dumps(_STEPS[sys.argv[1]]()))
+    print(json.dumps([_carried_out(one) for one in json.loads(sys.argv[1])]))

@@ -154,7 +154,7 @@ def test_new_web_processes_lose_no_request(the_stack: Stack) -> None:
     with Readers(the_stack.port) as readers:
         time.sleep(1)
         the_stack.compose("kill", "-s", "HUP", "web")
-        the_stack.wait_until(lambda: "started anew" in the_stack.compose("logs", "web"))
+        the_stack.wait_until(lambda: "started anew" in the_stack.logged("web"))
         so_far = readers.answers
         the_stack.wait_until(lambda: readers.answers > so_far + 20)
     assert readers.failures == []

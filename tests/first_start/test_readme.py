@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.first_start import kept_image
+from tests.first_start import kept_environment, kept_image
 from tests.first_start.readme import five_minutes
 from tests.first_start.walk import CHECKOUT, Walk
 from tests.services.bare_ci import kept_packages
@@ -40,7 +40,7 @@ def walk(tmp_path: Path) -> Iterator[Callable[..., Walk]]:
         def make(root: BareRoot, **env: str) -> Walk:
             browser = stack.enter_context(chromium_browser())
             made = Walk(root, browser, tmp_path / "make-run.log", free_port(), env)
-            stack.callback(made.end)
+            stack.callback(made.interrupt)
             return made
 
         yield make
@@ -48,6 +48,8 @@ def walk(tmp_path: Path) -> Iterator[Callable[..., Walk]]:
 
 def test_without_docker(walk: Callable[..., Walk]) -> None:
     with _new_machine() as root:
+        # Nothing that is kept: this one makes its environment by itself each time.
+        assert not (root.folder / CHECKOUT.lstrip("/") / ".venv").exists()
         # Nothing that measures or makes a file system that the README names is there.
         missing = root.run(["sh", "-c", "command -v iozone mkfs.xfs docker"], check=False)
         assert missing.stdout == ""
@@ -56,6 +58,7 @@ def test_without_docker(walk: Callable[..., Walk]) -> None:
         said = taken.first_printed
         assert "No Docker daemon answers. This host lacks" in said
         assert "The benchmark tools are installed" in said
+        kept_environment.keep_environment(root, CHECKOUT)
         print(taken.took, file=sys.stderr)
 
 
@@ -77,6 +80,7 @@ def test_with_docker(walk: Callable[..., Walk]) -> None:
                 assert daemon.poll() is None, (root.folder / "root/dockerd.log").read_text()
                 time.sleep(0.2)
             kept_image.load_layers(root)
+            kept_environment.load_environment(root, CHECKOUT)
             taken = walk(root, **kept_image.environment(root))
             taken.walk()
             kept_image.keep_layers(root)

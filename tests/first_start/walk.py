@@ -11,10 +11,12 @@ from playwright.sync_api import Browser, Page, expect
 from tests.first_start.readme import Step, five_minutes
 from tests.services.bare_root import BareRoot, Inside
 from tests.services.browser import collect_complaints
+from tests.services.redis import accepts
 
 CHECKOUT = "/root/fsbench"
 # Limits, not waits: packages or an image are got meanwhile, on a busy machine.
 LONG_S = 1200
+_NOT_FOR_PEOPLE = r"Warning|Error|Exception|Traceback|Warm shutdown|kombu|was killed"
 
 
 class Walk:
@@ -23,6 +25,7 @@ class Walk:
     def __init__(
         self, root: BareRoot, browser: Browser, log: Path, port: int, env: dict[str, str]
     ) -> None:
+        expect.set_options(timeout=60_000)
         self.root, self.browser, self.log = root, browser, log
         self.env = env | {"PORT": str(port)}
         self.complaints: list[str] = []
@@ -54,11 +57,23 @@ class Walk:
             assert not self.complaints, "The page complained:\n" + "\n".join(self.complaints)
 
     def end(self) -> None:
-        """Ctrl-C, and all of it ends."""
-        if self.site is not None:
-            self.site.send_signal(signal.SIGINT)
-            self.site.wait(300)
-            self.site = None
+        """Ctrl-C, and all of it ends: no process and no listener stays."""
+        if self.interrupt():
+            there = ["sh", "-c", "for one in /proc/[0-9]*/cwd; do readlink $one; done; true"]
+            assert CHECKOUT not in self.root.run(there).stdout
+            assert not accepts(int(self.env["PORT"]))
+            said = self.printed()
+            assert said.rstrip().endswith("Stopped."), said
+            # What people read is about what they did: nothing of the libraries' own affairs.
+            assert not re.search(_NOT_FOR_PEOPLE, said), said
+
+    def interrupt(self) -> bool:
+        """Ctrl-C, whatever has become of it; whether it was there."""
+        site, self.site = self.site, None
+        if site is not None:
+            site.send_signal(signal.SIGINT)
+            site.wait(300)
+        return site is not None
 
     # 1
 
@@ -212,7 +227,6 @@ class Walk:
         self.page.goto("about:blank")
         self.end()
         self.first_printed = self.printed()
-        assert self.printed().rstrip().endswith("Stopped."), self.printed()
         self._make(step.typed())
         self.page.goto(self.study)
         self._has_scores(self.page)

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.services import registries
 from tests.services.image import ROOT, cache_folder
@@ -93,6 +93,7 @@ class BareRoot:
         env: Mapping[str, str] | None = None,
         check: bool = True,
         timeout_s: float | None = None,
+        stdin: IO[str] | int = subprocess.DEVNULL,
     ) -> subprocess.CompletedProcess[str]:
         """Run a program in it to its end; its output is captured, both streams as one.
 
@@ -100,7 +101,7 @@ class BareRoot:
         TimeoutExpired.
         """
         process = self.popen(
-            argv, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            argv, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         with process:
             try:

@@ -175,7 +175,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
         "is_too_much": measured is None,
         "query": spec.to_query(),
         "label": testnames.label(test),
-        "block": testnames.block_word(test),
+        "block_word": testnames.block_word(test),
         "matched": replace(spec, matched=True, cells="").to_query(),
     }
     is_part = "HX-Request" in request.headers

@@ -93,7 +93,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "test": test,
         "test_label": testnames.label(test),
-        "block": block,
+        "block_word": block,
         "tests": [(name, testnames.label(name)) for name in tests],
         "maps": figures,
         "page": page,

@@ -122,6 +122,7 @@ def test_the_cells_that_differ_are_named(unequal, client):
     assert "<html" not in text
     whole = client.get("/compare/cells/write/").content.decode()
     assert "<h1>Data points compared: Write</h1>" in whole
+    assert "1: blocks of files</summary>" in whole
 
 
 def test_cells_of_a_test_that_is_not_shown_are_not_found(unequal, client):

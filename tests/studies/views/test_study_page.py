@@ -208,6 +208,7 @@ def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
     assert _ends(second) == (1500.0, 3000.0)
     # 64 KB records in the 128 KB file were not measured.
     assert first["data"][0]["z"][1][1] is None
+    assert "<h1>Write: block size by file size</h1>" in response.content.decode()
 
 
 def test_configurations_come_a_page_at_a_time(

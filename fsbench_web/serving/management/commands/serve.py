@@ -8,9 +8,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.platform import env
+from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.serving import console
 from fsbench_web.serving.data_folder import FolderInUse, only_user_of
 from fsbench_web.serving.luns_file import prepare_luns_file
@@ -18,10 +19,8 @@ from fsbench_web.serving.preparation import prepare_database, require_prepared
 from fsbench_web.serving.supervisor import AddressInUse, Supervisor, address_of, open_socket
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Prepare the database and the published studies, then run web and worker until Ctrl-C."
-    # The checks run after the settings have been understood, with everything else.
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -59,7 +58,6 @@ class Command(BaseCommand):
         try:
             with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
                 if prepared:
-                    self.check()
                     require_prepared()
                     sign_in = "as before (`manage.py prepare` says how)"
                 else:
@@ -77,7 +75,6 @@ class Command(BaseCommand):
 
     def _prepare(self, *, with_worker: bool, is_private: bool) -> str:
         """Everything that must be there before the first request; returns how to sign in."""
-        self.check()
         sign_in = prepare_database(self._say, is_private=is_private)
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
         if with_worker and not env.text("FSBENCH_LUNS", ""):
