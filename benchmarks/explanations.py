@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binom
+import scipy  # its parts are loaded when they are asked for
 
 from benchmarks.seeded_causes import SEEDS, Try, tried
 from fsbench_web.core.activity.costs import COSTS
@@ -90,14 +90,14 @@ def tried_out(
 
 def exact_interval(hits: int, trials: int) -> tuple[float, float]:
     """Of a share, at 95% (Clopper and Pearson)."""
-    low = float(beta.ppf(0.025, hits, trials - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(0.975, hits + 1, trials - hits)) if hits < trials else 1.0
+    low = float(scipy.stats.beta.ppf(0.025, hits, trials - hits + 1)) if hits else 0.0
+    high = float(scipy.stats.beta.ppf(0.975, hits + 1, trials - hits)) if hits < trials else 1.0
     return low, high
 
 
 def is_refuted(hits: int, trials: int) -> bool:
     """Whether so many would hardly come of a share of LEVEL, among all that are looked at."""
-    chance = float(binom.sf(hits - 1, trials, LEVEL))
+    chance = float(scipy.stats.binom.sf(hits - 1, trials, LEVEL))
     return chance < REFUTED / (len(COUNTS) * len(HOW))
 
 
