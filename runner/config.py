@@ -26,7 +26,8 @@ _BY_HAND = "On its host: manage.py guest_kernel"
 class WorkerConfig:
     """``site`` tells apart several installations of fsbench on one host. ``may_install``: whether
     the worker makes its image, and installs tools, by itself (FSBENCH_INSTALL).
-    ``holds_processors``: whether runs hold governor, turbo and idle states.
+    ``holds_processors``: whether runs hold governor, turbo and idle states. ``drops_caches``:
+    whether they begin with an empty page cache of the host.
     """
 
     name: str
@@ -41,6 +42,7 @@ class WorkerConfig:
     guest_silence_s: float = 60.0
     may_install: bool = False
     holds_processors: bool = False
+    drops_caches: bool = True
 
     @property
     def processor_notes(self) -> Path:
@@ -86,6 +88,7 @@ def read_config() -> WorkerConfig:
         guest_kernels=guest_kernels(),
         may_install=_may_install(),
         holds_processors=env.flag("FSBENCH_HOLD_PROCESSORS", False),
+        drops_caches=env.flag("FSBENCH_DROP_CACHES", True),
         guest_silence_s=env.integer("FSBENCH_GUEST_SILENCE_S", 60, minimum=5, maximum=3600),
     )
 

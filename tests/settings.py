@@ -18,6 +18,8 @@ if os.environ.get("FSBENCH_TEST_PROCESS", "") != os.environ.get("PYTEST_XDIST_WO
 os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
 # What a worker of a test installs is a test's to say.
 os.environ.setdefault("FSBENCH_INSTALL", "no")
+# Each run of a worker would make everything else of the tests read its files anew.
+os.environ.setdefault("FSBENCH_DROP_CACHES", "False")
 
 from fsbench_web.settings import *  # noqa: F403
 from fsbench_web.settings import DATA_DIR, DATABASES, INSTALLED_APPS, STORAGES

@@ -178,12 +178,9 @@ def _erase_and_measure(
             wanted = "" if machine.is_guest else configuration.scheduler
             with places.scheduler_of(host, luns, wanted) as scheduler, _steady(host, recorder):
                 recorder.on_environment = environment_writer(run, luns, scheduler, host, executor)
-                is_dropped = _beside(recorder, drop_caches)
-                recorder.log(
-                    "The host's page cache was dropped."
-                    if is_dropped
-                    else "The host's page cache could not be dropped (only root can)."
-                )
+                is_wanted = host.config.drops_caches
+                is_dropped = is_wanted and _beside(recorder, drop_caches)
+                recorder.log(_said_of_the_cache(is_wanted, is_dropped))
                 if data.number is not None:
                     recorder.conditions["lun"] = lun_state.read(data.number)
                     if any(step.phase == "probe" for step in plan.steps):
@@ -301,6 +298,14 @@ def _run_plan(
     if watch.problem and outcome.exit_code != 0:
         return replace(outcome, reason=watch.problem, cause=Cause.BENCHMARK)
     return outcome
+
+
+def _said_of_the_cache(is_wanted: bool, is_dropped: bool) -> str:
+    if not is_wanted:
+        return "The host's page cache was left as it is (FSBENCH_DROP_CACHES)."
+    if is_dropped:
+        return "The host's page cache was dropped."
+    return "The host's page cache could not be dropped (only root can)."
 
 
 @contextlib.contextmanager

@@ -219,7 +219,8 @@ def _measure(said: _Said) -> None:
         )
         with places.locked(luns):
             _check(said, run, place)
-            drop_caches()
+            if host.config.drops_caches:
+                drop_caches()
             parts.move(part, ClientState.READY)
             plan = replace(plan, start_at=_begin_at(said))
             parts.move(part, ClientState.MEASURING)

@@ -54,6 +54,7 @@ class Several:
             image="",
             is_privileged=False,
             site="test",
+            drops_caches=False,
         )
         self.absent = Host(config, FakeExecutor())
         self.absent.start()

@@ -83,6 +83,7 @@ def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
         executor: Executor | None = None,
         name: str = "host-one",
         guests: GuestExecutor | None = None,
+        drops_caches: bool = False,
     ) -> Host:
         config = WorkerConfig(
             name=name,
@@ -93,6 +94,7 @@ def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
             image="",
             is_privileged=False,
             site="test",
+            drops_caches=drops_caches,
         )
         host = Host(config, executor or FakeExecutor(), guests=guests)
         hosts.append(host)

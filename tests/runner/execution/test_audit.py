@@ -9,7 +9,6 @@ from django.db import OperationalError
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
-from runner.execution import execute
 from runner.host import blockdev
 from runner.worker import Host
 
@@ -18,12 +17,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.root]
 MakeHost = Callable[..., Host]
 Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
-
-
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is measured here, and dropping the caches slows the whole machine."""
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
 
 
 def test_an_erasure_says_who_which_lun_and_which_serial(

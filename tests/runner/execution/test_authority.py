@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Role
 from fsbench_web.studies.models import Run, RunState
-from runner.execution import execute, last_checks
+from runner.execution import last_checks
 from runner.worker import Host
 from tests.accounts.people import person
 
@@ -17,12 +17,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.root]
 MakeHost = Callable[..., Host]
 Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
-
-
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is measured here, and dropping the caches slows the whole machine."""
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
 
 
 def submitted_by(run: Run, user: User) -> Run:

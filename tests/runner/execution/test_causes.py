@@ -9,7 +9,7 @@ from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
-from runner.execution import execute, finish
+from runner.execution import finish
 from runner.execution.record import Recorder
 from runner.executors.base import STOPPED, Outcome
 from runner.executors.fake import FakeExecutor
@@ -57,10 +57,8 @@ def test_it_is_kept_with_the_run(
     make_host: Callable[..., Host],
     submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
-    monkeypatch: pytest.MonkeyPatch,
     outcome: Outcome,
 ) -> None:
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
     host = make_host(FakeExecutor(lambda plan, on_message, should_stop: outcome))
     run = carry_out(submitted(host), host)
     assert (run.state, run.cause) == (RunState.FAILED, outcome.cause)

@@ -90,6 +90,7 @@ class Lab:
             image="",
             is_privileged=False,
             site="test",
+            drops_caches=False,
         )
         host = self.hosts[name] = Host(config, executor)
         host.start()

@@ -13,7 +13,7 @@ import pytest
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
-from runner.execution import execute, last_checks
+from runner.execution import last_checks
 from runner.worker import Host
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
 
@@ -22,11 +22,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.root]
 MakeHost = Callable[..., Host]
 Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
-
-
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
 
 
 class Disks:

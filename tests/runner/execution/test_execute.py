@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState, Score
+from fsbench_web.studies.models import Lease, LogLine, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import execute, last_checks, places
@@ -34,18 +34,39 @@ Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is measured here, and dropping the caches slows the whole machine."""
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
-
-
 def assert_not_measured(run: Run) -> None:
     """No measurement, no score, and the LUN free for the next run."""
     assert not MeasurementBlock.objects.exists()
     assert not Score.objects.exists()
     assert not Lease.objects.filter(run=run).exists()
     assert run.ended_at is not None
+
+
+def dropped() -> int:
+    """How often this machine's page cache was dropped since it booted."""
+    counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return int(counters["drop_pagecache"])
+
+
+def test_the_page_cache_is_dropped_unless_its_host_says_no(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
+) -> None:
+    said = []
+    for drops_caches in (True, False):
+        before = dropped()
+        host = make_host(name=f"host-{drops_caches}".lower(), drops_caches=drops_caches)
+        run = carry_out(submitted(host), host)
+        assert run.state == RunState.DONE
+        # Other processes of the tests may drop it meanwhile.
+        assert dropped() > before or not drops_caches
+        found = LogLine.objects.filter(run=run, text__contains="page cache")
+        said += [line.text for line in found]
+        assert run.conditions["before"]["caches_dropped"] == drops_caches
+        host.stop()
+    assert said == [
+        "The host's page cache was dropped.",
+        "The host's page cache was left as it is (FSBENCH_DROP_CACHES).",
+    ]
 
 
 def test_a_good_run_is_measured_and_scored(

@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 
 from fsbench_web.studies.models import Job, Lease, Run, RunState
-from runner.execution import execute
 from runner.executors import fake
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
@@ -17,11 +16,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.root]
 MakeHost = Callable[..., Host]
 Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
-
-
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
 
 
 def under(run: Run, **values: object) -> Run:

@@ -42,11 +42,6 @@ Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
-
-
 @pytest.fixture
 def lun_file(tmp_path: Path) -> Path:
     """An allow-list with ``scratch`` of 400 MiB, and ``log`` of 100 MiB for journals."""

@@ -29,11 +29,6 @@ RAID1 = {"data_profile": "raid1", "metadata_profile": "raid1"}
 WITH_SECOND = [("data", "second")]
 
 
-@pytest.fixture(autouse=True)
-def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute, "drop_caches", lambda: True)
-
-
 @pytest.fixture
 def lun_file(tmp_path: Path) -> Path:
     """An allow-list with ``scratch`` and ``second`` of 400 MiB, and ``fast`` for journals."""

@@ -90,7 +90,7 @@ def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "scheduler" in noted:
         rows.append(("I/O scheduler, read back", noted["scheduler"]))
     if "caches_dropped" in noted:
-        text = "dropped" if noted["caches_dropped"] else "not dropped (only root can)"
+        text = "dropped" if noted["caches_dropped"] else "not dropped (its log says why)"
         rows.append(("Page cache", text))
     return rows
 
