@@ -8,6 +8,7 @@ from fsbench_web.studies.models import END_STATES, Lease, Run, RunState, Score
 from runner.host import blockdev
 from tests.crash.lab import Lab
 from tests.measured import measured
+from tests.services.process import holds
 
 SETTLE_S = 15
 
@@ -44,13 +45,13 @@ def _assert_nothing_is_left(lab: Lab) -> None:
     assert len(devices) == 1, "the worker's one loop device"
     number = blockdev.device_number(devices[0])
     deadline = time.monotonic() + SETTLE_S
-    while True:
+
+    def left() -> list[str]:
         mounts = [mount.point for mount in blockdev.all_mounts() if number in mount.numbers]
-        left = lab.containers() + lab.agents() + mounts
-        if not left:
-            return
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+        return lab.containers() + lab.agents() + mounts
+
+    while not holds(lambda: not left()):
+        assert time.monotonic() < deadline, left()
 
 
 def _assert_its_numbers_are_whole(run: Run) -> None:

@@ -30,7 +30,7 @@ from fsbench_web.studies.models import Job, Run, RunState
 from tests.runner.conftest import SMALL, write_run
 from tests.services.dockerd import Dockerd
 from tests.services.postgres import Postgres
-from tests.services.process import Service
+from tests.services.process import Service, holds
 from tests.services.redis import Redis, accepts, free_port
 
 MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
@@ -109,11 +109,10 @@ class Lab:
         """Wait while the worker is up (when it is down: in any case)."""
         deadline = time.monotonic() + timeout_s
         was_up = self.worker is not None and self.worker.process.poll() is None
-        while not condition():
+        while not holds(condition):
             said = self.worker.tail() if self.worker else ""
             assert not was_up or (self.worker and self.worker.process.poll() is None), said
             assert time.monotonic() < deadline, f"{said}\n{self.states()}"
-            time.sleep(0.05)
 
     # ---- runs ----
 

@@ -13,7 +13,7 @@ from fsbench_web.studies.models import Run, RunState
 from tests.hosts.network import Network
 from tests.hosts.secured import SecuredPostgres, SecuredRedis
 from tests.runner.conftest import write_run
-from tests.services.process import Service
+from tests.services.process import Service, holds
 from tests.services.redis import accepts, free_port
 
 MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
@@ -91,11 +91,10 @@ class Hosts:
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> float:
         """Seconds that it took. Fails with what the workers printed."""
         began = time.monotonic()
-        while not condition():
+        while not holds(condition):
             for worker in self.workers:
                 assert worker.process.poll() is None, worker.tail()
             assert time.monotonic() - began < timeout_s, self.said()
-            time.sleep(0.05)
         return time.monotonic() - began
 
     def wait_for(self, run: Run, state: RunState, timeout_s: float = 120) -> float:

@@ -30,6 +30,7 @@ from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_run
 from tests.runner.host.guest_kernels.fake_apt import FakeApt
+from tests.services.process import holds
 from tests.services.server import database_url
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
@@ -101,11 +102,10 @@ class WorkerProcess:
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> None:
         deadline = time.monotonic() + timeout_s
-        while not condition():
+        while not holds(condition):
             assert self.process is not None
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
 
     def send(self, number: int) -> float:
         """Send a signal and wait for the end; seconds it took."""
