@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.services import registries
+from tests.services.bare_keeper import UNREAD
 from tests.services.image import ROOT, cache_folder
 from tests.services.process import ServiceFailed, program
 
@@ -37,8 +38,8 @@ mount -t tmpfs -o mode=0755 tmpfs /mnt
 "$@"
 cd /mnt/root
 tar --one-file-system --exclude='./var/cache/apt/archives/*.deb' \
-    --exclude='./var/lib/apt/lists/*_*' -cf "$0" .
-"""
+    --exclude='./var/lib/apt/lists/*_*' UNREAD -cf "$0" .
+""".replace("UNREAD", " ".join(f"--exclude='.{pattern}'" for pattern in UNREAD))
 
 
 class Inside(subprocess.Popen[str]):
@@ -189,7 +190,7 @@ def kept_root(with_packages: Sequence[str] = ()) -> Path:
     # Ubuntu has python3-venv in universe.
     components = "main,universe" if distribution == "ubuntu" else "main"
     machine = os.uname().machine
-    made_of = "\n".join((suite, components, mirror.address, machine, *packages))
+    made_of = "\n".join((suite, components, mirror.address, machine, *packages, *UNREAD))
     cache = cache_folder()
     kept = cache / f"bare-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.tar"
     with (cache / "bare.lock").open("w") as lock:
