@@ -87,7 +87,8 @@ MIDDLEWARE = [
 ROOT_URLCONF = "fsbench_web.urls"
 TEMPLATES = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "BACKEND": "fsbench_web.platform.http.templates.PageTemplates",
+        "NAME": "django",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": False,
         "OPTIONS": {

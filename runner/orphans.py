@@ -99,6 +99,7 @@ def _containers(config: WorkerConfig) -> Iterator[Orphan]:
 def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
     """File systems on LUNs of the list. Runs mount in namespaces of their own, which go with them;
     what is mounted in the host's is a person's, unless it has fsbench's label and mount point.
+    Other namespaces are not looked at: umount(8) would take away what is at the same point here.
     """
     if alive:
         return
@@ -108,19 +109,32 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
             number = blockdev.device_number(device)
             if number is not None:
                 devices[number] = entry.name
-    points_here = {mount.point for mount in blockdev.own_mounts()}
-    for mount in blockdev.all_mounts():
+    mounts = blockdev.own_mounts()
+    for mount in mounts:
         for number in mount.numbers & set(devices):
             what = f"{mount.filesystem} of LUN {devices[number]} on {mount.point}"
-            is_ours = mount.point == MOUNT_POINT and mount.point in points_here
-            if is_ours and _has_own_label(number):
+            if _is_on_top(number, mounts) and mount.point == MOUNT_POINT and _has_own_label(number):
                 yield Orphan(
                     "mount",
                     what,
-                    lambda point=mount.point: blockdev.run_tool("umount", point),  # type: ignore[misc]
+                    lambda number=number: _unmount(number),  # type: ignore[misc]
                 )
-            elif mount.point in points_here:
+            else:
                 yield Orphan("mount", f"{what}: not made by fsbench, unmount it by hand", None)
+
+
+def _is_on_top(number: int, mounts: list[blockdev.Mount]) -> bool:
+    """Whether what umount(8) would take away at fsbench's mount point stands on this device."""
+    on_top = {mount.point: mount.numbers for mount in mounts}  # in their order, the last wins
+    return number in on_top.get(MOUNT_POINT, ())
+
+
+def _unmount(number: int) -> None:
+    """A person may have come in between: it is looked again whose mount that is."""
+    with locks.device_lock(Path(f"/dev/{blockdev.kernel_name(number)}")):
+        if not _is_on_top(number, blockdev.own_mounts()):
+            raise ToolError(f"Something else is mounted on {MOUNT_POINT} by now: look again.")
+        blockdev.run_tool("umount", MOUNT_POINT)
 
 
 def _traces(config: WorkerConfig) -> Iterator[Orphan]:

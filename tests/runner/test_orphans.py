@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +161,74 @@ def test_a_mount_of_fsbench_is_undone(config: WorkerConfig, mounted: Callable[..
     assert point in found.what
     remove([found])
     assert not Path(point).is_mount()
+
+
+@pytest.fixture
+def another_namespace() -> Iterator[Callable[..., None]]:
+    """Calling it has a process with all mounts that there are, and what the arguments mount too."""
+    holders = []
+
+    def hold(*argv: str) -> None:
+        then = "echo ready; exec sleep 600"
+        holder = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-ec", f'"$@"; {then}', "sh", *(argv or ("true",))],
+            stdout=subprocess.PIPE,
+        )
+        holders.append(holder)
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"ready\n"
+
+    yield hold
+    for holder in holders:
+        holder.kill()
+        holder.communicate()
+
+
+def test_a_mount_that_another_namespace_has_too_is_one_orphan(
+    config: WorkerConfig,
+    mounted: Callable[..., str],
+    another_namespace: Callable[..., None],
+    tmp_path: Path,
+) -> None:
+    """Services and containers get copies of all mounts that there are when they are started."""
+    point = mounted(Path(MOUNT_POINT), "fsbench")
+    another_namespace()
+    (found,) = left(config, "mount")
+    remove([found])
+    assert not Path(point).is_mount()
+    assert left(config, "mount") == []
+
+
+def test_a_mount_of_another_disk_at_the_same_point_is_not_undone(
+    config: WorkerConfig, another_namespace: Callable[..., None], other_loop: str
+) -> None:
+    """While a run of another worker, in its own namespace, has this LUN there."""
+    Path(MOUNT_POINT).mkdir(exist_ok=True)
+    tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", loops(config))
+    another_namespace("mount", loops(config), MOUNT_POINT)
+    tool("mkfs.ext4", "-q", "-F", other_loop)
+    tool("mount", other_loop, MOUNT_POINT)
+    try:
+        assert left(config, "mount") == []
+    finally:
+        tool("umount", MOUNT_POINT)
+
+
+def test_what_was_mounted_over_it_meanwhile_stays(
+    config: WorkerConfig, mounted: Callable[..., str], other_loop: str
+) -> None:
+    point = mounted(Path(MOUNT_POINT), "fsbench")
+    (found,) = left(config, "mount")
+    tool("mkfs.ext4", "-q", "-F", other_loop)
+    tool("mount", other_loop, point)
+    try:
+        with pytest.raises(ToolError, match="Something else is mounted"):
+            remove([found])
+        (told,) = left(config, "mount")
+        assert told.remove is None
+        assert tool("findmnt", "--noheadings", "--output", "SOURCE", other_loop) == other_loop
+    finally:
+        tool("umount", point)
 
 
 def test_a_mount_of_somebody_else_is_only_told(

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("catalog", "0001_squashed_0008_lun_fingerprint"),
+        ("catalog", "0008_lun_fingerprint"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("compare", "0001_squashed_0008_watches_of_owners"),
+        ("compare", "0008_watches_of_owners"),
     ]
 
     operations = [

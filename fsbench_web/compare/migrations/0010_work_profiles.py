@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0001_squashed_0007_submitting"),
+        ("accounts", "0007_submitting"),
         ("compare", "0009_stacks"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -15,8 +15,8 @@ def forget_those_of_nobody(apps, schema_editor) -> None:  # type: ignore[no-unty
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0001_squashed_0007_submitting"),
-        ("imports", "0001_squashed_0002_pipeline"),
+        ("accounts", "0007_submitting"),
+        ("imports", "0002_pipeline"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -27,7 +27,7 @@ def stamp(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0001_squashed_0008_lun_fingerprint"),
+        ("catalog", "0008_lun_fingerprint"),
         ("studies", "0027_files_as_they_are"),
     ]
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0001_squashed_0008_lun_fingerprint"),
+        ("catalog", "0008_lun_fingerprint"),
         ("studies", "0028_kept_best_scores"),
     ]
 

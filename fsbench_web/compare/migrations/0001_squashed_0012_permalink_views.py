@@ -1,4 +1,4 @@
-"""All tables of compare as 0008_watches_of_owners leaves them.
+"""All tables of compare as 0012_permalink_views leaves them.
 
 A new database is made in this one step, one of before goes on from where it is.
 """
@@ -20,14 +20,18 @@ class Migration(migrations.Migration):
         ("compare", "0006_administrators_see_private_permalinks"),
         ("compare", "0007_owners_of_lines"),
         ("compare", "0008_watches_of_owners"),
+        ("compare", "0009_stacks"),
+        ("compare", "0010_work_profiles"),
+        ("compare", "0011_watches_of_work"),
+        ("compare", "0012_permalink_views"),
     ]
 
     initial = True
 
     dependencies = [
-        ("accounts", "0001_squashed_0007_submitting"),
-        ("catalog", "0001_squashed_0008_lun_fingerprint"),
-        ("studies", "0001_squashed_0021_drop_measurement_rows"),
+        ("accounts", "0007_submitting"),
+        ("catalog", "0008_lun_fingerprint"),
+        ("studies", "0021_drop_measurement_rows"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -42,13 +46,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("key", models.CharField(max_length=64)),
+                ("stack_luns", models.CharField(blank=True, db_default="", max_length=2000)),
                 ("preparation", models.JSONField(default=dict)),
                 (
                     "machine",
                     models.JSONField(default=dict, help_text="As of its series: catalog.machines"),
                 ),
                 ("test", models.CharField(max_length=190)),
-                ("category", models.CharField(max_length=20)),
+                ("category", models.CharField(max_length=100)),
                 (
                     "along",
                     models.CharField(
@@ -168,10 +173,17 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "watches",
                 "ordering": ["-id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("user", "key"), name="watch_once_for_user"),
+                    models.CheckConstraint(
+                        condition=models.Q(("along__in", ["kernel", "date"])),
+                        name="watch_along_is_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name="WatchMessage",
+            name="WorkProfile",
             fields=[
                 (
                     "id",
@@ -179,88 +191,49 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("key", models.CharField(max_length=255)),
+                ("slug", models.SlugField(max_length=60, unique=True)),
                 (
-                    "kind",
+                    "visibility",
                     models.CharField(
                         choices=[
-                            ("slower", "Slower"),
-                            ("test", "Test"),
-                            ("known", "was there before"),
+                            ("public", "Everybody who may read"),
+                            ("team", "Its team"),
+                            ("private", "Who made it, and administrators"),
                         ],
+                        db_default="public",
+                        default="public",
                         max_length=10,
                     ),
                 ),
-                (
-                    "point",
-                    models.CharField(
-                        blank=True,
-                        help_text="The kernel or day at which the new level begins",
-                        max_length=200,
-                    ),
-                ),
-                ("sentence", models.TextField()),
-                ("payload", models.JSONField(default=dict)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
-                    "watch",
+                    "created_by",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="messages",
-                        to="compare.watch",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="accounts.team",
                     ),
                 ),
             ],
             options={
-                "ordering": ["-id"],
-            },
-        ),
-        migrations.CreateModel(
-            name="WatchDelivery",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "channel",
-                    models.CharField(
-                        choices=[("email", "e-mail"), ("webhook", "webhook")], max_length=10
-                    ),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("waiting", "Waiting"),
-                            ("delivered", "Delivered"),
-                            ("failed", "given up"),
-                        ],
-                        default="waiting",
-                        max_length=10,
-                    ),
-                ),
-                ("tries", models.PositiveSmallIntegerField(default=0)),
-                (
-                    "next_try_at",
-                    models.DateTimeField(help_text="While it is tried: when another may try it"),
-                ),
-                ("last_error", models.TextField(blank=True)),
-                ("delivered_at", models.DateTimeField(null=True)),
-                (
-                    "message",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="deliveries",
-                        to="compare.watchmessage",
-                    ),
-                ),
-            ],
-            options={
-                "verbose_name_plural": "watch deliveries",
-                "ordering": ["id"],
+                "ordering": ["slug"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("visibility__in", ["public", "team", "private"])),
+                        name="work_profile_visibility_is_known",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -282,6 +255,14 @@ class Migration(migrations.Migration):
                     "query",
                     models.TextField(
                         blank=True, help_text="The comparison's query string, canonical"
+                    ),
+                ),
+                (
+                    "view",
+                    models.TextField(
+                        blank=True,
+                        default="",
+                        help_text="How its tables are shown: query string, canonical",
                     ),
                 ),
                 (
@@ -337,32 +318,149 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.AddConstraint(
-            model_name="watch",
-            constraint=models.UniqueConstraint(fields=("user", "key"), name="watch_once_for_user"),
+        migrations.CreateModel(
+            name="WatchMessage",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=255)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("slower", "Slower"),
+                            ("test", "Test"),
+                            ("known", "was there before"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "point",
+                    models.CharField(
+                        blank=True,
+                        help_text="The kernel or day at which the new level begins",
+                        max_length=200,
+                    ),
+                ),
+                ("sentence", models.TextField()),
+                ("payload", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "watch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="compare.watch",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("watch", "key"), name="watch_message_told_once")
+                ],
+            },
         ),
-        migrations.AddConstraint(
-            model_name="watch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("along__in", ["kernel", "date"])), name="watch_along_is_known"
-            ),
+        migrations.CreateModel(
+            name="WorkProfileVersion",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField(help_text="1 for the first")),
+                ("document", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "profile",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="versions",
+                        to="compare.workprofile",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-number"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("profile", "number"), name="work_profile_version_once"
+                    )
+                ],
+            },
         ),
-        migrations.AddConstraint(
-            model_name="watchmessage",
-            constraint=models.UniqueConstraint(
-                fields=("watch", "key"), name="watch_message_told_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="watchdelivery",
-            index=models.Index(
-                fields=["state", "next_try_at"], name="compare_wat_state_599272_idx"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="watchdelivery",
-            constraint=models.UniqueConstraint(
-                fields=("message", "channel"), name="watch_delivery_once_a_channel"
-            ),
+        migrations.CreateModel(
+            name="WatchDelivery",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[("email", "e-mail"), ("webhook", "webhook")], max_length=10
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "Waiting"),
+                            ("delivered", "Delivered"),
+                            ("failed", "given up"),
+                        ],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "next_try_at",
+                    models.DateTimeField(help_text="While it is tried: when another may try it"),
+                ),
+                ("last_error", models.TextField(blank=True)),
+                ("delivered_at", models.DateTimeField(null=True)),
+                (
+                    "message",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="compare.watchmessage",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "watch deliveries",
+                "ordering": ["id"],
+                "indexes": [
+                    models.Index(
+                        fields=["state", "next_try_at"], name="compare_wat_state_599272_idx"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("message", "channel"), name="watch_delivery_once_a_channel"
+                    )
+                ],
+            },
         ),
     ]

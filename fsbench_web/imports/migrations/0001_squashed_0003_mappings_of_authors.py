@@ -1,4 +1,4 @@
-"""All tables of imports as 0002_pipeline leaves them.
+"""All tables of imports as 0003_mappings_of_authors leaves them.
 
 A new database is made in this one step, one of before goes on from where it is.
 """
@@ -12,12 +12,14 @@ class Migration(migrations.Migration):
     replaces = [
         ("imports", "0001_initial"),
         ("imports", "0002_pipeline"),
+        ("imports", "0003_mappings_of_authors"),
     ]
 
     initial = True
 
     dependencies = [
-        ("studies", "0001_squashed_0021_drop_measurement_rows"),
+        ("accounts", "0007_submitting"),
+        ("studies", "0021_drop_measurement_rows"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -110,6 +112,54 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["received", "previewed", "accepted", "done", "failed"])
+                        ),
+                        name="import_state_is_known",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="SavedMapping",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("header_digest", models.CharField(db_index=True, max_length=64)),
+                ("mapping", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="accounts.team",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("created_by", "name"), name="mapping_unique_for_author"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -204,41 +254,5 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["id"],
             },
-        ),
-        migrations.CreateModel(
-            name="SavedMapping",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=100, unique=True)),
-                ("header_digest", models.CharField(db_index=True, max_length=64)),
-                ("mapping", models.JSONField()),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ["name"],
-            },
-        ),
-        migrations.AddConstraint(
-            model_name="import",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["received", "previewed", "accepted", "done", "failed"])
-                ),
-                name="import_state_is_known",
-            ),
         ),
     ]

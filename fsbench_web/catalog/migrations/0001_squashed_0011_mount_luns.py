@@ -1,4 +1,4 @@
-"""All tables of catalog as 0008_lun_fingerprint leaves them.
+"""All tables of catalog as 0011_mount_luns leaves them.
 
 A new database is made in this one step, one of before goes on from where it is.
 """
@@ -19,6 +19,9 @@ class Migration(migrations.Migration):
         ("catalog", "0006_own_workloads"),
         ("catalog", "0007_current_scheduler"),
         ("catalog", "0008_lun_fingerprint"),
+        ("catalog", "0009_stacks"),
+        ("catalog", "0010_hardware_price"),
+        ("catalog", "0011_mount_luns"),
     ]
 
     initial = True
@@ -79,6 +82,24 @@ class Migration(migrations.Migration):
                         null=True,
                     ),
                 ),
+                (
+                    "price",
+                    models.FloatField(
+                        help_text="What it cost, as somebody stated it, in ``price_currency``",
+                        null=True,
+                    ),
+                ),
+                (
+                    "price_currency",
+                    models.CharField(blank=True, db_default="", default="", max_length=3),
+                ),
+                (
+                    "price_years",
+                    models.FloatField(
+                        help_text="Years of use that the price is spread over, as somebody stated them",
+                        null=True,
+                    ),
+                ),
             ],
             options={
                 "ordering": ["name"],
@@ -116,13 +137,21 @@ class Migration(migrations.Migration):
                 (
                     "label",
                     models.CharField(
-                        help_text="As in the paper: ext3_wb_noatime_dl_xj", max_length=120
+                        help_text="As in the paper: ext3_wb_noatime_dl_xj", max_length=250
                     ),
                 ),
                 ("filesystem", models.SlugField(max_length=40)),
                 ("options", models.JSONField(default=dict)),
                 ("scheduler", models.CharField(blank=True, max_length=40)),
                 ("external_journal", models.BooleanField(default=False)),
+                (
+                    "stack",
+                    models.JSONField(
+                        db_default={},
+                        default=dict,
+                        help_text="How many LUNs it stands on, catalog.configurations.stacks; empty: one",
+                    ),
+                ),
                 ("is_known", models.BooleanField(default=True)),
             ],
             options={
@@ -244,6 +273,7 @@ class Migration(migrations.Migration):
                             ("device", "Device"),
                             ("sparse-file", "Sparse File"),
                             ("directory", "Directory"),
+                            ("mount", "Mount"),
                         ],
                         max_length=20,
                     ),
