@@ -32,14 +32,15 @@ PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # In kernel order: the mounts last, because the host's nsenter is no longer seen after them.
 _ENTER = ("--ipc", "--pid", "--mount")
+_NOT_KEPT = " ".join(f"--exclude='.{pattern}'" for pattern in UNREAD)
 # In memory: dpkg waits for the disk after every file. $0 is the tar, then comes debootstrap.
-_MAKE = """
+_MAKE = f"""
 mount -t tmpfs -o mode=0755 tmpfs /mnt
 "$@"
 cd /mnt/root
 tar --one-file-system --exclude='./var/cache/apt/archives/*.deb' \
-    --exclude='./var/lib/apt/lists/*_*' UNREAD -cf "$0" .
-""".replace("UNREAD", " ".join(f"--exclude='.{pattern}'" for pattern in UNREAD))
+    --exclude='./var/lib/apt/lists/*_*' {_NOT_KEPT} -cf "$0" .
+"""
 
 
 class Inside(subprocess.Popen[str]):
