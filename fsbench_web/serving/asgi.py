@@ -8,7 +8,7 @@ from django.conf import settings
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.platform.http.proxies import TrustedProxies
 from fsbench_web.renderings import answers
-from fsbench_web.serving import framing, slow_senders, thread_pools
+from fsbench_web.serving import arrivals, framing, slow_senders, thread_pools
 from fsbench_web.serving.warm_up import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
@@ -18,7 +18,9 @@ gc.disable()
 
 application = slow_senders.RequestsTellConnections(
     framing.OneLength(
-        TrustedProxies(BodyLimit(thread_pools.application()), settings.TRUSTED_PROXIES)
+        TrustedProxies(
+            arrivals.HeardOut(BodyLimit(thread_pools.application())), settings.TRUSTED_PROXIES
+        )
     )
 )
 answers.use_a_process()

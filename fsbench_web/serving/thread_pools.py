@@ -36,7 +36,8 @@ import django
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
-from django.db import close_old_connections
+from django.core.signals import request_started
+from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
@@ -137,6 +138,7 @@ class Lanes(ASGIHandler):
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         # Django does this at request_started and request_finished, in threads that have none.
         close_old_connections()
+        reset_queries()
         try:
             response: HttpResponseBase = self.get_response(request)
             return response
@@ -233,4 +235,7 @@ class Lane:
 def application() -> Lanes:
     """Django set up, and its ASGI application."""
     django.setup(set_prefix=False)
+    # They are called where the connections are. Here each would cost a thread for every request.
+    request_started.disconnect(close_old_connections)
+    request_started.disconnect(reset_queries)
     return Lanes()

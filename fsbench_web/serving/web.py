@@ -7,6 +7,7 @@ take the port in between: what comes while no process is there waits in the sock
 import asyncio
 import errno
 import os
+import resource
 import socket
 import sys
 from types import FrameType
@@ -26,8 +27,9 @@ SETTLE_S = 0.3
 # A thread that waited for the database gets on after this, though another computes. With Python's
 # own 5 ms each of an upload's many answers waited that long for every page that was being made.
 SWITCH_EVERY_S = 0.001
-# Connections that wait until a process takes them.
-BACKLOG = 512
+# Connections that wait until a process takes them; Linux's own limit. Of those beyond it each tries
+# again after 1, 3, 7 seconds, whoever it is.
+BACKLOG = 4096
 # asyncio takes as many connections at once as its backlog says. One at a time, a process that works
 # leaves the next to one that rests (docs/performance.md, Servers).
 TAKES_AT_ONCE = 1
@@ -97,7 +99,14 @@ def settings_of(application: object) -> uvicorn.Config:
     )
 
 
+def open_as_many_files_as_allowed() -> None:
+    """Each connection is one. Where a process may open no more, nobody can connect."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def main(descriptor: int, tells: int | None = None) -> None:
+    open_as_many_files_as_allowed()
     sys.setswitchinterval(SWITCH_EVERY_S)
     config = settings_of("fsbench_web.serving.asgi:application")
     try:

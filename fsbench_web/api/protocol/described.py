@@ -20,6 +20,12 @@ Run = Callable[..., HttpResponseBase]
 MOST_TOLD = 3
 _READS = ("GET", "HEAD")
 _CONDITIONS = ("If-Match", "If-None-Match")
+_KEY = "Idempotency-Key"
+
+_KEEPS_NO_KEY = (
+    f"This call keeps no {_KEY}: sent again it would make another one, and nothing was made. Send "
+    "it without."
+)
 
 
 def names(operation: Operation, source: str) -> list[str]:
@@ -39,6 +45,7 @@ def only_described(run: Run) -> Run:
     has_body = any(
         model.__ninja_param_source__ in ("body", "form", "file") for model in operation.models
     ) or "requestBody" in (operation.openapi_extra or {})
+    makes_more_without_a_key = 201 in operation.response_models and _KEY not in headers
 
     @wraps(run)
     def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -46,6 +53,8 @@ def only_described(run: Run) -> Run:
             _refuse_unknown("parameter", request.GET, parameters)
             if request.method not in _READS:
                 _refuse_conditions(request, headers)
+                if makes_more_without_a_key and _KEY in request.headers:
+                    raise Refused(422, [(_KEY, _KEEPS_NO_KEY)])
                 if not has_body:
                     _refuse_unknown("field", _keys(request), [])
         except Refused as refused:

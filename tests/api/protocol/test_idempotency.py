@@ -10,10 +10,15 @@ from django.db import connection
 from django.test import Client
 
 from fsbench_web.accounts import tokens
-from fsbench_web.accounts.models import AuditEntry
+from fsbench_web.accounts.models import AuditEntry, Role
+from fsbench_web.api.main import api
 from fsbench_web.catalog.models import Lun
+from fsbench_web.compare.models import WorkProfile
 from fsbench_web.studies.models import Job, Run, Study
+from tests.accounts.people import person
 from tests.api.conftest import JobBody
+from tests.api.protocol.test_described import described
+from tests.api.protocol.test_hostile import address
 
 DOCUMENT = {
     "study": "Array test",
@@ -134,3 +139,39 @@ def test_two_at_once_are_one_job(token: str, lun: Lun, job: JobBody, is_same: bo
     assert Job.objects.count() == 1
     made = next(answer for answer in answers if answer.status_code == 201).json()
     assert [run["id"] for run in made["runs"]] == sorted(Run.objects.values_list("id", flat=True))
+
+
+@pytest.mark.django_db
+def test_what_makes_something_and_keeps_no_key_refuses_it() -> None:
+    """Ignored, a call that is sent again would make a second thing."""
+    admin = person(Role.ADMINISTRATOR, "ada")
+    eve = User.objects.create_user("eve")
+    _, token = tokens.create(admin, "all", can_administer=True)
+    client = Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
+    before = AuditEntry.objects.count()
+    keyed = {path for method, path, found in described("header") if "Idempotency-Key" in found}
+    paths = api.get_openapi_schema(path_prefix="/api/v1/")["paths"]
+    making = {
+        path
+        for path, calls in paths.items()
+        if 201 in calls.get("post", {"responses": ()})["responses"]
+    }
+    assert {"/api/v1/profiles", "/api/v1/imports", "/api/v1/permalinks"} <= making - keyed
+    for path in sorted(making - keyed):
+        assert 422 in paths[path]["post"]["responses"], path
+        asked = address(path, user_id=str(eve.pk)).removeprefix("/api/v1/")
+        refused = sent(client, asked, {})
+        assert refused.status_code == 422, (path, refused.content)
+        assert [one["field"] for one in refused.json()["errors"]] == ["Idempotency-Key"], path
+    assert AuditEntry.objects.count() == before
+
+
+@pytest.mark.django_db
+def test_a_profile_is_made_once_or_refused(writer: Client) -> None:
+    body = {"title": "Mail", "parts": [{"operation": "write", "weight": 1}]}
+    refused = sent(writer, "profiles", body)
+    assert refused.status_code == 422
+    assert "nothing was made" in refused.json()["detail"]
+    assert not WorkProfile.objects.exists()
+    assert sent(writer, "profiles", body, key="").status_code == 201
+    assert WorkProfile.objects.count() == 1
