@@ -166,6 +166,7 @@ class Supervisor:
         """
         self._renewing = False
         if own_files.have_changed():
+            self._told_of_files = True
             self._tell(f"The web processes were not started anew. {own_files.NEEDS_A_RESTART}")
             return
         for child in self.webs:
