@@ -125,8 +125,8 @@ def decimals(value: float, half_width: float | None = None) -> int:
 
 def _leading(size: float) -> tuple[int, int]:
     """Its first three digits, and the power of ten of the first; 950 to 999 are the next 100."""
-    _, digits, exponent = Decimal(f"{size:.2e}").as_tuple()
-    first, power = int("".join(map(str, digits))), int(exponent) + 2
+    text = f"{size:.2e}"  # 1.23e+04
+    first, power = int(text[0] + text[2:4]), int(text[5:])
     return (100, power + 1) if first >= 950 else (first, power)
 
 

@@ -145,10 +145,16 @@ def _belonging(by: str, filesystems: Collection[str]) -> frozenset[str]:
 
 
 def _values(known: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
-    found = {}
+    """What each series has; of what only configurations have each of these is asked once."""
+    found: dict[int, frozenset[str]] = {}
+    same: dict[int, frozenset[str]] = {}
     for series, row in rows.items():
-        value = known.of(row)
-        found[series] = frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
+        values = same.get(row.configuration_id) if known.is_of_configuration else None
+        if values is None:
+            value = known.of(row)
+            values = frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
+            same[row.configuration_id] = values
+        found[series] = values
     return found
 
 

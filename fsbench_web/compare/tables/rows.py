@@ -78,6 +78,10 @@ class DeltaRow(NamedTuple):
     printed_unit: str | None = None
     share: Share | None = None
 
+    def judged(self, verdict: Verdict | None, change_verdict: Verdict | None) -> "DeltaRow":
+        """The same row with these verdicts: ``_replace`` in a third of its time."""
+        return DeltaRow._make((*self[:_JUDGED], verdict, change_verdict, *self[_JUDGED + 2 :]))
+
     @property
     def printed_words(self) -> str:
         """What its tool printed, where the score was converted; "" where it was not."""
@@ -166,6 +170,8 @@ class DeltaRow(NamedTuple):
         )
 
 
+_JUDGED = DeltaRow._fields.index("verdict")
+assert DeltaRow._fields[_JUDGED + 1] == "change_verdict"
 _NESTED: dict[str, type[Interval] | type[Verdict] | type[Share]] = {
     "interval": Interval,
     "share": Share,

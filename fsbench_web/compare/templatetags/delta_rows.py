@@ -31,7 +31,7 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.delta_columns import columns_of, standing
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers
-from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 
 BADGES = {
     "": "",
@@ -51,13 +51,14 @@ def delta_rows(
     common = table.common_flags
     has_coverage, has_several_studies = table.has_coverage, table.has_several_studies
     has_runs = table.has_runs and not table.runs_of_each
+    addresses = run_addresses()
 
     def name(row: DeltaRow) -> str:
         left_out = row.left_out_words
         return "".join(
             [
-                f"<span>{_name(row, spec)}{BADGES[row.mark]}</span>",
-                _under(row, has_several_studies),
+                f"<span>{_name(row, spec, addresses)}{BADGES[row.mark]}</span>",
+                _under(row, has_several_studies, addresses),
                 _folded(row, has_coverage, has_runs),
                 _flags(row, common),
                 f'<span class="sub">{escaped(left_out)}</span>' if left_out else "",
@@ -181,28 +182,29 @@ def _sortable(row: DeltaRow) -> str:
     return f' data-score="{row.score!r}"{change}'
 
 
-def _name(row: DeltaRow, spec: ComparisonSpec | str) -> str:
+def _name(row: DeltaRow, spec: ComparisonSpec | str, addresses: RunAddresses) -> str:
     """The contender; where a comparison can show its configurations, a link to that."""
     name = escaped(row.contender)
-    if isinstance(spec, ComparisonSpec):
-        address = _configurations(row.contender, spec)
-        if address:
-            return (
-                f'<a class="is-quiet" href="{escaped(address)}" title="All its configurations">'
-                f"{name}</a>"
-            )
-        if spec.by == "configuration":
-            return _link(*_origin(row), name)
+    if not isinstance(spec, ComparisonSpec):
+        return name
+    if spec.by == "configuration":
+        return _link(*_origin(row, addresses), name)
+    address = _configurations(row.contender, spec)
+    if address:
+        return (
+            f'<a class="is-quiet" href="{escaped(address)}" title="All its configurations">'
+            f"{name}</a>"
+        )
     return name
 
 
-def _under(row: DeltaRow, has_several_studies: bool) -> str:
+def _under(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> str:
     """Under the contender: what it is in full, its configuration with a link, and its study."""
     words = []
     if row.label and slug_of(row.label) != row.contender.split("@")[0]:
         words.append(escaped(row.label))
     if row.subline:
-        words.append(_link(*_origin(row), escaped(row.subline)))
+        words.append(_link(*_origin(row, addresses), escaped(row.subline)))
     if (row.configurations or 0) > 1:
         words.append(f"best of {row.configurations}")
     if has_several_studies:
@@ -230,8 +232,8 @@ def _link(address: str, title: str, inside: str) -> str:
     return f'<a class="is-quiet" href="{escaped(address)}" title="{escaped(title)}">{inside}</a>'
 
 
-def _origin(row: DeltaRow) -> tuple[str, str]:
+def _origin(row: DeltaRow, addresses: RunAddresses) -> tuple[str, str]:
     """Address and words of where a row's number comes from: its runs, or the paper."""
     if row.run_ids:
-        return address_of(row.run_ids), "Its runs"
+        return addresses.of(row.run_ids), "Its runs"
     return reverse("studies:study", args=[row.study]), f"From {row.study_title}"

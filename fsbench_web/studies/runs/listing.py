@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import or_
+from typing import NamedTuple
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
@@ -90,23 +91,40 @@ def _is(lookup: str, number: int) -> Q:
     return Q(**{lookup: number})
 
 
-def address_of(run_ids: Sequence[int]) -> str:
-    """Where the runs behind a number are shown: the page of a single one, else a list of them.
+class RunAddresses(NamedTuple):
+    """Where runs are shown: the address of the list, and how that of a run begins."""
 
-    Empty where there is none. A list names so many runs at most that its address stays one.
-    """
-    if not run_ids:
-        return ""
-    runs, run = _addresses(get_script_prefix())
-    if len(run_ids) == 1:
-        return f"{run}{run_ids[0]}/"
-    return f"{runs}?runs={','.join(map(str, run_ids[:MOST_NAMED]))}"
+    runs: str
+    run: str
+
+    def of(self, run_ids: Sequence[int]) -> str:
+        """Where the runs behind a number are shown: the page of a single one, else a list of them.
+
+        Empty where there is none. A list names so many runs at most that its address stays one.
+        """
+        if not run_ids:
+            return ""
+        if len(run_ids) == 1:
+            return f"{self.run}{run_ids[0]}/"
+        return f"{self.runs}?runs={','.join(map(str, run_ids[:MOST_NAMED]))}"
+
+
+def run_addresses() -> RunAddresses:
+    """For whoever asks of each of hundreds of rows; of one ``address_of``."""
+    return _addresses(get_script_prefix())
+
+
+def address_of(run_ids: Sequence[int]) -> str:
+    """``RunAddresses.of``."""
+    return run_addresses().of(run_ids)
 
 
 @lru_cache(maxsize=8)
-def _addresses(prefix: str) -> tuple[str, str]:
-    """The list's address below ``prefix``, and how that of a run begins: asked for every row."""
-    return reverse("studies:runs"), reverse("studies:run", args=[0]).removesuffix("0/")
+def _addresses(prefix: str) -> RunAddresses:
+    """Those below ``prefix``."""
+    return RunAddresses(
+        reverse("studies:runs"), reverse("studies:run", args=[0]).removesuffix("0/")
+    )
 
 
 def dates_of(run_ids: Iterable[int]) -> dict[int, tuple[str, str]]:

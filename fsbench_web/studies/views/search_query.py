@@ -21,6 +21,8 @@ from fsbench_web.studies.models import Run, RunState, Series, Study
 
 KINDS = {"studies": "Studies", "configurations": "Configurations", "runs": "Runs"}
 MOST = 1000
+NEWEST_SERIES = 300
+"""Of four runs or more each, these have MOST."""
 MOST_WORDS = 8
 LONGEST = 200
 
@@ -40,10 +42,10 @@ class Query:
 
 
 class Found(Sequence[Any]):
-    """What matches, in its order, at most MOST. Its keys are read at once, of its rows a part."""
+    """What matches, in its order, at most MOST. Its keys are known at once, of its rows a part."""
 
-    def __init__(self, matching: QuerySet[Any], rows: QuerySet[Any]):
-        self._keys, self._rows = list(matching.values_list("pk", flat=True)[:MOST]), rows
+    def __init__(self, keys: list[int], rows: QuerySet[Any]):
+        self._keys, self._rows = keys, rows
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -58,14 +60,18 @@ class Found(Sequence[Any]):
 def find(query: Query, kind: str) -> Found:
     """What matches. ``kind`` is one of KINDS.
 
-    One query, for runs two, and one for each part that is read.
+    One query, for runs two or three, and one for each part that is read.
     """
     if kind == "studies":
-        return Found(_studies(query), Study.objects.all())
+        return Found(_keys(_studies(query)), Study.objects.all())
     if kind == "configurations":
-        return Found(_configurations(query), FilesystemConfiguration.objects.all())
+        return Found(_keys(_configurations(query)), FilesystemConfiguration.objects.all())
     related = ("series__study", "series__configuration", "series__workload", "series__lun__worker")
     return Found(_runs(query), Run.objects.select_related(*related))
+
+
+def _keys(matching: QuerySet[Any]) -> list[int]:
+    return list(matching.values_list("pk", flat=True)[:MOST])
 
 
 def _studies(query: Query) -> QuerySet[Study]:
@@ -82,8 +88,8 @@ def _configurations(query: Query) -> QuerySet[FilesystemConfiguration]:
     return found.order_by("filesystem", "label", "pk")
 
 
-def _runs(query: Query) -> QuerySet[Run]:
-    """Newest first; a number is the run's own as well, a state's name that of all in it."""
+def _runs(query: Query) -> list[int]:
+    """Keys, newest first; a number is the run's own as well, a state's name that of all in it."""
     found, of_series = Run.objects.order_by("-pk"), Series.objects.all()
     is_narrowed = False
     for word in query.words:
@@ -97,19 +103,28 @@ def _runs(query: Query) -> QuerySet[Run]:
         else:
             found = found.filter(own | Q(series__in=Series.objects.filter(_of_series(word))))
     if not query.words:
-        return found.none()
-    return found.filter(_of_any(of_series)) if is_narrowed else found
+        return []
+    return _of_any(found, of_series) if is_narrowed else _keys(found)
 
 
-def _of_any(series: QuerySet[Series]) -> Q:
-    """Runs of these series, asked for so that the newest MOST cost the same among however many.
+def _of_any(runs: QuerySet[Run], series: QuerySet[Series]) -> list[int]:
+    """The newest MOST of ``runs`` that are of these series, asked for so that they cost the same
+    among however many. Two queries, three of many series; five where these have few runs.
 
-    Of few series by their keys, through the index. Of many, each run is looked at from the newest
-    on until there are enough: as an alternative to nothing, PostgreSQL asks that of each run and
-    does not join all runs with all series first.
+    Of few series by their keys, through the index. Of many, the newest have MOST runs, and what of
+    the others is newer still (an old series that was run again) is looked for among newer runs
+    alone. All series are asked only where the newest have too few runs: as an alternative to
+    nothing, PostgreSQL looks at each run from the newest on, and does not join all with all first.
     """
-    keys = list(series.values_list("pk", flat=True)[: MOST + 1])
-    return Q(series__in=keys) if len(keys) <= MOST else Q(series__in=series) | Q(pk__lt=0)
+    for count in (NEWEST_SERIES, MOST):
+        keys = list(series.order_by("-pk").values_list("pk", flat=True)[: count + 1])
+        found = _keys(runs.filter(series__in=keys[:count]))
+        if len(keys) <= count:
+            return found
+        if len(found) == MOST:
+            newer = runs.filter(pk__gt=found[-1], series__lt=keys[count - 1], series__in=series)
+            return sorted([*found, *_keys(newer)], reverse=True)[:MOST]
+    return _keys(runs.filter(Q(series__in=series) | Q(pk__lt=0)))
 
 
 def _of_series(word: str) -> Q:

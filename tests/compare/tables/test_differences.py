@@ -40,11 +40,14 @@ PLAIN = ScoreRow(
 )
 
 
+def _numbered(number: int, name: str) -> dict[str, Any]:
+    """A series of a configuration of its own."""
+    return {"series_id": number, "configuration_id": number, "filesystem": name}
+
+
 def table(**rows: dict[str, Any]) -> list[Contender]:
     return [
-        Contender(
-            name, name, replace(PLAIN, **{"series_id": number, "filesystem": name} | columns), 1
-        )
+        Contender(name, name, replace(PLAIN, **_numbered(number, name) | columns), 1)
         for number, (name, columns) in enumerate(rows.items())
     ]
 
@@ -66,6 +69,14 @@ def test_an_option_belongs_to_the_stage_it_has_with_that_file_system():
         assert compared == {f"{stage} options": True, "compression (compression)": True}
         compared = {d.one: d.is_compared for d in differences([both], other).properties}
         assert compared == {"compression (compression)": False}
+
+
+def test_series_of_one_configuration_differ_in_what_is_their_own():
+    same = {"configuration_id": 7, "filesystem": "ext4"}
+    found = differences([table(old=same, new=same | {"kernel": "6.12"})], "kernel")
+    assert [(d.one, [g.value for g in d.groups]) for d in found.properties] == [
+        ("kernel", ["6.1", "6.12"])
+    ]
 
 
 def test_another_kernel_and_another_lun_are_told_with_who_has_which():

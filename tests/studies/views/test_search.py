@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import call_command
 
-from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.views import search_query
 from tests.studies.conftest import complete
 
@@ -66,6 +66,39 @@ def test_one_kind_comes_a_page_at_a_time(client, runs):
     last = client.get("/search/?q=ext4&kind=runs&page=3").content.decode()
     assert "Page 3 of 3" in last
     assert "q=ext4&amp;kind=runs&amp;page=2" in last
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("newest_series", [1, 2])
+@pytest.mark.parametrize("has_late_runs", [False, True])
+def test_of_many_series_the_newest_runs_are_found(
+    runs, monkeypatch, most, newest_series, has_late_runs
+):
+    """Whichever series they are of: an old one that was run again, new ones without any run."""
+    old = runs[0].series
+    series = [
+        Series.objects.create(
+            key=f"k{number}", study=old.study, configuration=old.configuration, kernel=f"6.{number}"
+        )
+        for number in range(6)
+    ]
+    order = [5, 0, 3, 3, 1, *([0, 2, 1, 0] if has_late_runs else [])]
+    for repeat, number in enumerate(order):
+        Run.objects.create(series=series[number], repeat=repeat, origin="imported")
+    monkeypatch.setattr(search_query, "MOST", most)
+    monkeypatch.setattr(search_query, "NEWEST_SERIES", newest_series)
+    for text in ("ext4", "6.", "6.0", "6.4", "6. done", "ext4 6.3"):
+        words = text.split()
+        every = Run.objects.order_by("-pk").select_related("series__configuration")
+        expected = [
+            str(run)
+            for run in every
+            if all(
+                word in f"{run.series.configuration.label} {run.series.kernel} {run.state}"
+                for word in words
+            )
+        ]
+        assert found("runs", text) == expected[:most], text
 
 
 def test_it_takes_the_same_queries_for_much_and_for_little(client, runs, django_assert_num_queries):

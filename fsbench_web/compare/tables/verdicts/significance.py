@@ -100,11 +100,9 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     return replace(
         table,
         rows=tuple(
-            row._replace(
-                verdict=_lead(table, place, against_best, rule)
-                if row.best
-                else against_best.get(place),
-                change_verdict=against_baseline.get(place),
+            row.judged(
+                _lead(table, place, against_best, rule) if row.best else against_best.get(place),
+                against_baseline.get(place),
             )
             for place, row in enumerate(table.rows)
         ),
@@ -153,7 +151,7 @@ def _verdict(
         )
     if not is_freenix:
         found = paired.paired(
-            *shared_blocks(first, second),
+            *by_block(first, second),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
         )
@@ -180,16 +178,17 @@ def _verdict(
     )
 
 
-def shared_blocks(first: DeltaRow, second: DeltaRow) -> tuple[dict[str, float], dict[str, float]]:
-    """Their scores by the blocks that both were measured in; several repeats in one by their mean.
+def by_block(first: DeltaRow, second: DeltaRow) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Their scores by the block that each was measured in; several repeats in one by their mean.
 
     Runs of two studies were never measured beside each other, whatever their blocks are called.
     """
-    if first.study != second.study:
-        return {}, {}
-    one, other = _by_block(first), _by_block(second)
-    shared = one.keys() & other.keys()
-    return {block: one[block] for block in shared}, {block: other[block] for block in shared}
+    return (_by_block(first), _by_block(second)) if first.study == second.study else ({}, {})
+
+
+def _shared_blocks(first: DeltaRow, second: DeltaRow) -> int:
+    one, other = by_block(first, second)
+    return len(one.keys() & other.keys())
 
 
 def _by_block(row: DeltaRow) -> Mapping[str, float]:
@@ -231,7 +230,7 @@ def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -
         ratio=found.ratio,
         ratio_low=found.low,
         ratio_high=found.high,
-        blocks=found.blocks or len(shared_blocks(first, second)[0]),
+        blocks=found.blocks or _shared_blocks(first, second),
         more_blocks=found.more_blocks if status == TIE else None,
         equivalence_percent=found.margin_percent,
         p_equivalence=found.p_equivalence,

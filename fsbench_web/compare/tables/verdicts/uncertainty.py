@@ -157,7 +157,7 @@ def wanted(verdict: Verdict) -> str:
 def _tenths(percent: float) -> str:
     """With one decimal and a minus sign; with more where none of it would be left."""
     text = f"{percent:,.1f}" if abs(percent) < 1e9 else f"{percent:.2e}"
-    if float(text.replace(",", "")) == 0:
+    if abs(percent) < 0.1 and float(text) == 0:
         text = f"{percent:.1g}" if abs(percent) >= 0.001 else "0"
     return text.replace("-", "\u2212")
 

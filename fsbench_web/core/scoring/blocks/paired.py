@@ -104,13 +104,14 @@ def paired(
     logarithm. Raises ValueError for a value that is not a finite number.
     """
     shared = sorted(ahead.keys() & behind.keys())
-    values = [(ahead[block], behind[block]) for block in shared]
-    if not all(isfinite(value) for pair in values for value in pair):
+    ours, theirs = [ahead[block] for block in shared], [behind[block] for block in shared]
+    if not (all(map(isfinite, ours)) and all(map(isfinite, theirs))):
         raise ValueError("a value is not a finite number")
-    if len(shared) < LEAST_BLOCKS or any(value <= 0 for pair in values for value in pair):
+    if len(shared) < LEAST_BLOCKS or min(ours) <= 0 or min(theirs) <= 0:
         return None
     sign = -1.0 if lower_is_better else 1.0
-    return of_logarithms([sign * (log(a) - log(b)) for a, b in values], margin_percent)
+    logarithms = [sign * (log(a) - log(b)) for a, b in zip(ours, theirs, strict=True)]
+    return of_logarithms(logarithms, margin_percent)
 
 
 def of_logarithms(
@@ -120,8 +121,8 @@ def of_logarithms(
     count = len(logarithms)
     centre = fsum(logarithms) / count
     deviation = sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
-    found = _of_estimate(centre, deviation / sqrt(count), count - 1, margin_percent, deviation)
-    return found._replace(
+    return _of_estimate(
+        *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
         blocks=count,
         rank_interval=rank_interval(logarithms),
         p_normal=_normality(logarithms, centre),
@@ -156,7 +157,15 @@ def unpaired(
 
 
 def _of_estimate(
-    centre: float, error: float, freedom: float, margin_percent: float, deviation: float
+    centre: float,
+    error: float,
+    freedom: float,
+    margin_percent: float,
+    deviation: float,
+    *,
+    blocks: int = 0,
+    rank_interval: tuple[float, float] | None = None,
+    p_normal: float | None = None,
 ) -> RatioVerdict:
     """Of the logarithm of a ratio, with its standard error."""
     half_width = _quantile(freedom, 0.5 + LEVEL / 2) * error
@@ -165,18 +174,20 @@ def _of_estimate(
         ratio=_exp(centre),
         low=_exp(centre - half_width),
         high=_exp(centre + half_width),
-        blocks=0,
+        blocks=blocks,
         deviation=deviation,
         freedom=freedom,
         p_value=2 * _tail(-abs(centre), error, freedom),
         p_equivalence=_tail(abs(centre) - margin, error, freedom),
         margin_percent=margin_percent,
+        rank_interval=rank_interval,
+        p_normal=p_normal,
     )
 
 
 def _exp(value: float) -> float:
     """The ends of an interval, and ratios to the smallest numbers, may be beyond all numbers."""
-    return exp(max(-700.0, min(value, 700.0)))
+    return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 
 def family(
