@@ -25,7 +25,7 @@ fi
 if ! .venv/bin/python -c "import pip, sys; sys.exit('%d.%d' % sys.version_info[:2] != '$version')" 2>/dev/null; then
   echo "Making the virtual environment .venv with Python $version ..."
   rm -rf .venv
-  "$python" -m venv .venv
+  "$python" -m venv --without-pip .venv
 fi
 # Python compiles what is imported, once; pip would compile everything (13 of 20 seconds). Where nothing may be
 # kept of that, pip has to.
@@ -34,17 +34,25 @@ if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then
   compile=--compile
 fi
 rm -f .venv/.installed-*
-# The pinned pip first, by itself: the one that Python brings along compares every file of every version in
-# the index with every platform, and takes twice as long for the rest.
+# The pinned pip first, by the one that Python brings along, as it lies there: unpacking and compiling that one
+# only to replace it takes longer, and for the rest it would compare every file of every version in the index
+# with every platform.
 sed -n '/^pip==/,/[^\\]$/p' "$1" >.venv/pip.txt
-if [ -s .venv/pip.txt ]; then
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check "$compile" --require-hashes -r .venv/pip.txt
+brought=$(.venv/bin/python -c '
+import ensurepip, sysconfig
+from pathlib import Path
+places = sysconfig.get_config_var("WHEEL_PKG_DIR"), Path(ensurepip.__file__).with_name("_bundled")
+print(*(wheel / "pip" for place in places if place for wheel in Path(place).glob("pip-*.whl")), sep="\n")
+' | head -n 1)
+if [ -z "$brought" ]; then
+  .venv/bin/python -m ensurepip
+  brought=-mpip
 fi
+install() { # install PIP REQUIREMENTS: all that they need is in these files
+  .venv/bin/python "$1" install --quiet --disable-pip-version-check "$compile" --no-deps --require-hashes -r "$2"
+}
+install "$brought" .venv/pip.txt
 for file in "$@"; do
   echo "Installing $file ..."
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check "$compile" --require-hashes -r "$file"
+  install -mpip "$file"
 done
-# Python 3.11 puts an old setuptools into every environment. Unless it is pinned nothing needs it.
-if ! grep -q '^setuptools==' "$@"; then
-  .venv/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes setuptools 2>/dev/null
-fi

@@ -137,7 +137,7 @@ LANES = {
     AXE: ("browser/test_accessibility.py",),
     "stack": ("deploy/",),
     "disks": ("runner/", "catalog/", "serving/"),
-    "installation": ("test_make_run.py", "first_start/"),
+    "installation": ("first_start/",),
     "kills": ("crash/",),
     "guests": ("guest/", "hosts/", "runner/executors/test_guest"),
     "workloads": ("core/workloads/",),

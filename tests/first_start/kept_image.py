@@ -9,13 +9,14 @@ import shutil
 from pathlib import Path
 
 from tests.services.bare_root import BareRoot
+from tests.services.dockerd import store_of
 from tests.services.image import RUNNER_PARTS, cache_folder, digest_of
 
-IMAGE, KEPT, BASE = "fsbench-runner:local", "kept-layers", "fsbench-base:bookworm"
+IMAGE, KEPT = "fsbench-runner:local", "kept-layers"
 
 
 def _kept() -> Path:
-    return cache_folder() / f"layers-{digest_of(*RUNNER_PARTS)}.tar"
+    return cache_folder() / f"layers-{digest_of(*RUNNER_PARTS)}"
 
 
 def environment(root: BareRoot) -> dict[str, str]:
@@ -23,40 +24,31 @@ def environment(root: BareRoot) -> dict[str, str]:
     base = cache_folder() / "base.tar"
     if not base.exists():
         return {}
-    _place(base, root.folder / "root/base.tar")
+    inside = root.folder / "root/base.tar"
+    try:
+        inside.hardlink_to(base)
+    except OSError:  # in a bare root in a bare root the cache is a mount
+        shutil.copyfile(base, inside)
     return {"FSBENCH_IMAGE_CACHE": "/root/base.tar"}
 
 
-def _place(kept: Path, inside: Path) -> None:
-    """Without a copy where that can be: in a bare root in a bare root the cache is a mount."""
-    try:
-        inside.hardlink_to(kept)
-    except OSError:
-        shutil.copyfile(kept, inside)
+def layers() -> Path | None:
+    """What a daemon begins with; None where no walk has made it."""
+    return _kept() if _kept().exists() else None
 
 
-def load_layers(root: BareRoot) -> None:
-    if _kept().exists():
-        inside = root.folder / "root/layers.tar"
-        _place(_kept(), inside)
-        root.run(["docker", "load", "--input", "/root/layers.tar"])
-        inside.unlink()
+def forget_image(root: BareRoot) -> None:
+    """Of what the daemon has the image goes, its layers stay, with the images between, each of
+    which is one step: the daemon looks for those.
+    """
+    root.run(["docker", "tag", IMAGE, KEPT])
+    root.run(["docker", "rmi", IMAGE])
 
 
-def keep_layers(root: BareRoot) -> None:
-    """With the images between, each of which is one step: the daemon looks for those."""
+def keep_layers(data: Path) -> None:
+    """For the next time, of a daemon that has ended and forgot its image."""
     if _kept().exists():
         return
-    root.run(["docker", "tag", IMAGE, KEPT])
-    listed = root.run(["docker", "images", "--all", "--quiet", "--no-trunc"])
-    root.run(
-        ["docker", "save", "--output", "/root/layers.tar", KEPT, BASE, *set(listed.stdout.split())]
-    )
-    made = root.folder / "root/layers.tar"
-    unfinished = _kept().with_suffix(".part")
-    shutil.move(made, unfinished)
-    unfinished.rename(_kept())
-    for old in sorted(cache_folder().glob("layers-*.tar"), key=lambda path: path.stat().st_mtime)[
-        :-2
-    ]:
-        old.unlink()
+    store_of(data, _kept())
+    for old in sorted(cache_folder().glob("layers-*"), key=lambda path: path.stat().st_mtime)[:-2]:
+        shutil.rmtree(old) if old.is_dir() else old.unlink()

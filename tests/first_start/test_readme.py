@@ -1,33 +1,40 @@
 """The README's two commands and five minutes, in a bare root: all that a new user has."""
 
+import re
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 
 from tests.first_start import kept_environment, kept_image
 from tests.first_start.readme import five_minutes
-from tests.first_start.walk import CHECKOUT, Walk
+from tests.first_start.site import CHECKOUT, Site
+from tests.first_start.walk import Walk
 from tests.services.bare_ci import kept_packages
 from tests.services.bare_root import BareRoot, bare_root
 from tests.services.browser import chromium_browser
-from tests.services.image import cache_folder
+from tests.services.dockerd import daemon_folder
+from tests.services.image import ROOT, cache_folder
 from tests.services.redis import free_port
 
 pytestmark = [pytest.mark.root, pytest.mark.install]
 
 
 @contextmanager
-def _new_machine() -> Iterator[BareRoot]:
+def _new_machine(
+    folders: Mapping[Path, str] | None = None, with_packages: Sequence[str] = ()
+) -> Iterator[BareRoot]:
     """With a checkout; what it downloads is kept, as on a machine behind a proxy that keeps it."""
     cache = cache_folder()
     for name in ("pip", "apt"):
         (cache / name).mkdir(exist_ok=True)
-    shared = {cache / "pip": "/root/.cache/pip"}
-    with bare_root(shared) as root, kept_packages(root, cache / "apt"):
+    shared = {cache / "pip": "/root/.cache/pip", **(folders or {})}
+    with bare_root(shared, with_packages) as root, kept_packages(root, cache / "apt"):
         root.copy_checkout(CHECKOUT)
         yield root
 
@@ -38,10 +45,9 @@ def walk(tmp_path: Path) -> Iterator[Callable[..., Walk]]:
     with ExitStack() as stack:
 
         def make(root: BareRoot, **env: str) -> Walk:
-            browser = stack.enter_context(chromium_browser())
-            made = Walk(root, browser, tmp_path / "make-run.log", free_port(), env)
-            stack.callback(made.interrupt)
-            return made
+            site = Site(root, tmp_path / "make-run.log", free_port(), env)
+            stack.callback(site.interrupt)
+            return Walk(site, stack.enter_context(chromium_browser()))
 
         yield make
 
@@ -56,45 +62,69 @@ def test_without_docker(walk: Callable[..., Walk]) -> None:
         taken = walk(root)
         taken.walk()
         said = taken.first_printed
+        assert "Making the virtual environment" in said
+        assert _installers(root) == {"pip": _pinned("pip")}
         assert "No Docker daemon answers. This host lacks" in said
         assert "The benchmark tools are installed" in said
+        # The second start, which the walk ended with, is at work.
+        taken.site.a_second_one_is_refused()
+        taken.site.a_crashed_worker_comes_back()
+        taken.site.end(signal.SIGTERM)
         kept_environment.keep_environment(root, CHECKOUT)
         print(taken.took, file=sys.stderr)
 
 
+def _installers(root: BareRoot) -> dict[str, str]:
+    """What Python brings along in its own version: {name: version} in the environment."""
+    library = root.folder / CHECKOUT.lstrip("/") / ".venv/lib"
+    (packages,) = library.glob("python3*/site-packages")
+    found = {dist.name: dist.version for dist in distributions(path=[str(packages)])}
+    return {name: found[name] for name in ("pip", "setuptools", "wheel") if name in found}
+
+
+def _pinned(name: str) -> str:
+    found = re.search(rf"^{name}==(\S+)", (ROOT / "requirements.txt").read_text(), re.M)
+    assert found
+    return found[1]
+
+
 def test_with_docker(walk: Callable[..., Walk]) -> None:
-    with _new_machine() as root:
-        root.run(["apt-get", "update"])
-        install = ["apt-get", "install", "--yes", "--no-install-recommends", "docker.io"]
-        root.run(install, env={"DEBIAN_FRONTEND": "noninteractive"})
-        # A disk of its own, so that tens of thousands of files need not be removed one by one.
-        disk = root.loop_device(16_000)
-        root.run(["mkfs.ext4", "-q", "-E", "nodiscard", disk])
-        root.run(["sh", "-ec", f"mkdir -p /var/lib/docker; mount {disk} /var/lib/docker"])
-        with (root.folder / "root/dockerd.log").open("w") as log:
-            # It shares the host's network, whose firewall and bridges are not its own.
-            apart = ("--iptables=false", "--ip6tables=false", "--bridge=none")
-            daemon = root.popen(["dockerd", *apart], stdout=log, stderr=log)
-        try:
-            while root.run(["docker", "version"], check=False).returncode:
-                assert daemon.poll() is None, (root.folder / "root/dockerd.log").read_text()
-                time.sleep(0.2)
-            kept_image.load_layers(root)
-            kept_environment.load_environment(root, CHECKOUT)
-            taken = walk(root, **kept_image.environment(root))
-            taken.walk()
-            kept_image.keep_layers(root)
+    """What begins with the environment that the other walk made, and measures in containers."""
+    with (
+        daemon_folder(kept_image.layers(), cache_folder()) as daemon,
+        _new_machine({daemon / "data": "/var/lib/docker"}, ["docker.io"]) as root,
+    ):
+        kept_environment.load_environment(root, CHECKOUT)
+        with _docker_daemon(root):
+            taken = walk(root, FSBENCH_DATA="/root/its data", **kept_image.environment(root))
+            taken.measure()
             said = taken.first_printed
             assert "The benchmark image is ready" in said
             assert "Runs are carried out in containers from now on" in said
+            taken.site.end(signal.SIGINT)
             # The container brought it all: nothing was installed on the host.
             missing = root.run(["sh", "-c", "command -v iozone mkfs.xfs"], check=False)
             assert missing.stdout == ""
             assert root.run(["docker", "ps", "--all", "--quiet"]).stdout == ""
+            kept_image.forget_image(root)
             print(taken.took, file=sys.stderr)
-        finally:
-            daemon.terminate()
-            daemon.wait(60)
+        kept_image.keep_layers(daemon / "data")
+
+
+@contextmanager
+def _docker_daemon(root: BareRoot) -> Iterator[None]:
+    with (root.folder / "root/dockerd.log").open("w") as log:
+        # It shares the host's network, whose firewall and bridges are not its own.
+        apart = ("--iptables=false", "--ip6tables=false", "--bridge=none")
+        daemon = root.popen(["dockerd", *apart], stdout=log, stderr=log)
+    try:
+        while root.run(["docker", "version"], check=False).returncode:
+            assert daemon.poll() is None, (root.folder / "root/dockerd.log").read_text()
+            time.sleep(0.2)
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait(60)
 
 
 def test_the_readme_has_two_commands_and_numbered_minutes() -> None:

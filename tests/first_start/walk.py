@@ -1,84 +1,72 @@
 """Walks the README's five minutes in Chromium, as somebody who reads them for the first time."""
 
 import re
-import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
 from tests.first_start.readme import Step, five_minutes
-from tests.services.bare_root import BareRoot, Inside
+from tests.first_start.site import LONG_S, Site
 from tests.services.browser import collect_complaints
-from tests.services.redis import accepts
+from tests.services.compose import Person
 
-CHECKOUT = "/root/fsbench"
-# Limits, not waits: packages or an image are got meanwhile, on a busy machine.
-LONG_S = 1200
-_NOT_FOR_PEOPLE = r"Warning|Error|Exception|Traceback|Warm shutdown|kombu|was killed"
+PUBLISHED = {"unisys-2005", "galli-2001", "hilzinger-2006", "freenix-2002", "sun-2004"}
 
 
 class Walk:
-    """``env`` is what `make run` has beside a plain shell's; ``port`` is where it listens."""
+    """The steps of a new user's; ``took`` is the seconds of each."""
 
-    def __init__(
-        self, root: BareRoot, browser: Browser, log: Path, port: int, env: dict[str, str]
-    ) -> None:
+    def __init__(self, site: Site, browser: Browser) -> None:
         expect.set_options(timeout=60_000)
-        self.root, self.browser, self.log = root, browser, log
-        self.env = env | {"PORT": str(port)}
+        self.site, self.browser = site, browser
         self.complaints: list[str] = []
-        self.site: Inside | None = None
         self.took: dict[str, float] = {}
         self.address = self.password = self.study = self.first_printed = ""
         self.page: Page
 
-    def printed(self) -> str:
-        return self.log.read_text()
-
     def walk(self) -> None:
         """All steps, each with everything that it names."""
-        walked: list[Callable[[Step], None]] = [
+        self._take(
             self._start,
             self._look_around,
             self._order,
             self._watch,
             self._study,
             self._stop_and_start_again,
-        ]
+        )
+
+    def measure(self) -> None:
+        """From the first start to the last run: where these are carried out is what differs."""
+        self._take(self._start, None, self._order, self._watch, None, None)
+        self._all_are_done("Its job")
+        (study,) = {one["slug"] for one in self.site.read("/studies")} - PUBLISHED
+        for test in ("write", "random_read"):
+            (table,) = self.site.read(f"/deltas?study={study}&test={test}&category=overall")[
+                "tables"
+            ]
+            scores = {row["contender"]: row["score"] for row in table["rows"]}
+            assert scores.keys() == {"ext4", "xfs"}
+            assert all(scores.values()), scores
+        self.first_printed = self.site.printed()
+        self.page.context.close()
+
+    def _take(self, *walked: Callable[[Step], None] | None) -> None:
         steps = five_minutes()
         assert len(steps) == len(walked), [step.text for step in steps]
         for number, (take, step) in enumerate(zip(walked, steps, strict=True), 1):
+            if take is None:
+                continue
             began = time.monotonic()
             take(step)
             step.is_walked()
             self.took[f"step {number}"] = round(time.monotonic() - began, 1)
             assert not self.complaints, "The page complained:\n" + "\n".join(self.complaints)
 
-    def end(self) -> None:
-        """Ctrl-C, and all of it ends: no process and no listener stays."""
-        if self.interrupt():
-            there = ["sh", "-c", "for one in /proc/[0-9]*/cwd; do readlink $one; done; true"]
-            assert CHECKOUT not in self.root.run(there).stdout
-            assert not accepts(int(self.env["PORT"]))
-            said = self.printed()
-            assert said.rstrip().endswith("Stopped."), said
-            # What people read is about what they did: nothing of the libraries' own affairs.
-            assert not re.search(_NOT_FOR_PEOPLE, said), said
-
-    def interrupt(self) -> bool:
-        """Ctrl-C, whatever has become of it; whether it was there."""
-        site, self.site = self.site, None
-        if site is not None:
-            site.send_signal(signal.SIGINT)
-            site.wait(300)
-        return site is not None
-
     # 1
 
     def _start(self, step: Step) -> None:
-        self._make(step.typed())
+        self.site.start(step.typed())
         # The example's own address and password are those of another machine.
         patterns = [re.escape(line.strip()) for line in step.printed.splitlines()]
         assert len(patterns) == 2, step.printed
@@ -86,31 +74,19 @@ class Walk:
         pattern = re.sub(r"http://\S+?(?=\\n)", r"(http://\\S+)", pattern)
         pattern = re.sub(r"password\\ \w+", r"password (\\S+)", pattern).replace(r"\ ", r"\s+")
         pattern = re.sub(r"(\\s\+)+", r"\\s+", pattern)
-        found = re.search(pattern, self.printed())
-        assert found, f"not printed: {pattern}\n{self.printed()}"
+        found = re.search(pattern, self.site.printed())
+        assert found, f"not printed: {pattern}\n{self.site.printed()}"
         self.address, self.password = found.groups()
-
-    def _make(self, command: str) -> None:
-        with self.log.open("w") as output:
-            self.site = self.root.popen(
-                command.split(), cwd=CHECKOUT, env=self.env, stdout=output, stderr=output
-            )
-        self.wait_for("Stop with Ctrl-C")
-
-    def wait_for(self, words: str) -> None:
-        """Until the site has printed them."""
-        assert self.site is not None
-        deadline = time.monotonic() + LONG_S
-        while words not in self.printed():
-            assert self.site.poll() is None, self.printed()
-            assert time.monotonic() < deadline, self.printed()
-            time.sleep(0.1)
+        assert self.address == f"http://127.0.0.1:{self.site.port}"
+        health = self.site.read("/health")
+        assert (health["status"], len(health["workers"])) == ("ok", 1), health
+        assert {study["slug"] for study in self.site.read("/studies")} >= PUBLISHED
+        self.page = self._new_page()
+        self.page.goto("/")
 
     # 2
 
     def _look_around(self, step: Step) -> None:
-        self.page = self._new_page()
-        self.page.goto("/")
         heading = self.page.get_by_role("heading", name=step.word(), exact=True)
         expect(heading).to_be_visible()
         cards = heading.locator("xpath=following-sibling::*[1]").get_by_role("link")
@@ -185,8 +161,7 @@ class Walk:
 
     def _study(self, step: Step) -> None:
         page = self.page
-        page.get_by_role("link", name=step.word(), exact=True).click()
-        expect(page.get_by_text("10 of 10: 10 done")).to_be_visible(timeout=LONG_S * 1000)
+        self._all_are_done(step.word())
         page.get_by_role("link", name=step.word(), exact=True).click()
         expect(page.get_by_role("region", name="Answer")).to_contain_text(
             re.compile("comes first|is level with")
@@ -210,6 +185,10 @@ class Walk:
         expect(stranger.get_by_role("heading", level=1)).to_be_visible()
         stranger.context.close()
 
+    def _all_are_done(self, back_to_the_job: str) -> None:
+        self.page.get_by_role("link", name=back_to_the_job, exact=True).click()
+        expect(self.page.get_by_text("10 of 10: 10 done")).to_be_visible(timeout=LONG_S * 1000)
+
     def _has_scores(self, page: Page) -> None:
         """A delta table of ext4 and XFS, with numbers that are no zeros: a row of tests opens."""
         row_of_test = page.locator("main details.test:not([open]) > summary")
@@ -225,10 +204,12 @@ class Walk:
 
     def _stop_and_start_again(self, step: Step) -> None:
         self.page.goto("about:blank")
-        self.end()
-        self.first_printed = self.printed()
-        self._make(step.typed())
+        self.site.end()
+        self.first_printed = self.site.printed()
+        self.site.start(step.typed())
+        assert "Installing" not in self.site.printed()
+        assert f"user admin, password {self.password}\n" in self.site.printed()
         self.page.goto(self.study)
         self._has_scores(self.page)
         self.page.context.close()
-        self.end()
+        Person(self.address).sign_in("admin", self.password)

@@ -10,7 +10,6 @@ import fcntl
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -136,7 +135,7 @@ def remove(folder: Path) -> None:
     _remove_bridges(folder)
     _remove_control_groups(folder)
     for path in (folder / "root", folder):  # its lock last
-        shutil.rmtree(path, ignore_errors=True)
+        subprocess.run(["rm", "-rf", "--", str(path)], stderr=subprocess.DEVNULL, check=False)
 
 
 def _detach_loops(folder: Path) -> None:

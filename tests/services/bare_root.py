@@ -137,15 +137,18 @@ class BareRoot:
 
 
 @contextmanager
-def bare_root(shared: Mapping[Path, str] | None = None) -> Iterator[BareRoot]:
+def bare_root(
+    shared: Mapping[Path, str] | None = None, with_packages: Sequence[str] = ()
+) -> Iterator[BareRoot]:
     """A bare root, until the end of the context. Raises ServiceFailed.
 
-    ``shared`` are folders of the host that are mounted in it, each with its place there.
+    ``shared`` are folders of the host that are mounted in it, each with its place there;
+    ``with_packages`` are installed already, beside what every bare root has.
     """
     if os.geteuid() != 0:
         raise ServiceFailed("a bare root needs root: run the tests as root, or `make test-quick`")
     order = {
-        "tar": str(kept_root()),
+        "tar": str(kept_root(with_packages)),
         "shared": {str(host): inside for host, inside in (shared or {}).items()},
     }
     keeper = subprocess.Popen(
@@ -178,14 +181,15 @@ def _wait_whatever_comes(keeper: subprocess.Popen[str]) -> None:
             continue
 
 
-def kept_root() -> Path:
+def kept_root(with_packages: Sequence[str] = ()) -> Path:
     """The bare root as a tar, made when there is none yet. Raises ServiceFailed."""
+    packages = (*PACKAGES, *with_packages)
     distribution, suite = registries.release()
     mirror = next(one for one in registries.sources() if one.suite == suite)
     # Ubuntu has python3-venv in universe.
     components = "main,universe" if distribution == "ubuntu" else "main"
     machine = os.uname().machine
-    made_of = "\n".join((suite, components, mirror.address, machine, *PACKAGES))
+    made_of = "\n".join((suite, components, mirror.address, machine, *packages))
     cache = cache_folder()
     kept = cache / f"bare-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.tar"
     with (cache / "bare.lock").open("w") as lock:
@@ -197,10 +201,10 @@ def kept_root() -> Path:
         options = ("--variant=minbase", f"--components={components}")
         _run_alone(
             *("sh", "-ec", _MAKE, str(unfinished), _debootstrap(), *options),
-            *(f"--include={','.join(PACKAGES)}", suite, "/mnt/root", mirror.address),
+            *(f"--include={','.join(packages)}", suite, "/mnt/root", mirror.address),
         )
         unfinished.rename(kept)
-        for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-2]:
+        for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-4]:
             old.unlink()
     return kept
 

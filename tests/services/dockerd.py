@@ -64,28 +64,37 @@ STORED = ("image", "overlay2")
 def docker_daemon(store: Path | None = None) -> Iterator[Dockerd]:
     """Start dockerd (it starts its own containerd). Raises ServiceFailed.
 
-    Of a ``store`` (``store_of``) it has the images at once: their files are linked, since nobody
-    writes into a layer. The daemon's folder is beside the store, because links end at mounts.
+    Of a ``store`` (``store_of``) it has the images at once.
     """
     if os.geteuid() != 0:
         raise ServiceFailed("dockerd needs root: run the tests as root, or `make test-quick`")
+    with daemon_folder(store, store and store.parent) as folder:
+        service = Dockerd(folder)
+        try:
+            yield service
+        finally:
+            service.stop()
+
+
+@contextmanager
+def daemon_folder(store: Path | None, beside: Path | None) -> Iterator[Path]:
+    """A folder whose ``data`` a daemon begins with: empty, or the images of a ``store``.
+
+    Their files are linked, since nobody writes into a layer: the folder is ``beside`` the store,
+    because links end at mounts. It goes with the context, or with the next one beside it.
+    """
     with ExitStack() as stack:
-        if store is not None:
-            _remove_abandoned(store.parent)
-        name = TemporaryDirectory(prefix=PREFIX, dir=store and store.parent)
-        folder = Path(stack.enter_context(name))
+        if beside is not None:
+            _remove_abandoned(beside)
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix=PREFIX, dir=beside)))
         in_use = stack.enter_context((folder / IN_USE).open("w"))
         fcntl.flock(in_use, fcntl.LOCK_EX)
+        (folder / "data").mkdir(mode=0o710)
         if store is not None:
-            (folder / "data").mkdir(mode=0o710)
             parts = [str(store / part) for part in STORED]
             subprocess.run(["cp", "-a", "--link", *parts, str(folder / "data")], check=True)
         try:
-            service = Dockerd(folder)
-            try:
-                yield service
-            finally:
-                service.stop()
+            yield folder
         finally:
             _unmount_below(folder)
 
@@ -97,13 +106,14 @@ def dockerd() -> Iterator[str]:
         yield daemon.host
 
 
-def store_of(daemon: Dockerd, store: Path) -> None:
+def store_of(data: Path, store: Path) -> None:
     """Keep the images of a daemon that has ended, for others to begin with."""
     unfinished = store.with_suffix(".part")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
-    parts = [str(daemon.folder / "data" / part) for part in STORED]
-    subprocess.run(["cp", "-a", *parts, str(unfinished)], check=True)
+    subprocess.run(
+        ["cp", "-a", *(str(data / part) for part in STORED), str(unfinished)], check=True
+    )
     unfinished.rename(store)
 
 

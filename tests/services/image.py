@@ -51,7 +51,7 @@ def build_runner_image(docker_host: str) -> str:
             with docker_daemon() as other:
                 _run(other.host, "docker", "load", "--input", str(kept))
                 other.stop()
-                store_of(other, folder / f"store-{digest_of(*RUNNER_PARTS)}")
+                store_of(other.folder / "data", folder / f"store-{digest_of(*RUNNER_PARTS)}")
             for old in _oldest(folder, "store-*", 2):
                 shutil.rmtree(old, ignore_errors=True)
     return IMAGE
