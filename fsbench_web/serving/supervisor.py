@@ -22,6 +22,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.watches import watching
 from fsbench_web.operations import chores
+from fsbench_web.platform import own_files
 from fsbench_web.serving import console
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.web import BACKLOG, GRACE_S
@@ -122,6 +123,7 @@ class Supervisor:
         self._renewing = False
         self._background: Thread | None = None
         self._all_judged = False
+        self._told_of_files = False
         self._announcement: Sequence[str] = ()
         self._parent = Path(f"/proc/{os.getppid()}/status")
         self._parent_was_make = _is_make_that_catches_interrupts(self._parent)
@@ -136,6 +138,7 @@ class Supervisor:
             number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
         }
         previous[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._renew)
+        own_files.note()
         counters = _shared_counters() if len(self.webs) > 1 else None
         try:
             for child in self.children:
@@ -158,9 +161,14 @@ class Supervisor:
     def _renew_webs(self) -> None:
         """On SIGHUP: the next one is ended when the one before it works, so that one always does.
 
-        Of a single process what comes meanwhile waits in the socket's backlog.
+        Of a single process what comes meanwhile waits in the socket's backlog. Not with files of
+        another version: neither static files nor tables are made for them before a start.
         """
         self._renewing = False
+        if own_files.have_changed():
+            self._told_of_files = True
+            self._tell(f"The web processes were not started anew. {own_files.NEEDS_A_RESTART}")
+            return
         for child in self.webs:
             child.ask_to_end()
             child.end(WEB_END_S)
@@ -249,6 +257,7 @@ class Supervisor:
             if time.monotonic() >= background_at:
                 background_at = time.monotonic() + BACKGROUND_EVERY_S
                 self._work_in_background()
+                self._look_at_own_files()
             try:
                 close_old_connections()
                 lifecycle.reap_lost()
@@ -269,6 +278,11 @@ class Supervisor:
         if self._background is None or not self._background.is_alive():
             self._background = Thread(target=self._in_background, name="background", daemon=True)
             self._background.start()
+
+    def _look_at_own_files(self) -> None:
+        if not self._told_of_files and own_files.have_changed():
+            self._told_of_files = True
+            self._tell(own_files.NEEDS_A_RESTART)
 
     def _in_background(self) -> None:
         _try("watches", watching.run_maintenance)

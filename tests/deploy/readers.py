@@ -4,6 +4,10 @@ import http.client
 import json
 import threading
 
+# Some forty requests a second, one or two of them under way at any time. Without a pause they would
+# take both processors from the processes that are started meanwhile.
+PAUSE_S = 0.05
+
 
 class Readers:
     """Visitors who ask all the time, each time on a connection of its own."""
@@ -28,6 +32,7 @@ class Readers:
                 self.failures.append(repr(error))
             finally:
                 connection.close()
+            self._stop.wait(PAUSE_S)
 
     def __enter__(self) -> "Readers":
         for thread in self._threads:

@@ -95,7 +95,7 @@ def test_no_secret_is_on_a_command_line(the_stack: Stack) -> None:
 
 def test_the_web_has_no_rights(the_stack: Stack) -> None:
     script = "id -u; grep CapEff /proc/self/status; ls /var/run/docker.sock; touch /app/x; true"
-    said = the_stack.compose("exec", "-T", "web", "sh", "-c", f"({script}) 2>&1")
+    said = the_stack.run(*the_stack.inside("web", "sh", "-c", f"({script}) 2>&1"))
     assert said.splitlines()[:2] == ["1000", "CapEff:\t0000000000000000"]
     assert said.count("No such file") == 1
     assert "Read-only file system" in said
@@ -132,7 +132,7 @@ def test_the_disk_of_the_host_is_refused(the_stack: Stack) -> None:
         "umask 077; cat >/tmp/luns.toml; FSBENCH_LUNS=/tmp/luns.toml python manage.py luns check"
     )
     done = subprocess.run(
-        [*the_stack.command, "exec", "-T", "worker", "sh", "-c", script],
+        the_stack.inside("worker", "sh", "-c", script),
         env=the_stack.environment,
         input=listed,
         capture_output=True,
@@ -154,7 +154,7 @@ def test_new_web_processes_lose_no_request(the_stack: Stack) -> None:
     with Readers(the_stack.port) as readers:
         time.sleep(1)
         the_stack.compose("kill", "-s", "HUP", "web")
-        the_stack.wait_until(lambda: "started anew" in the_stack.logged("web"))
+        the_stack.wait_until(lambda: "started anew" in the_stack.logged("web"), every_s=1)
         so_far = readers.answers
         the_stack.wait_until(lambda: readers.answers > so_far + 20)
     assert readers.failures == []
@@ -243,7 +243,7 @@ def test_nothing_can_be_installed_in_the_image(the_stack: Stack) -> None:
         "import importlib.util as found\n"
         "print([name for name in ('pip', 'setuptools', 'wheel') if found.find_spec(name)])"
     )
-    assert the_stack.compose("exec", "-T", "web", "python", "-c", script).strip() == "[]"
+    assert the_stack.run(*the_stack.inside("web", "python", "-c", script)).strip() == "[]"
 
 
 def test_the_first_password_is_said_once(the_stack: Stack, admin: Person) -> None:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,6 +13,7 @@ from django.utils import timezone
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.operations import chores, installation
+from fsbench_web.platform import own_files
 from fsbench_web.studies.models import Run, RunState
 from tests.runner.conftest import write_run
 from tests.studies.conftest import worker_announcement
@@ -90,3 +92,21 @@ def test_work_that_fails_keeps_when_it_last_succeeded() -> None:
     assert chore.by == "lab2"
     chores.do("Work", lambda: None)
     assert installation.Chore.objects.get().problem == ""
+
+
+def test_it_says_that_files_were_exchanged_and_reads_none_of_them(
+    admin: Client, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new migration fits to no code of before: the page was an error until the restart."""
+    settings.BASE_DIR = tmp_path
+    new = tmp_path / "templates" / "new.html"
+    monkeypatch.setenv("OWN_FILES_AT_START", "")  # and as it was in the end
+    own_files.note()
+    new.parent.mkdir()
+    new.write_text("new")
+    settings.MIGRATION_MODULES = {"compare": "fsbench_web.nosuch.migrations"}
+    page = admin.get("/operations/").content.decode()
+    assert "The files of fsbench have changed" in page
+    new.unlink()
+    settings.MIGRATION_MODULES = {}
+    assert "The files of fsbench" not in admin.get("/operations/").content.decode()

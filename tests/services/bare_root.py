@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.services import registries
+from tests.services.bare_keeper import UNREAD
 from tests.services.image import ROOT, cache_folder
 from tests.services.process import ServiceFailed, program
 
@@ -31,13 +32,14 @@ PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # In kernel order: the mounts last, because the host's nsenter is no longer seen after them.
 _ENTER = ("--ipc", "--pid", "--mount")
+_NOT_KEPT = " ".join(f"--exclude='.{pattern}'" for pattern in UNREAD)
 # In memory: dpkg waits for the disk after every file. $0 is the tar, then comes debootstrap.
-_MAKE = """
+_MAKE = f"""
 mount -t tmpfs -o mode=0755 tmpfs /mnt
 "$@"
 cd /mnt/root
 tar --one-file-system --exclude='./var/cache/apt/archives/*.deb' \
-    --exclude='./var/lib/apt/lists/*_*' -cf "$0" .
+    --exclude='./var/lib/apt/lists/*_*' {_NOT_KEPT} -cf "$0" .
 """
 
 
@@ -189,7 +191,7 @@ def kept_root(with_packages: Sequence[str] = ()) -> Path:
     # Ubuntu has python3-venv in universe.
     components = "main,universe" if distribution == "ubuntu" else "main"
     machine = os.uname().machine
-    made_of = "\n".join((suite, components, mirror.address, machine, *packages))
+    made_of = "\n".join((suite, components, mirror.address, machine, *packages, *UNREAD))
     cache = cache_folder()
     kept = cache / f"bare-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.tar"
     with (cache / "bare.lock").open("w") as lock:

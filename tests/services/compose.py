@@ -139,7 +139,6 @@ class Stack:
 
     def start(self) -> None:
         """As docs/deployment.md says; the LUN is listed before the worker first looks."""
-        self.compose("up", "--detach", "--no-build", "web")
         self.compose("up", "--no-start", "--no-build", "--no-deps", "worker")
         lun_file = self.folder / "luns.toml"
         lun_file.write_text(LUN)
@@ -156,6 +155,10 @@ class Stack:
         ours = ("--filter", f"{label}.project={self.project}", "--filter", f"{label}.oneoff=False")
         named = ("--filter", f"{label}.service={service}")
         return self.run("docker", "ps", "--all", "--quiet", "--no-trunc", *ours, *named).split()[0]
+
+    def inside(self, service: str, *argv: str) -> list[str]:
+        """A command for a service's container, standard input included."""
+        return ["docker", "exec", "--interactive", self.container(service), *argv]
 
     def logged(self, service: str) -> str:
         """All that the service has written, on both streams."""
@@ -180,16 +183,18 @@ class Stack:
         except (OSError, ValueError):
             return False
 
-    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 300) -> None:
+    def wait_until(
+        self, condition: Callable[[], bool], timeout_s: float = 300, every_s: float = 0.3
+    ) -> None:
         deadline = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > deadline:
                 raise ServiceFailed(self.compose("ps") + self.compose("logs", "--tail", "40"))
-            time.sleep(0.3)
+            time.sleep(every_s)
 
     def administrator(self) -> Person:
         """Signed in with the password that the step of the migrations printed, once."""
-        return first_sign_in(self.address, self.compose("logs", "migrate"))
+        return first_sign_in(self.address, self.logged("migrate"))
 
 
 def first_sign_in(address: str, printed: str) -> Person:

@@ -32,8 +32,26 @@ STACK_IMAGES = ["fsbench-base:bookworm", "fsbench-system", "fsbench-postgres", "
 
 def runner_store() -> Path | None:
     """What a daemon that begins with the benchmark image is made of; None where it is not there."""
-    store = cache_folder() / f"store-{digest_of(*RUNNER_PARTS)}"
+    store = _runner_store()
     return store if store.exists() else None
+
+
+def stack_store() -> Path | None:
+    """The same of a daemon that has the images of docker-compose.yml too."""
+    store = _stack_store()
+    return store if store.exists() else None
+
+
+def _runner_store() -> Path:
+    return cache_folder() / f"store-{digest_of(*RUNNER_PARTS)}"
+
+
+def _stack_store() -> Path:
+    return cache_folder() / f"stack-store-{digest_of(*RUNNER_PARTS, *STACK_PARTS)}"
+
+
+def _kept(kind: str, parts: tuple[str, ...]) -> Path:
+    return cache_folder() / f"{kind}-{digest_of(*parts)}.tar"
 
 
 def build_runner_image(docker_host: str) -> str:
@@ -43,22 +61,29 @@ def build_runner_image(docker_host: str) -> str:
     """
     if runner_store() is not None and _has(docker_host, IMAGE):
         return IMAGE
-    kept = cache_folder() / f"runner-{digest_of(*RUNNER_PARTS)}.tar"
+    kept = _kept("runner", RUNNER_PARTS)
     build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
     _load_or_build(docker_host, kept, build, [IMAGE])
-    with _only_one() as folder:
-        if runner_store() is None:
-            with docker_daemon() as other:
-                _run(other.host, "docker", "load", "--input", str(kept))
-                other.stop()
-                store_of(other.folder / "data", folder / f"store-{digest_of(*RUNNER_PARTS)}")
-            for old in _oldest(folder, "store-*", 2):
-                shutil.rmtree(old, ignore_errors=True)
+    _make_store(_runner_store(), kept)
     return IMAGE
 
 
-def _has(docker_host: str, image: str) -> bool:
-    argv = ["docker", "-H", docker_host, "image", "inspect", image]
+def _make_store(store: Path, *tars: Path) -> None:
+    with _only_one() as folder:
+        if store.exists():
+            return
+        with docker_daemon() as other:
+            for tar in tars:
+                _run(other.host, "docker", "load", "--input", str(tar))
+            other.stop()
+            store_of(other.folder / "data", store)
+        pattern = f"{store.name.rpartition('-')[0]}-*"
+        for old in _oldest(folder, pattern, 2):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _has(docker_host: str, *images: str) -> bool:
+    argv = ["docker", "-H", docker_host, "image", "inspect", *images]
     return subprocess.run(argv, capture_output=True).returncode == 0
 
 
@@ -69,11 +94,16 @@ def _oldest(folder: Path, pattern: str, kept: int) -> list[Path]:
 def build_stack_images(docker_host: str) -> None:
     """Have the images of docker-compose.yml in this daemon. Raises ServiceFailed.
 
-    What takes long is kept; the code of today is put on it every time.
+    What takes long is kept, and a daemon of ``stack_store`` has it; the code of today is put on it
+    every time.
     """
-    kept = cache_folder() / f"stack-{digest_of(*STACK_PARTS)}.tar"
     build = [str(ROOT / "deploy/build")]
-    _load_or_build(docker_host, kept, build, STACK_IMAGES)
+    if stack_store() is None or not _has(docker_host, *STACK_IMAGES):
+        kept = _kept("stack", STACK_PARTS)
+        _load_or_build(docker_host, kept, build, STACK_IMAGES)
+        benchmark = _kept("runner", RUNNER_PARTS)
+        if benchmark.exists():
+            _make_store(_stack_store(), benchmark, kept)
     with _only_one() as folder:
         _run(docker_host, *build, "application", env=_environment(folder))
 

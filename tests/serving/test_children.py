@@ -7,7 +7,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from fsbench_web.platform import own_files
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.supervisor import Supervisor, open_socket
 
@@ -150,6 +154,33 @@ note("works")
 os.write(tells, b"ready")
 time.sleep(600)
 """
+
+
+def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new template may want a static file that only a start collects: every page would fail."""
+    settings.BASE_DIR = tmp_path
+    monkeypatch.setenv("OWN_FILES_AT_START", "")  # and as it was in the end
+    said: list[str] = []
+    with open_socket("127.0.0.1", 0) as listening:
+        under = Supervisor(listening, processes=1, with_worker=False, say=said.append)
+    under.webs = under.children = [Child("one", [sys.executable, "-c", "input()"])]
+    own_files.note()
+    under._look_at_own_files()
+    assert said == []
+    (tmp_path / "runner" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "runner" / "__pycache__" / "a.pyc").touch()
+    under._look_at_own_files()
+    assert said == []
+    (tmp_path / "runner" / "a.py").touch()
+    for _ in range(2):
+        under._look_at_own_files()
+    assert len(said) == 1
+    assert "stop it and start it again" in said[0]
+    under._renew_webs()
+    assert said[1].startswith("The web processes were not started anew. The files")
+    assert under.webs[0].process is None
 
 
 def test_one_web_process_always_works_while_they_are_renewed(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Whether the program's own files were exchanged while it runs (``git pull`` under a running site).
+
+Pages go on as they were: modules and templates are in memory, static files in the data folder. What
+is read or started later is of the new version: migrations, a web process after a crash, a worker.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from django.conf import settings
+
+FOLDERS = ("fsbench_web", "runner", "templates", "static")
+NEEDS_A_RESTART = (
+    "The files of fsbench have changed since it was started: stop it and start it again (where it "
+    "is deployed, as /guide/deployment/#upgrade says). Until then pages are those of before, and a "
+    "process that has to be started again may fail."
+)
+# Processes that the supervisor starts compare with what it found, not with what they find.
+_AT_START = "OWN_FILES_AT_START"
+
+
+def note() -> None:
+    """For this process, and those that it starts: the files are those of now."""
+    os.environ[_AT_START] = _stamp()
+
+
+def have_changed() -> bool:
+    """Since ``note``; False where nobody noted. Looks at some 1,500 files: a few milliseconds."""
+    noted = os.environ.get(_AT_START)
+    return noted is not None and noted != _stamp()
+
+
+def _stamp() -> str:
+    """The same as long as no file is written, made or removed. What Python compiles is none."""
+    found = hashlib.sha256()
+    for name in FOLDERS:
+        for place, folders, files in os.walk(Path(settings.BASE_DIR) / name):
+            folders[:] = sorted(set(folders) - {"__pycache__"})
+            for file in sorted(files):
+                try:
+                    status = Path(place, file).stat()
+                except OSError:
+                    continue  # removed meanwhile
+                found.update(f"{place}/{file} {status.st_mtime_ns} {status.st_size}\n".encode())
+    return found.hexdigest()
