@@ -11,7 +11,6 @@ def test_it_is_a_list_of_calls_and_not_a_hundred_screens(page: Page, site: str) 
     look(page, "dark", 390)
     assert page.evaluate("document.documentElement.scrollHeight") < 20_000
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert violations(page) == []
     call = page.locator("details.fold", has_text="GET /api/v1/comparison")
     expect(call.get_by_text("ComparisonOut")).to_be_hidden()
     call.locator("> summary").click()
@@ -20,6 +19,7 @@ def test_it_is_a_list_of_calls_and_not_a_hundred_screens(page: Page, site: str) 
     link.click()
     expect(page.locator("#model-ComparisonOut table")).to_be_visible()
     expect(page.locator("#model-ComparisonOut")).to_be_in_viewport()
+    # Once, at the end: what is open by now stands beside all that was there before.
     assert violations(page) == []
 
 

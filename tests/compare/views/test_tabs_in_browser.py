@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_accessibility import LOOKS, OTHER_LOOKS, RULES_OF_LOOKS, violations
+from tests.browser.test_accessibility import IN_TURN, OTHER_LOOKS, RULES_OF_LOOKS, violations
 from tests.compare.conftest import make_run, make_score
 from tests.compare.selection.test_folds import TESTS
 from tests.services.pages import look
@@ -34,7 +34,7 @@ def test_axe_finds_nothing_serious_on_tabs_of_what_was_measured(
     expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     open_all = "document.querySelectorAll('main details').forEach(one => { one.open = true; })"
     page.evaluate(open_all)
-    for scheme, width in LOOKS + OTHER_LOOKS:
+    for scheme, width in IN_TURN:
         look(page, scheme, width)
         rules = RULES_OF_LOOKS if (scheme, width) in OTHER_LOOKS else None
         assert violations(page, rules) == [], (scheme, width)
