@@ -13,6 +13,7 @@ from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
 from runner.host import own_programs
 from runner.host.blockdev import ToolError, run_tool
+from runner.host.hardware import text_of
 from runner.plan import RunPlan
 
 Message = Mapping[str, Any]
@@ -168,8 +169,12 @@ def filesystem_tools() -> list[str]:
     return [spec.mkfs[0] for spec in FILESYSTEMS.values()]
 
 
-def load_modules(known: list[str]) -> None:
-    """Have the kernel load the file systems it has as modules; what it has not stays missing."""
+def load_modules() -> None:
+    """Have the kernel load the file systems it has as modules; what it has not stays missing.
+
+    Before anybody is asked what can be made and run: what containers see is this kernel's as well.
+    """
+    known = {line.split()[-1] for line in text_of("/proc/filesystems").splitlines()}
     own = (spec.kernel_name for spec in FILESYSTEMS.values() if not spec.is_pool)
     for name in (*own, "overlay"):
         if name not in known:

@@ -124,8 +124,7 @@ class DockerExecutor:
             self._elsewhere = self.elsewhere()
             if self._elsewhere:
                 return Capabilities(is_usable=False, reason=self._elsewhere)
-            message = self._environment()
-            load_modules(message["filesystems"])
+            load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
         except (*ERRORS, OSError, ValueError, KeyError) as error:

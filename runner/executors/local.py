@@ -56,10 +56,9 @@ class LocalExecutor:
 
     def probe(self) -> Capabilities:
         try:
-            message = self._environment()
             if self.is_root:
-                load_modules(message["filesystems"])
-                message = self._environment()
+                load_modules()
+            message = self._environment()
         except (ToolError, ValueError, KeyError) as error:
             return Capabilities(is_usable=False, reason=f"The agent cannot be started: {error}")
         return capabilities_from(

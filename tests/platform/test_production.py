@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,18 @@ GOOD = {
 }
 
 
-def start(folder: Path, **changes: str | None) -> "subprocess.CompletedProcess[str]":
+READ = ("-c", "import fsbench_web.settings")
+CHECK = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+# All of it that is of settings, and not of pages and models, which are the same with any.
+OF_SETTINGS = [f"--tag={tag}" for tag in ("security", "caches", "async_support", "files")]
+
+
+def start(
+    folder: Path, *further: str, command: Sequence[str] = CHECK, **changes: str | None
+) -> "subprocess.CompletedProcess[str]":
     given = {name: value for name, value in (GOOD | changes).items() if value is not None}
     return subprocess.run(
-        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        [sys.executable, *command, *further],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "FSBENCH_DATA": str(folder)} | given,
         capture_output=True,
@@ -122,18 +131,12 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_what_needs_no_password_is_not_asked_for_one(tmp_path: Path, url: str) -> None:
-    done = start(tmp_path, DATABASE_URL=url)
+    done = start(tmp_path, command=READ, DATABASE_URL=url)
     assert done.returncode == 0, done.stderr
 
 
 def test_a_trial_is_asked_for_nothing(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "FSBENCH_DATA": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+    done = start(tmp_path, command=READ, **dict.fromkeys(GOOD))
     assert done.returncode == 0, done.stderr
 
 
@@ -143,14 +146,8 @@ def test_cookies_are_strict_behind_tls(tmp_path: Path) -> None:
         "s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SESSION_COOKIE_HTTPONLY, "
         "s.SESSION_COOKIE_SAMESITE, s.SECURE_HSTS_SECONDS, s.SECURE_SSL_REDIRECT)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "FSBENCH_DATA": str(tmp_path)} | GOOD,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = start(tmp_path, command=("-c", script))
+    assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [
         *("__Host-sessionid", "__Host-csrftoken", "True", "True", "True", "Lax"),
         *(str(30 * 24 * 3600), "True"),
@@ -173,7 +170,7 @@ def test_the_deployment_check_has_nothing_to_say_of_the_example(tmp_path: Path) 
     assert {name for name, value in values.items() if not value} == set(secrets)
     for known in (secrets, values | secrets):
         given = _of_the_compose_file("web", known)
-        done = start(tmp_path, **given)
+        done = start(tmp_path, *OF_SETTINGS, **given)
         assert done.returncode == 0, done.stderr
         assert "no issues" in done.stdout
 
