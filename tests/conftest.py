@@ -7,8 +7,10 @@ page that fails its test when the page complains.
 
 import gc
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from typing import Any
 import hypothesis
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection, transaction
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
@@ -106,8 +110,8 @@ def pytest_collection_modifyitems(
             item.add_marker("same_on_any_database")
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
-    # refuses: browser tests come in one piece.
-    items.sort(key=_is_browser_test)
+    # refuses: browser tests come in one piece. What module_db writes stays until its file ends.
+    items.sort(key=lambda item: (_is_browser_test(item), _has_rows_of_its_file(item)))
     _refuse_misplaced(items)
     left_out: set[pytest.Item] = set()
     if config.getoption("--database"):
@@ -214,6 +218,17 @@ def _is_browser_test(item: pytest.Item) -> bool:
     return item.get_closest_marker("browser") is not None
 
 
+def _has_rows_of_its_file(item: pytest.Item) -> bool:
+    return "module_db" in getattr(item, "fixturenames", ())
+
+
+def _has_transactions(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("django_db")
+    return (mark is not None and bool(mark.kwargs.get("transaction"))) or bool(
+        {"transactional_db", "site"} & set(getattr(item, "fixturenames", ()))
+    )
+
+
 def _is_database_test(item: pytest.Item) -> bool:
     markers = {marker.name for marker in item.iter_markers()}
     if markers & {"docker", "browser", "root", "postgres", "same_on_any_database"}:
@@ -227,6 +242,8 @@ def _refuse_misplaced(items: list[pytest.Item]) -> None:
         folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
         if folder in NOT_OF_A_DATABASE and _is_database_test(item):
             raise pytest.UsageError(f"{item.nodeid} would not run on PostgreSQL: see conftest.py")
+        if _has_rows_of_its_file(item) and _has_transactions(item):
+            raise pytest.UsageError(f"{item.nodeid} has transactions, and rows of module_db")
 
 
 def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
@@ -244,6 +261,41 @@ def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
         folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
         if _is_database_test(item) and not has_transactions and folder not in SAME_ON_ANY_DATABASE:
             yield item, place
+
+
+@pytest.fixture(scope="module")
+def module_db(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """What fixtures of a module write once, which each of its tests changes for itself alone.
+
+    A transaction round the tests of a file that ask for it, whose own are savepoints in it. They
+    come last in their file, so that the others do not meet these rows; one such fixture in a file.
+    Objects that tests change are copied for each of them (``copy.deepcopy``).
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def papers(module_db: None) -> None:
+    """The studies that ship with fsbench."""
+    call_command("load_published", verbosity=0)
+
+
+@pytest.fixture
+def new_site(django_db_setup: None, tmp_path: Path) -> Path:
+    """A data folder for FSBENCH_DATA, whose SQLite database is as the migrations leave it.
+
+    It is the tests' own, copied: of tests under way it has nothing, of those before it no row.
+    """
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with (
+        closing(sqlite3.connect(connection.settings_dict["NAME"])) as ours,
+        closing(sqlite3.connect(folder / "fsbench.sqlite3")) as copied,
+    ):
+        ours.backup(copied)
+    return folder
 
 
 @pytest.fixture(scope="session")

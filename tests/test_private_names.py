@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -26,12 +27,13 @@ FILES = [
 DOCUMENTED = {"_meta", "_state", "_default_manager", "_base_manager"}
 
 
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def imported(path: Path) -> Iterator[str]:
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -46,7 +48,7 @@ def is_private(name: str) -> bool:
 
 
 def test_nothing_private_is_imported() -> None:
-    found = {path: [*filter(is_private, imported(tree_of(path)))] for path in FILES}
+    found = {path: [*filter(is_private, imported(path))] for path in FILES}
     assert {str(path): names for path, names in found.items() if names} == {}
 
 
@@ -54,8 +56,10 @@ def test_no_object_is_made_round_its_class() -> None:
     found = [
         str(path)
         for path in FILES
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "object.__new__"
+        for node in nodes_of(path)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "__new__"
+        and ast.unparse(node) == "object.__new__"
     ]
     assert found == []
 

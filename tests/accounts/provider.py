@@ -34,6 +34,10 @@ class Provider:
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
         self.key, self.kid = _key(), "one"
+        self.begin()
+
+    def begin(self) -> None:
+        """As new, with the key it has: to make one takes longer than a sign-in."""
         self.person: Claims = {"sub": "248289761001", "preferred_username": "jane"}
         self.information: Claims | None = None
         self.spoil: Callable[[Claims], str | None] = lambda claims: None

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.test import Client
 
 from fsbench_web.accounts import tokens
@@ -31,8 +30,8 @@ MakeRun = Callable[..., Run]
 
 
 @pytest.fixture
-def published(db: None) -> None:
-    call_command("load_published")
+def published(papers: None, db: None) -> None:
+    """The studies that ship with fsbench."""
 
 
 @pytest.fixture
@@ -120,10 +119,19 @@ def make_run(lun: Lun) -> MakeRun:
 
 
 @pytest.fixture
-def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """One of everything, and a token that may do all."""
+def is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker answers, as its signs of life have it."""
     monkeypatch.setattr("fsbench_web.api.health._broker", lambda expected: _Broker("ok", ["x"]))
     monkeypatch.setattr("fsbench_web.api.health.broker_state", lambda: "ok")
+
+
+@pytest.fixture
+def there(db: None, is_well: None) -> dict[str, Any]:
+    return one_of_everything()
+
+
+def one_of_everything() -> dict[str, Any]:
+    """Of each kind, by the names of addresses, and a token that may do all."""
     admin = person(Role.ADMINISTRATOR, "ada")
     announced("bench-1")
     HardwareProfile.objects.create(slug="array", name="Array", facts=[["CPU", "8"]])

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
 from fsbench_web.catalog.models import HardwareProfile, Workload
@@ -78,6 +77,14 @@ def make_score(
     )[0]
 
 
+def make_scores(series: Series, values: dict[str, float], category: str) -> None:
+    """One of each test, in KB/s, where there is none yet; ``make_score`` for all else."""
+    columns = {"category": category, "unit": "KB/s", "repeats": 1}
+    Score.objects.bulk_create(
+        Score(series=series, test=test, value=value, **columns) for test, value in values.items()
+    )
+
+
 def make_run(series: Series, state: RunState = RunState.DONE) -> Run:
     return Run.objects.create(series=series, repeat=1, origin=Run.Origin.MEASURED, state=state)
 
@@ -87,9 +94,8 @@ def printed(best: bool, delta1: str, delta2: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def published_studies(db: None) -> None:
+def published_studies(papers: None, db: None) -> None:
     """The studies that ship with fsbench."""
-    call_command("load_published", verbosity=0)
 
 
 @pytest.fixture

@@ -33,9 +33,7 @@ def running() -> Iterator[Provider]:
 @pytest.fixture
 def service(running: Provider, settings) -> Provider:
     """The provider as new, and fsbench set up for it."""
-    kept = (running.key, running.kid)
-    running.__init__(running.issuer)  # type: ignore[misc]
-    running.key, running.kid = kept
+    running.begin()
     settings.SIGN_ON = SignOn(running.issuer, CLIENT_ID, CLIENT_SECRET, name="Example Login")
     settings.DEFAULT_ROLE = "viewer"
     return running

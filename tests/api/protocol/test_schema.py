@@ -14,6 +14,7 @@ import schemathesis
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
+from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from ninja import Schema
@@ -21,6 +22,8 @@ from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi import checks
 
+from fsbench_web.catalog.models import Worker
+from tests.api.conftest import one_of_everything
 from tests.api.results.test_contract import CALLS
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +53,17 @@ def _one_connection() -> Iterator[None]:
     yield
     for signal in signals:
         signal.connect(close_old_connections)
+
+
+@pytest.fixture(scope="module")
+def everything(module_db: None) -> dict[str, Any]:
+    return one_of_everything()
+
+
+@pytest.fixture
+def there(everything: dict[str, Any], is_well: None) -> dict[str, Any]:
+    Worker.objects.update(seen_at=timezone.now())  # the tests take longer than it may be silent
+    return everything
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

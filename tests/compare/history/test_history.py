@@ -1,5 +1,6 @@
 """A configuration over kernels and dates: each run scored by itself, changes in words."""
 
+import copy
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -43,13 +44,18 @@ def measured(kernel: str, value: float, day: int = 0, study: str = "nightly", un
     return run
 
 
-@pytest.fixture
-def line() -> Series:
+@pytest.fixture(scope="module")
+def of_kernels(module_db) -> Series:
     for kernel, level in (("6.10.0", 80), ("6.1.0", 100), ("6.9.0", 100), ("6.1.0-rc1", 100)):
         for part in (-1, 0, 1):
             # Two studies of a team measured it; what they measured is the same.
             measured(kernel, level + part, study="nightly" if part else "weekly")
     return Series.objects.get(kernel="6.1.0", study__slug="nightly")
+
+
+@pytest.fixture
+def line(of_kernels, db) -> Series:
+    return copy.deepcopy(of_kernels)
 
 
 def test_kernels_come_in_the_order_of_versions_with_intervals(line):

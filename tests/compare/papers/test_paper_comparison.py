@@ -1,7 +1,6 @@
 """A study beside a published one: which papers are offered, and how the page reads."""
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 
 from fsbench_web.compare.papers import comparison
@@ -9,11 +8,6 @@ from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_score
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def papers() -> None:
-    call_command("load_published", verbosity=0)
 
 
 @pytest.mark.usefixtures("papers")

@@ -17,8 +17,8 @@ TESTS = {"write": "KB/s", "read": "KB/s", "mkfs": "s", "odd": "furlongs"}
 CATEGORIES = ("maximum", "overall")
 
 
-@pytest.fixture
-def lab():
+@pytest.fixture(scope="module")
+def lab(module_db):
     """Forty series with all that a verdict depends on, drawn by a fixed seed.
 
     Equal scores, missing and empty scatter, units of either direction and of none, a negative rate,

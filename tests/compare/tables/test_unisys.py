@@ -29,8 +29,8 @@ WRONG_PRINTS = {
 }
 
 
-@pytest.fixture
-def tables(published_studies):
+@pytest.fixture(scope="module")
+def tables(papers):
     return delta_tables(UNISYS)
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from fsbench_web.compare.permalinks.records import pin
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.studies.models import Study
-from tests.compare.conftest import make_run, make_score
+from tests.compare.conftest import make_run, make_score, make_scores, make_series
 from tests.services.pages import at_rest, complaint_about
 
 TABLE = 'class="table is-dense deltas'
@@ -21,9 +21,9 @@ TESTS = 25
 @pytest.fixture
 def many(db: None) -> None:
     """More rows than stand in the page: of 25 tests of three file systems."""
-    for test in range(TESTS):
-        for number, name in enumerate(("ext4", "xfs", "btrfs"), 1):
-            make_score(name, 100.0 + test * number, test=f"50/50 mix {test}?", category="mean")
+    for number, name in enumerate(("ext4", "xfs", "btrfs"), 1):
+        tests = {f"50/50 mix {test}?": 100.0 + test * number for test in range(TESTS)}
+        make_scores(make_series(name), tests, category="mean")
 
 
 def test_it_answers_first_and_has_tabs(client: Client, many: None) -> None:

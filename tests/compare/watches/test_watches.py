@@ -1,5 +1,6 @@
 """Watches: what is told, to whom, how often, and who may see it."""
 
+import copy
 import json
 import threading
 from datetime import timedelta
@@ -52,12 +53,21 @@ def kernel(version: str, level: float, study: str = "nightly") -> Series:
     return series
 
 
-@pytest.fixture
-def line() -> Series:
-    """Three kernels that are alike."""
+def three_alike() -> Series:
+    """A line of three kernels."""
     kernel("6.0", 100)
     kernel("6.1", 100)
     return kernel("6.2", 101)
+
+
+@pytest.fixture(scope="module")
+def nightly(module_db) -> Series:
+    return three_alike()
+
+
+@pytest.fixture
+def line(nightly, db) -> Series:
+    return copy.deepcopy(nightly)
 
 
 def watched(user: User, series: Series, **columns: object) -> Watch:
@@ -273,6 +283,10 @@ class TestWhatIsTold:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameMoment:
+    @pytest.fixture
+    def line(self) -> Series:
+        return three_alike()
+
     def test_housekeepers_tell_once(self, ada, line):
         watched(ada, line)
         kernel("6.3", 80)

@@ -1,5 +1,6 @@
 """What a watch tells somebody who may not, or no longer, see a study of its line."""
 
+import copy
 import html
 import json
 
@@ -14,7 +15,7 @@ from fsbench_web.compare.models import Watch, WatchDelivery
 from fsbench_web.compare.watches import deliveries, watching
 from fsbench_web.studies.models import Series, Study
 from tests.accounts.people import person
-from tests.compare.watches.test_watches import kernel, watched
+from tests.compare.watches.test_watches import kernel, three_alike, watched
 
 pytestmark = pytest.mark.django_db
 
@@ -38,11 +39,14 @@ def _sends(settings):
     settings.SENDS_EMAIL = True
 
 
+@pytest.fixture(scope="module")
+def nightly(module_db) -> Series:
+    return three_alike()
+
+
 @pytest.fixture
-def line() -> Series:
-    kernel("6.0", 100)
-    kernel("6.1", 100)
-    return kernel("6.2", 101)
+def line(nightly, db) -> Series:
+    return copy.deepcopy(nightly)
 
 
 def hide(slug: str) -> None:

@@ -27,20 +27,30 @@ def numbers(name: str, text: str, found: ParsedResult) -> Iterator[tuple[ParsedV
     """Some values with where they stand in the text: other digits there are another value."""
     starts = [0, *(end.end() for end in re.finditer("\n", text))]
     seen: set[str] = set()
+    changed_by: dict[int, dict[tuple[object, ...], float]] = {}  # many values stand in one line
+    keys = {*map(key, found.values)}
     for value in found.values:
         if len(seen) == _VALUES:
             return
         line = text[starts[value.line - 1] :].split("\n", 1)[0]
         for word in list(_NUMBER.finditer(line))[:_PLACES] if value.test not in seen else ():
             start, end = (starts[value.line - 1] + at for at in word.span())
-            other = re.sub("[0-9]", lambda one: str((int(one[0]) + 1) % 9 + 1), text[start:end])
-            with suppress(UnreadableFile):
-                changed = parse(name, (text[:start] + other + text[end:]).encode())
-                after = {key(one): one.value for one in changed.values}
-                if {*after} == {*map(key, found.values)} and after[key(value)] != value.value:
-                    seen.add(value.test)
-                    yield value, start, end
-                    break
+            if start not in changed_by:
+                changed_by[start] = after_a_change(name, text, start, end)
+            after = changed_by[start]
+            if {*after} == keys and after[key(value)] != value.value:
+                seen.add(value.test)
+                yield value, start, end
+                break
+
+
+def after_a_change(name: str, text: str, start: int, end: int) -> dict[tuple[object, ...], float]:
+    """What is read with other digits there; nothing where that is refused."""
+    other = re.sub("[0-9]", lambda one: str((int(one[0]) + 1) % 9 + 1), text[start:end])
+    with suppress(UnreadableFile):
+        changed = parse(name, (text[:start] + other + text[end:]).encode())
+        return {key(one): one.value for one in changed.values}
+    return {}
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)

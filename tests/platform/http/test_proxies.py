@@ -118,7 +118,7 @@ async def ask(peer):
     async def receive(): return messages.pop() if messages else await asyncio.Future()
     async def send(message): sent.append(message)
     await application({"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1",
-        "method": "GET", "scheme": "http", "path": "/account/sign-in/", "raw_path": b"",
+        "method": "GET", "scheme": "http", "path": "/api/v1/filesystems", "raw_path": b"",
         "query_string": b"", "root_path": "", "server": ("127.0.0.1", 8000), "client": (peer, 1),
         "headers": [(b"host", b"fsbench.example"), (b"x-forwarded-proto", b"https")]},
         receive, send)
@@ -131,18 +131,11 @@ print(asyncio.run(ask("192.0.2.66")), asyncio.run(ask("127.0.0.1")))
         "FSBENCH_HTTPS": "True",
         "FSBENCH_ALLOWED_HOSTS": "fsbench.example",
     }
-    for command in (
-        ["manage.py", "migrate", "--skip-checks", "-v0"],
-        ["-W", "ignore", "-c", script],
-    ):
-        if command[0] != "manage.py":
-            subprocess.run(
-                [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"],
-                env=environment,
-                check=True,
-            )
-        done = subprocess.run(
-            [sys.executable, *command], env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["301", "200"]

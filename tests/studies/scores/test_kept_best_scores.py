@@ -1,5 +1,6 @@
 """Kept best scores show what all scores show, and nothing that is no longer so."""
 
+import copy
 import random
 from collections.abc import Callable
 from io import StringIO
@@ -41,10 +42,9 @@ def stamp(series: Series) -> None:
     Series.objects.filter(pk=series.pk).update(scores_stamp=random.getrandbits(40))
 
 
-@pytest.fixture
-def large(monkeypatch) -> random.Random:
+@pytest.fixture(scope="module")
+def studies(module_db) -> random.Random:
     """A study of six configurations under three kernels each, with ties; and a small one."""
-    monkeypatch.setattr(kept_best_scores, "LARGE", 6)
     chance = random.Random(3)
     for label in ("ext4", "ext4_noatime", "xfs", "xfs_noatime", "btrfs", "jfs"):
         for kernel in ("6.1", "6.6", "6.12"):
@@ -53,6 +53,12 @@ def large(monkeypatch) -> random.Random:
                     add(label, kernel, float(chance.randint(1, 6)), test, category)
     make_score("ext4", 3.0, study="small")
     return chance
+
+
+@pytest.fixture
+def large(studies, monkeypatch) -> random.Random:
+    monkeypatch.setattr(kept_best_scores, "LARGE", 6)
+    return copy.copy(studies)
 
 
 def of_all_scores(spec: ComparisonSpec) -> list[DeltaTable]:

@@ -27,8 +27,8 @@ WRONG = {
 
 
 @pytest.fixture
-def published(db: None) -> None:
-    call_command("load_published", stdout=StringIO())
+def published(papers: None, db: None) -> None:
+    """The studies that ship with fsbench."""
 
 
 @pytest.fixture
