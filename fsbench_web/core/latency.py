@@ -21,12 +21,8 @@ from functools import cached_property
 from itertools import accumulate
 from math import ceil, isfinite
 
-import numpy as np
-
 from fsbench_web.core.distributions import bdtr, bdtrik
-from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
 
-MAGIC = b"fsbl"
 LEVEL = 0.95
 _NS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 TAILS = ("50", "90", "99", "99.9", "99.99")
@@ -166,37 +162,4 @@ def _quantile(probability: float, count: int, share: float) -> int:
     found = max(0, ceil(float(bdtrik(probability, count, share))) - 1)
     while float(bdtr(found, count, share)) < probability:
         found += 1
-    return found
-
-
-def encode(some: Sequence[Distribution]) -> bytes:
-    """The block of some distributions, of the form of those of measurements."""
-    directory = [
-        [one.test, one.load, one.unit, len(one.values), one.least, one.most] for one in some
-    ]
-    values = np.array([value for one in some for value in one.values], dtype=np.int64)
-    counts = np.array([count for one in some for count in one.counts], dtype=np.int64)
-    return pack(directory, [np.diff(values, prepend=0), counts], MAGIC)
-
-
-def decode(block: bytes) -> list[Distribution]:
-    """The distributions of a block. Raises UnreadableBlock."""
-    directory, arrays = unpack(block, MAGIC)
-    try:
-        differences, counts = arrays
-        values = np.cumsum(differences, dtype=np.int64).tolist()
-        numbers = counts.tolist()
-        found, start = [], 0
-        for test, load, unit, size, least, most in directory:
-            part = slice(start, start + size)
-            found.append(
-                Distribution(
-                    test, load, unit, tuple(values[part]), tuple(numbers[part]), least, most
-                )
-            )
-            start += size
-    except (TypeError, ValueError) as error:
-        raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
-    if start != len(values) or len(values) != len(numbers):
-        raise UnreadableBlock("The block holds other numbers than it names.")
     return found

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.core import latency
+from fsbench_web.core import latency, latency_blocks
 from fsbench_web.core.latency import TAILS, Distribution, distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
 
@@ -28,7 +28,7 @@ def test_merged_in_whatever_order_is_all_of_them_at_once(
     some = [of(group) for group in groups]
     assert latency.merged(some) == latency.merged(some[::-1]) == together
     assert latency.merged([latency.merged(some[:1]), *some[1:]]) == together
-    assert latency.decode(latency.encode(some)) == some
+    assert latency_blocks.decode(latency_blocks.encode(some)) == some
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
@@ -75,11 +75,11 @@ def test_ends_are_known_where_all_of_them_are() -> None:
 
 
 def test_a_damaged_block_is_refused() -> None:
-    block = latency.encode([of([(1, 1), (2, 3)])])
+    block = latency_blocks.encode([of([(1, 1), (2, 3)])])
     with pytest.raises(UnreadableBlock, match="checksum"):
-        latency.decode(block[:-1] + bytes([block[-1] ^ 1]))
+        latency_blocks.decode(block[:-1] + bytes([block[-1] ^ 1]))
     with pytest.raises(UnreadableBlock, match="begins with"):
-        latency.decode(b"fsba" + block[4:])
+        latency_blocks.decode(b"fsba" + block[4:])
 
 
 def test_of_two_units_of_time_all_become_nanoseconds() -> None:

@@ -11,11 +11,15 @@ J. Mohan, R. Kadekodi and V. Chidambaram, "Analyzing IO Amplification in Linux F
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fsbench_web.core.activity.price import CURRENCIES, Price, per_million_operations
 from fsbench_web.core.activity.price import test_of as price_test
-from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
+
+if TYPE_CHECKING:
+    # It brings NumPy, and every command knows what costs there are.
+    from fsbench_web.core.activity.series import Activity
 
 SECTOR_BYTES = 512  # of the kernel's statistics, whatever the device's own are
 MIB, GIB = 2**20, 2**30
@@ -184,7 +188,9 @@ COSTS = {
 }
 
 
-def costs_of(activity: Activity, work: Work | None, price: Price | None = None) -> dict[str, float]:
+def costs_of(
+    activity: "Activity", work: Work | None, price: Price | None = None
+) -> dict[str, float]:
     """The costs that can be known, by test. ``work`` is None where nobody knows it.
 
     ``price`` is what was stated for the hardware.
@@ -258,7 +264,7 @@ def _of_pressure(seen: Seen) -> Mapping[str, float | None]:
     return found
 
 
-def _space(activity: Activity) -> float | None:
+def _space(activity: "Activity") -> float | None:
     before, after, size = (
         activity.space.get(name)
         for name in ("used_before_bytes", "used_after_bytes", "contents_bytes")

@@ -1,8 +1,13 @@
 """How a run waited: what is no test of its own, and says where the time went. Pure."""
 
+from typing import TYPE_CHECKING
+
 from fsbench_web.core.activity.costs import HIGHER, LOWER, NEITHER, SHARE, Cost
-from fsbench_web.core.activity.series import Activity
 from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
+
+if TYPE_CHECKING:
+    # It brings NumPy, and every command knows what costs there are.
+    from fsbench_web.core.activity.series import Activity
 
 LEAST_REQUESTS = 100
 WAITS = {
@@ -77,7 +82,7 @@ WAITS = {
 }
 
 
-def waits_of(activity: Activity, work: Work | None) -> dict[str, float]:
+def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
     """Those that can be known, by name."""
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:

@@ -1,8 +1,11 @@
 """The measured part of a run, the work that was done in it, and how counts grew meanwhile. Pure."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fsbench_web.core.activity.series import Activity, Step
+if TYPE_CHECKING:
+    # It brings NumPy, and every command knows what costs there are.
+    from fsbench_web.core.activity.series import Activity, Step
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Window:
         return self.end_s - self.start_s
 
 
-def window_of(activity: Activity) -> Window | None:
+def window_of(activity: "Activity") -> Window | None:
     """From the first command of the benchmark to the sync behind the last; None without any."""
     steps = [step for step in activity.steps if step.phase == "benchmark"]
     if not steps:
@@ -40,7 +43,7 @@ def window_of(activity: Activity) -> Window | None:
     return Window(steps[0].start_s, (synced or steps)[-1].end_s, bool(synced))
 
 
-def work_of(steps: list[Step]) -> Work | None:
+def work_of(steps: "list[Step]") -> Work | None:
     """What the processes of a benchmark's commands asked for; None where that was not counted."""
     if not steps or any(
         name not in step.processes for step in steps for name in ("rchar", "wchar")
@@ -57,7 +60,7 @@ def work_of(steps: list[Step]) -> Work | None:
 
 @dataclass(frozen=True)
 class Seen:
-    activity: Activity
+    activity: "Activity"
     window: Window
 
     def grown(self, *names: str) -> float | None:

@@ -12,7 +12,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
-from fsbench_web.core import latency, latency_over_time
+from fsbench_web.core import latency_blocks
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
@@ -108,11 +108,12 @@ class Difference:
         if self.warnings is not None:
             parts.append(self.warnings)
         if self.latencies:
-            kept = [latency.encode(some).hex() for _, some in sorted(self.latencies.items())]
+            kept = [latency_blocks.encode(some).hex() for _, some in sorted(self.latencies.items())]
             parts.append([sorted(self.latencies), kept])
         if self.over_time:
             logged = sorted(self.over_time.items())
-            parts.append([[run, latency_over_time.encode(some).hex()] for run, some in logged])
+            blocks = [(run, latency_blocks.encode_over_time(some)) for run, some in logged]
+            parts.append([[run, block.hex()] for run, block in blocks])
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from fsbench_web.core import latency, latency_over_time
+from fsbench_web.core import latency, latency_blocks
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.measurement_columns import UnreadableBlock
@@ -31,7 +31,7 @@ def new_block(run_id: int, artefact: Artefact | None, some: Sequence[Distributio
         run_id=run_id,
         artefact=artefact,
         tests=[[one.test, one.load, one.unit, one.total] for one in some],
-        content=latency.encode(some),
+        content=latency_blocks.encode(some),
     )
 
 
@@ -40,7 +40,7 @@ def of_output(artefact: Artefact) -> dict[int, list[Distribution]]:
     found: dict[int, list[Distribution]] = {}
     rows = LatencyBlock.objects.filter(artefact=artefact).order_by("id")
     for run_id, content in rows.values_list("run_id", "content"):
-        found.setdefault(run_id, []).extend(latency.decode(bytes(content)))
+        found.setdefault(run_id, []).extend(latency_blocks.decode(bytes(content)))
     return found
 
 
@@ -60,7 +60,7 @@ def store_series(run: Run, artefact: Artefact | None, some: Sequence[LatencySeri
             run=run,
             artefact=artefact,
             tests=[[one.test, one.load, one.unit, len(one.ends_ms)] for one in some],
-            content=latency_over_time.encode(some),
+            content=latency_blocks.encode_over_time(some),
         )
 
 
@@ -69,7 +69,7 @@ def series_of_output(artefact: Artefact) -> dict[int, list[LatencySeries]]:
     found: dict[int, list[LatencySeries]] = {}
     rows = LatencySeriesBlock.objects.filter(artefact=artefact).order_by("id")
     for run_id, content in rows.values_list("run_id", "content"):
-        found.setdefault(run_id, []).extend(latency_over_time.decode(bytes(content)))
+        found.setdefault(run_id, []).extend(latency_blocks.decode_over_time(bytes(content)))
     return found
 
 
@@ -86,7 +86,7 @@ def replace_series_of_output(
 def series_of_run(run_id: int) -> list[LatencySeries]:
     """Those of a run, in the order in which they were stored. Raises UnreadableBlock."""
     blocks = LatencySeriesBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
-    return [one for block in blocks for one in latency_over_time.decode(bytes(block))]
+    return [one for block in blocks for one in latency_blocks.decode_over_time(bytes(block))]
 
 
 def newest_over_time(
@@ -112,7 +112,7 @@ def newest_over_time(
     return {
         series_id: (one, run_id)
         for series_id, (pk, run_id) in found.items()
-        for one in latency_over_time.decode(bytes(contents[pk]))
+        for one in latency_blocks.decode_over_time(bytes(contents[pk]))
         if (one.test, one.load) == (test, load)
     }
 
@@ -120,7 +120,7 @@ def newest_over_time(
 def of_run(run_id: int) -> list[Distribution]:
     """Those of a run, merged by test and load. Raises UnreadableBlock."""
     blocks = LatencyBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
-    found = (one for block in blocks for one in latency.decode(bytes(block)))
+    found = (one for block in blocks for one in latency_blocks.decode(bytes(block)))
     return list(latency.by_test(found).values())
 
 
@@ -143,7 +143,9 @@ def of_series(
             continue
         content = LatencyBlock.objects.filter(pk=pk).values_list("content", flat=True).get()
         some += [
-            one for one in latency.decode(bytes(content)) if (one.test, one.load) == (test, load)
+            one
+            for one in latency_blocks.decode(bytes(content))
+            if (one.test, one.load) == (test, load)
         ]
         if run_id not in runs:
             runs.append(run_id)

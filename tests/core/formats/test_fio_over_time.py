@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from fsbench_web.core import latency_over_time
+from fsbench_web.core import latency_blocks
 from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.fio.over_time import of_intervals, series
 from fsbench_web.core.formats.result import UnreadableFile
-from fsbench_web.core.latency_over_time import MOST_KEPT, UnreadableBlock
+from fsbench_web.core.latency_over_time import MOST_KEPT
+from fsbench_web.core.measurement_columns import UnreadableBlock, pack
 from tests.core.formats.conftest import SAMPLES
 
 LOG = (SAMPLES / "depth-8_clat_hist.1.log").read_text()
@@ -56,11 +57,11 @@ def test_a_block_is_read_as_it_was_written_or_not_at_all() -> None:
     one = series(LOG, "read", 1000, test="a")
     assert one is not None
     some = [one, replace(one, test="b", load="iodepth=2")]
-    block = latency_over_time.encode(some)
-    assert latency_over_time.decode(block) == some
-    for wrong in (block[:-1], b"", b"x" + block[1:], latency_over_time.pack([], [], b"fsbt")):
+    block = latency_blocks.encode_over_time(some)
+    assert latency_blocks.decode_over_time(block) == some
+    for wrong in (block[:-1], b"", b"x" + block[1:], pack([], [], b"fsbt")):
         with pytest.raises(UnreadableBlock):
-            latency_over_time.decode(wrong)
+            latency_blocks.decode_over_time(wrong)
 
 
 def bins(**counts: int) -> list[int]:
