@@ -26,8 +26,10 @@ if ! $b mount -t squashfs -o ro "$root" /root; then
     $b reboot -f
 fi
 $b mount -t tmpfs -o mode=755,size=4m fsbench /root/fsbench
-$b cp /fsbench/* /root/fsbench/
+$b cp -r /fsbench/* /root/fsbench/
 for folder in dev proc sys; do
     $b mount --move /$folder /root/$folder
 done
-exec $b switch_root /root /usr/bin/python3 -I /fsbench/guest_init.py
+# Imported: of a program that is a file's name Python compiles the whole text anew.
+exec $b switch_root /root /usr/bin/python3 -I -S -c \
+    'import sys; sys.path.insert(0, "/fsbench"); import guest_init; guest_init.begin()'

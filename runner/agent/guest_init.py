@@ -10,14 +10,15 @@ import contextlib
 import ctypes
 import json
 import os
-import platform
+import select
+import signal
 import subprocess
 import sys
 import threading
 import time
-import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 PORT = "org.fsbench.agent"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -25,16 +26,15 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TODAY = {"noop": "none", "deadline": "mq-deadline"}
 ALIVE_EVERY_S = 1.0
 TOOL_LIMIT_S = 300
-AGENT = (
-    *("/usr/bin/unshare", "--pid", "--fork", "--kill-child"),
-    *("/usr/bin/python3", "-I", "/fsbench/agent.py"),
-)
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL": "C",
 }
 RB_AUTOBOOT = 0x1234567
 MCL_CURRENT_FUTURE = 1 | 2
+CLONE_NEWPID = 0x20000000
+PR_SET_PDEATHSIG = 1
+STACK_BYTES = 512 * 1024
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -63,6 +63,89 @@ class Host:
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
         return line
+
+
+class Agent:
+    """``work`` in a process that is the first of a process namespace, and ends with its parent.
+
+    That parent is forked at once, before there are threads, and waits for a first line: what
+    ``unshare --pid --fork --kill-child`` does, without starting Python anew, which takes an
+    emulated processor seconds. Its descriptors 0 and 1 are ``stdin`` and ``stdout``; where nothing
+    is written to ``stdin`` before it is closed, there is no agent.
+    """
+
+    def __init__(self, work: "Callable[[], int]") -> None:
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+
+        def take_ends() -> int:
+            for given, place in ((theirs_in, 0), (theirs_out, 1)):
+                os.dup2(given, place)
+            for one in {theirs_in, theirs_out, ours_in, ours_out} - {0, 1}:
+                os.close(one)
+            return _wait_with_agent(work)
+
+        self._process = _forked(take_ends)
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.stdin, self.stdout = os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb")
+
+    def wait(self) -> int:
+        """Its exit status; 128 and the signal's number where one ended it."""
+        return _exit_code(self._process)
+
+
+def _wait_with_agent(work: "Callable[[], int]") -> int:
+    first = select.poll()
+    first.register(0, select.POLLIN)
+    if not any(events & select.POLLIN for _, events in first.poll()):
+        return 0
+    if _libc.unshare(CLONE_NEWPID):
+        raise OSError(ctypes.get_errno(), "there is no process namespace for the agent")
+
+    def end_with_parent() -> int:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        return work()
+
+    process = _forked(end_with_parent)
+    os.close(0)
+    os.close(1)
+    return _exit_code(process)
+
+
+def _forked(work: "Callable[[], int]") -> int:
+    """The number of a process that ends with what ``work`` returns."""
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        code = work()
+    except BaseException:
+        _print_error()
+    finally:
+        os._exit(code)
+
+
+def _print_error() -> None:
+    """The exception that is being handled, on the console."""
+    sys.excepthook(*sys.exc_info())
+
+
+def _exit_code(process: int) -> int:
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return code if code >= 0 else 128 - code
+
+
+def _agent() -> int:
+    os.environ.clear()
+    os.environ.update(ENVIRONMENT)
+    if TYPE_CHECKING:
+        from runner.agent import agent
+    else:
+        import agent
+
+    return agent.main([])
 
 
 def mount(kind: str, point: str, options: str = "") -> None:
@@ -163,7 +246,7 @@ def probe(wanted: "list[dict[str, Any]]") -> "dict[str, dict[str, Any]]":
 def _why_unusable(one: "dict[str, Any]") -> str:
     name, point = one["name"], one["mount_point"]
     known = [line.split()[-1] for line in _read("/proc/filesystems").splitlines()]
-    kernel = platform.release()
+    kernel = os.uname().release
     if one["kernel_name"] not in known:
         return f"The kernel {kernel} has no {name}."
     subprocess.run(["wipefs", "--all", "--quiet", one["device"]], env=ENVIRONMENT, check=False)
@@ -209,22 +292,16 @@ def _run(argv: "list[str]") -> str:
     return ""
 
 
-def run_agent(host: Host, request: "dict[str, Any]") -> int:
+def run_agent(host: Host, request: "dict[str, Any]", agent: Agent) -> int:
     """Its lines go to the host, a ``stop`` of the host ends its input. Returns its exit status."""
-    agent = subprocess.Popen(
-        AGENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", env=ENVIRONMENT
-    )
-    assert agent.stdin is not None
-    assert agent.stdout is not None
-    stdin = agent.stdin
-    stdin.write(json.dumps(request["plan"]).encode() + b"\n")
-    stdin.flush()
+    agent.stdin.write(json.dumps(request["plan"]).encode() + b"\n")
+    agent.stdin.flush()
 
     def listen() -> None:
         while host.line() != b"stop":
             pass
         with contextlib.suppress(OSError):
-            stdin.close()
+            agent.stdin.close()
 
     threading.Thread(target=listen, daemon=True).start()
     for line in agent.stdout:
@@ -241,7 +318,7 @@ def _with_facts(line: bytes, request: "dict[str, Any]") -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def work(host: Host) -> int:
+def work(host: Host, agent: Agent) -> int:
     request = json.loads(host.line())
     disks = list(request.get("disks", []))
     problem = misplaced(disks)
@@ -256,19 +333,21 @@ def work(host: Host) -> int:
     if request.get("do") == "probe":
         host.say(
             "probed",
-            kernel=platform.release(),
+            kernel=os.uname().release,
             filesystems=probe(request["filesystems"]),
             schedulers=schedulers("vda")[1],
         )
         return 0
-    return run_agent(host, request)
+    return run_agent(host, request, agent)
 
 
 def main() -> None:
     for kind, point in (("tmpfs", "/tmp"), ("tmpfs", "/run"), ("tmpfs", "/var/tmp")):  # noqa: S108
         mount(kind, point)
     mount("tmpfs", "/dev/shm")  # noqa: S108
-    # A run that eats all memory must not silence the signs of life.
+    agent = Agent(_agent)
+    # A run that eats all memory must not silence the signs of life; what is locked it lacks.
+    threading.stack_size(STACK_BYTES)
     _libc.mlockall(MCL_CURRENT_FUTURE)
     host = Host(os.open(find_port(), os.O_RDWR))
     host.say("alive", booted=True)
@@ -280,20 +359,21 @@ def main() -> None:
 
     threading.Thread(target=live, daemon=True).start()
     try:
-        code = work(host)
+        code = work(host, agent)
     except Exception as error:
-        traceback.print_exc()
+        _print_error()
         host.say("error", reason=f"The guest failed: {type(error).__name__}: {error}.")
         host.say("done", ok=False)
         code = 1
     host.say("exit", code=code)
 
 
-if __name__ == "__main__":
+def begin() -> None:
+    """Never returns: what ends last is the machine."""
     try:
         main()
     except BaseException:
-        traceback.print_exc()
+        _print_error()
     sys.stdout.flush()
     os.sync()
     # Without this the kernel panics when its first process ends. QEMU ends with -no-reboot.

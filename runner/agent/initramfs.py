@@ -7,6 +7,7 @@ it uncompressed, which an emulated processor is thankful for.
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,16 @@ class Entry:
     name: str
     content: bytes | None = None
     mode: int = 0o755
+
+
+def own_programs(folder: Path) -> "list[Entry]":
+    """The agent's, with what Python has made of them where that is there (runner/image)."""
+    found = sorted([*folder.glob("*.py"), *folder.glob("__pycache__/*.pyc")])
+    return [
+        Entry("fsbench"),
+        Entry("fsbench/__pycache__"),
+        *(Entry(f"fsbench/{one.relative_to(folder)}", one.read_bytes(), 0o644) for one in found),
+    ]
 
 
 def archive(entries: Iterable[Entry]) -> Iterator[bytes]:

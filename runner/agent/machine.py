@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import platform
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,23 +24,23 @@ VERSION_FLAGS = {
 def environment(tools: list[str]) -> dict[str, Any]:
     """What the run happens on, as ``{section: [[label, value], ...]}`` and in single values."""
     found = {tool: tool_version(tool) for tool in tools}
-    distribution = distribution_name()
+    distribution, kernel = distribution_name(), os.uname()
     memory = re.search(r"^MemTotal:\s+(\d+) kB", _read("/proc/meminfo"), re.M)
     cpus = re.findall(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.M)
     return {
-        "kernel": platform.release(),
+        "kernel": kernel.release,
         "distribution": distribution,
         "tools": found,
         "filesystems": [line.split()[-1] for line in _read("/proc/filesystems").splitlines()],
         "facts": {
             "Operating system": [
                 ["Distribution", distribution],
-                ["Kernel", platform.release()],
-                ["Kernel build", platform.version()],
-                ["Architecture", platform.machine()],
+                ["Kernel", kernel.release],
+                ["Kernel build", kernel.version],
+                ["Architecture", kernel.machine],
             ],
             "Machine": [
-                ["Processor", cpus[0] if cpus else platform.machine()],
+                ["Processor", cpus[0] if cpus else kernel.machine],
                 ["Processors online", str(os.cpu_count())],
                 ["Memory", f"{int(memory[1]) / 2**20:.1f} GiB" if memory else "not known"],
             ],
@@ -67,10 +65,16 @@ def distribution_name() -> str:
     return match[1] if match else "not known"
 
 
+def _path_of(tool: str) -> str:
+    """Where it is; nothing where it is not."""
+    places = (Path(folder, tool) for folder in commands.PATH.split(":"))
+    return next((str(one) for one in places if one.is_file() and os.access(one, os.X_OK)), "")
+
+
 def tool_version(tool: str) -> dict[str, str]:
     """Path and version of a tool; both empty when it is not installed."""
-    path = shutil.which(tool, path=commands.PATH)
-    if path is None:
+    path = _path_of(tool)
+    if not path:
         return {"path": "", "version": ""}
     step = commands.Step([path, VERSION_FLAGS.get(tool, "-V")], timeout_s=10, quiet=True)
     with contextlib.suppress(commands.StepFailed):

@@ -6,19 +6,17 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
 if TYPE_CHECKING:
-    from runner.agent import commands, machine, messages, smb, zpool
+    from runner.agent import commands, machine, messages, zpool
 else:
     import commands
     import machine
     import messages
-    import smb
     import zpool
 
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
@@ -163,6 +161,10 @@ def nfs_server() -> "dict[str, str]":
 
 def smb_server() -> "dict[str, str]":
     """Which smbd it is, and how it shares: what smb.py wrote for it, without where its state is."""
+    if TYPE_CHECKING:
+        from runner.agent import smb
+    else:
+        import smb  # every other run is quicker without it
     version = machine.tool_version("smbd")["version"]
     found = {"server": f"Samba's smbd {version}".strip(), "export": "", "threads": ""}
     with contextlib.suppress(OSError):
@@ -171,8 +173,7 @@ def smb_server() -> "dict[str, str]":
     return found
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(NamedTuple):
     """``wanted`` are file systems that the kernel must know, ``clients`` what one is mounted as."""
 
     name: str

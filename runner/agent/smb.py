@@ -14,7 +14,6 @@ else. Tried with Samba 4.17.12 under Linux 6.1.
 import argparse
 import contextlib
 import os
-import secrets
 import shutil
 import sys
 from pathlib import Path
@@ -91,7 +90,7 @@ def up(version: str, mount_point: str, folder: str) -> None:
     Path(folder).mkdir(parents=True, exist_ok=True)
     run("mount", "--bind", mount_point, folder)
     CONFIGURATION.write_text(configuration(version, folder))
-    password = secrets.token_hex(16)
+    password = os.urandom(16).hex()
     CREDENTIALS.touch(mode=0o600)
     CREDENTIALS.write_text(f"username=root\npassword={password}\n")
     run(
