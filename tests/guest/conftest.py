@@ -72,6 +72,10 @@ def disk(worker: Worker) -> Lun:
 
 @pytest.fixture
 def guest_spec(disk: Lun) -> Callable[..., JobSpec]:
+    return specs_of(disk)
+
+
+def specs_of(disk: Lun) -> Callable[..., JobSpec]:
     """A job of guests that is fine as it is; keywords change it."""
 
     def make(**changes: Any) -> JobSpec:

@@ -1,5 +1,6 @@
 """Emulated results: flagged everywhere, and never silently beside real ones."""
 
+import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,18 +20,17 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.scores import quality
-from tests.guest.conftest import announced
+from tests.guest.conftest import announced, specs_of
 from tests.studies.conftest import complete
 
 MakeSpec = Callable[..., JobSpec]
 WRITE = ComparisonSpec(tests=("write",), categories=("maximum",))
 
 
-@pytest.fixture
-def measured(disk: Lun, guest_spec: MakeSpec, ann: User) -> Callable[..., Run]:
+def measuring(guest_spec: MakeSpec, ann: User) -> Callable[..., Run]:
     """``measured(filesystem, value, accelerator)``: one run, done; None is the worker's own."""
 
-    def run(filesystem: str, value: float, accelerator: str | None, study: str = "lab") -> Run:
+    def measured(filesystem: str, value: float, accelerator: str | None, study: str = "lab") -> Run:
         announced(accelerator=accelerator or "kvm")
         known = Study.objects.filter(slug=study).exists()
         spec = guest_spec(
@@ -44,17 +44,30 @@ def measured(disk: Lun, guest_spec: MakeSpec, ann: User) -> Callable[..., Run]:
         complete(made, value)
         return Run.objects.get(pk=made.pk)
 
-    return run
+    return measured
 
 
 @pytest.fixture
-def mixed(measured: Callable[..., Run]) -> list[Run]:
+def measured(guest_spec: MakeSpec, ann: User) -> Callable[..., Run]:
+    return measuring(guest_spec, ann)
+
+
+@pytest.fixture(scope="module")
+def four(module_db: None) -> list[Run]:
+    disk = announced().luns.get(name="disk1")
+    measured = measuring(specs_of(disk), User.objects.create_user("ann"))
     return [
         measured("ext4", 1000.0, None),
         measured("xfs", 900.0, None),
         measured("ext4", 5000.0, "emulated"),
         measured("jfs", 100.0, "emulated"),
     ]
+
+
+@pytest.fixture
+def mixed(four: list[Run], db: None) -> list[Run]:
+    """Two file systems on the worker, and two emulated."""
+    return copy.deepcopy(four)
 
 
 def shown(spec: ComparisonSpec) -> list[tuple[str, float]]:
@@ -120,7 +133,8 @@ def test_guests_with_kvm_are_real_and_told_apart(measured: Callable[..., Run]) -
 
 
 @pytest.mark.usefixtures("mixed")
-def test_a_permalink_pins_what_it_left_out(ann: User, client: Client) -> None:
+def test_a_permalink_pins_what_it_left_out(client: Client) -> None:
+    ann = User.objects.get(username="ann")
     link = records.pin(WRITE, ann)
     assert "emulated=out" in link.query
     assert "2 emulated series are left out" in records.read(link).description

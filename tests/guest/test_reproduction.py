@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
@@ -29,8 +28,7 @@ ALL_OLD = {**OLD, "filesystems": {**OLD["filesystems"], **NEW["filesystems"]}}
 
 
 @pytest.fixture
-def paper(db: None) -> Study:
-    call_command("load_published", verbosity=0)
+def paper(papers: None, db: None) -> Study:
     return Study.objects.get(slug="unisys-2005")
 
 

@@ -204,8 +204,9 @@ def test_every_address_that_draws_something_up_goes_the_way_of_such(
         return as_it_is(request, *arguments, **named)
 
     monkeypatch.setattr(answers, "answer", noted)
+    hers = session(ada)
     for address in EVERY.values():
-        session(ada).get("/" + address.format(**there))
+        hers.get("/" + address.format(**there))
     assert len(drawn) >= 6
     # A CSV takes what a page takes.
     assert [path for path in drawn if not is_rendered(path) and not path.endswith(".csv")] == []

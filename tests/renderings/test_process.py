@@ -42,7 +42,15 @@ def sleeps() -> bytes:
 
 
 @pytest.fixture
+def new() -> Iterator[Renderer]:
+    made = Renderer()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
 def renderer() -> Iterator[Renderer]:
+    """Of all tests that do not end it: each leaves one that answers, to start it takes a second."""
     made = Renderer()
     yield made
     made.end()
@@ -52,13 +60,13 @@ def is_there(pid: int | None) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-def test_it_works_in_one_process_of_its_own_behind_the_pages(renderer: Renderer) -> None:
-    assert renderer.pid is None, "it is started when it is needed"
-    pid = renderer(told, "pid")
-    assert int(pid) == renderer.pid != os.getpid()
-    assert renderer(told, "pid") == pid
-    assert int(renderer(told, "nice")) >= worker.NICE
-    renderer.end()
+def test_it_works_in_one_process_of_its_own_behind_the_pages(new: Renderer) -> None:
+    assert new.pid is None, "it is started when it is needed"
+    pid = new(told, "pid")
+    assert int(pid) == new.pid != os.getpid()
+    assert new(told, "pid") == pid
+    assert int(new(told, "nice")) >= worker.NICE
+    new.end()
     assert not is_there(int(pid))
 
 
@@ -102,18 +110,18 @@ def test_one_that_takes_too_long_is_ended_and_not_tried_again(
     assert not is_there(pid)
 
 
-def test_its_end_waits_for_nothing_that_is_being_drawn_up(renderer: Renderer) -> None:
-    pid = int(renderer(told, "pid"))
+def test_its_end_waits_for_nothing_that_is_being_drawn_up(new: Renderer) -> None:
+    pid = int(new(told, "pid"))
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(renderer, sleeps)
-        while not renderer._lock.locked():
+        waiting = threads.submit(new, sleeps)
+        while not new._lock.locked():
             time.sleep(0.001)
-        renderer.end()
+        new.end()
         with pytest.raises(Away):
             waiting.result(60)
     assert not is_there(pid)
     with pytest.raises(Away):
-        renderer(told, "pid")
+        new(told, "pid")
 
 
 def test_it_ends_when_nobody_sends_any_more(renderer: Renderer) -> None:

@@ -27,6 +27,7 @@ def test_the_page_shows_every_call_and_loads_nothing_from_elsewhere(
     assert "`" not in text
 
 
+@pytest.mark.same_on_any_database
 def test_the_description_is_made_once_for_each_prefix(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

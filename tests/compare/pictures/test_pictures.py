@@ -1,5 +1,6 @@
 """The page of pictures: what each draws, its table, its notes, and what it refuses."""
 
+import copy
 import csv
 import io
 import json
@@ -8,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
@@ -45,8 +47,8 @@ def loaded(number: float, load: str, samples: tuple[float, ...] = ()) -> ParsedV
     return ParsedValue("mail", None, None, number, "ops/s", 1, load=load, samples=samples)
 
 
-@pytest.fixture
-def lab(db: None) -> dict[str, list[Run]]:
+@pytest.fixture(scope="module")
+def measured(module_db: None) -> dict[str, list[Run]]:
     """ext4 twice and xfs once; xfs lacks a cell that ext4 has, and has one that it lacks."""
     ext4 = [
         finished("ext4_wb", at(4, 64, 100), at(4, 128, 50), at(4, 64, 10, "read"), loaded(9, "t=1"))
@@ -58,6 +60,11 @@ def lab(db: None) -> dict[str, list[Run]]:
         *(loaded(8, "t=1", (7, 9)), loaded(60, "t=8")),
     )
     return {"ext4": ext4, "xfs": [xfs]}
+
+
+@pytest.fixture
+def lab(measured: dict[str, list[Run]], db: None) -> dict[str, list[Run]]:
+    return copy.deepcopy(measured)
 
 
 def page(client: Client, query: str, status: int = 200) -> str:
@@ -265,7 +272,8 @@ def test_at_most_seven_lines_are_drawn_and_the_page_says_so(client: Client) -> N
     assert figure(html)["data"][0]["name"] == "ext4_8"
 
 
-def test_what_a_paper_never_printed_is_not_drawn(client: Client, published_studies: None) -> None:
+def test_what_a_paper_never_printed_is_not_drawn(client: Client) -> None:
+    call_command("load_published", verbosity=0)
     html = page(client, "study=freenix-2002&picture=load")
     assert "nothing is read off a printed picture" in html
     assert "picture-data" not in html

@@ -17,8 +17,8 @@ from tests.studies.scores.test_cells import finished
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def two() -> None:
+@pytest.fixture(scope="module")
+def two(module_db: None) -> None:
     database("ext4", 200, 100, repeats=3)
     database("xfs", 400, 400, repeats=3)
 

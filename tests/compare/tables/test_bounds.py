@@ -11,7 +11,7 @@ from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Score, Study
-from tests.compare.conftest import make_score
+from tests.compare.conftest import make_score, make_scores, make_series
 
 pytestmark = pytest.mark.django_db
 
@@ -56,10 +56,11 @@ def test_the_page_says_so_and_csv_has_all(client, many):
 def configurations(monkeypatch):
     """Three tests of two categories, of four configurations each: 24 rows, and room for eight."""
     for label in ("ext4_a", "ext4_b", "xfs_a", "xfs_b"):
+        series = make_series(label)
+        assert series.configuration.filesystem in ("ext4", "xfs")
         for test in ("write", "read", "mkfs"):
             for category in ("maximum", "overall"):
-                score = make_score(label, len(label), study="lab", test=test, category=category)
-                assert score.series.configuration.filesystem in ("ext4", "xfs")
+                make_scores(series, {test: len(label)}, category)
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=8))
 
 

@@ -4,7 +4,7 @@ from itertools import combinations
 from statistics import fmean, median
 
 import pytest
-from scipy import stats
+import scipy  # its parts are loaded when they are asked for
 
 from fsbench_web.core.scoring import median as medians
 from fsbench_web.core.scoring.median import median_interval, repeats_for
@@ -26,9 +26,9 @@ def test_the_ends_are_the_narrowest_that_the_binomial_distribution_allows(count:
     assert found is not None
     rank = int(found.low)
     assert found.high == count + 1 - rank
-    inside = 1 - 2 * stats.binom.cdf(rank - 1, count, 0.5)
+    inside = 1 - 2 * scipy.stats.binom.cdf(rank - 1, count, 0.5)
     assert found.level == pytest.approx(inside)
-    assert found.level >= 0.95 > 1 - 2 * stats.binom.cdf(rank, count, 0.5)
+    assert found.level >= 0.95 > 1 - 2 * scipy.stats.binom.cdf(rank, count, 0.5)
 
 
 def test_one_wild_repeat_does_not_move_it() -> None:

@@ -50,9 +50,8 @@ def night(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> Night:
 @pytest.fixture
 def known(runs: list[Run], night: Night) -> list[Run]:
     """Four runs of ext4 and xfs that took 10 minutes each."""
-    for run in runs:
-        complete(run)
-    Run.objects.update(started_at=night.now - 10 * MINUTE, ended_at=night.now)
+    took = {"started_at": night.now - 10 * MINUTE, "ended_at": night.now}
+    Run.objects.update(state=RunState.DONE, **took)  # what they measured is not asked for
     return runs
 
 

@@ -20,8 +20,8 @@ def answer_of(page: str) -> str:
     return text(page[page.index('id="answer"') :].partition("</section>")[0])
 
 
-@pytest.fixture
-def two() -> None:
+@pytest.fixture(scope="module")
+def two(module_db: None) -> None:
     # By all tests ext4 comes first: its re-reads are not in the profile.
     ext4 = database("ext4", 200, 100, repeats=2)
     xfs = database("xfs", 400, 400, repeats=2)

@@ -13,6 +13,7 @@ from fsbench_web.compare.views import study_tables
 from fsbench_web.core.scoring.testnames import cpu_time_beside
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.series import series_for
+from tests.compare.conftest import make_scores
 from tests.services.pages import at_rest
 
 TABLE = 'class="table is-dense deltas'
@@ -25,13 +26,8 @@ def many(db: None) -> Study:
     study = Study.objects.create(slug="many", title="Many")
     for number, filesystem in enumerate(("ext4", "xfs", "btrfs"), 1):
         series = series_for(study, configuration_for(filesystem, {}), kernel="6.1")
-        for test in range(30):
-            series.scores.create(
-                test=f"50/50 mix {test}?",
-                category="mean",
-                value=100.0 + test * number,
-                unit="KB/s",
-            )
+        tests = {f"50/50 mix {test}?": 100.0 + test * number for test in range(30)}
+        make_scores(series, tests, category="mean")
     return study
 
 

@@ -5,7 +5,7 @@ from math import exp, inf, log
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # its parts are loaded when they are asked for
 
 from fsbench_web.core.scoring.blocks import paired as subject
 from fsbench_web.core.scoring.blocks.paired import (
@@ -36,7 +36,9 @@ def test_a_drift_of_the_blocks_does_not_hide_a_difference() -> None:
     assert verdict.ratio == pytest.approx(1.0606, abs=1e-4)
     assert 1.05 < verdict.low < verdict.ratio < verdict.high < 1.07
     # Unpaired the same numbers are a tie: the scatter between blocks is 7%.
-    assert stats.ttest_ind(list(XFS.values()), list(EXT4.values()), equal_var=False).pvalue > 0.1
+    assert (
+        scipy.stats.ttest_ind(list(XFS.values()), list(EXT4.values()), equal_var=False).pvalue > 0.1
+    )
 
 
 def test_the_other_way_round_it_is_slower_by_the_reciprocal() -> None:
@@ -61,15 +63,15 @@ def test_of_times_the_shorter_is_the_faster() -> None:
 def test_interval_and_p_values_are_those_of_scipy(count: int) -> None:
     logarithms = np.random.default_rng(count).normal(0.02, 0.03, count)
     verdict = of_logarithms(logarithms.tolist())
-    student = stats.ttest_1samp(logarithms, 0)
+    student = scipy.stats.ttest_1samp(logarithms, 0)
     interval = student.confidence_interval(0.95)
     assert verdict.p_value == pytest.approx(student.pvalue, rel=1e-9)
     assert log(verdict.low) == pytest.approx(interval.low, rel=1e-9)
     assert log(verdict.high) == pytest.approx(interval.high, rel=1e-9)
     margin = log(1.02)
     sides = (
-        stats.ttest_1samp(logarithms, margin, alternative="less").pvalue,
-        stats.ttest_1samp(logarithms, -margin, alternative="greater").pvalue,
+        scipy.stats.ttest_1samp(logarithms, margin, alternative="less").pvalue,
+        scipy.stats.ttest_1samp(logarithms, -margin, alternative="greater").pvalue,
     )
     assert verdict.p_equivalence == pytest.approx(max(sides), rel=1e-9)
 
@@ -183,7 +185,7 @@ def test_normality_is_judged_as_others_judge_it() -> None:
         for _ in range(200):
             values = make(size=20)
             ours.append((of_logarithms(values.tolist()).p_normal or 0) < 0.05)
-            theirs.append(stats.shapiro(values).pvalue < 0.05)
+            theirs.append(scipy.stats.shapiro(values).pvalue < 0.05)
         assert abs(sum(ours) - sum(theirs)) <= 20
     assert of_logarithms([0.1, 0.2, 0.3, 0.5]).p_normal is None
 
