@@ -19,8 +19,9 @@ from runner.executors.guest import GuestExecutor
 from runner.host import signatures
 from runner.host.guest_kernels import kernels
 from tests.crash.invariants import assert_sound
-from tests.crash.lab import FOR_MINUTES, IMAGE, Lab
+from tests.crash.lab import IMAGE, Lab
 from tests.measured import measured
+from tests.runner.conftest import SMALL
 from tests.services.kernel import kernel_folder
 
 pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
@@ -30,20 +31,28 @@ LAYERS = (
     Layer.of({"layer": "bcache", "cache_mode": "writeback", "bucket_kb": 64}),
 )
 BOOT_S = 300
+# dm-integrity writes all of a LUN first: emulated, a second for each four MiB.
+SIZE_MIB = 96
+FOR_MINUTES = {"parameters": SMALL | {"maximum_file_kb": 32768, "direct_io": True}}
 
 
 class Stacked:
-    """The lab with a LUN for caches and a kernel that its worker need not boot to know it."""
+    """The lab with a small LUN, one for caches, and a kernel that its worker need not boot to know
+    it.
+    """
 
     def __init__(self, lab: Lab) -> None:
         self.lab, self.cache = lab, lab.folder / "cache.img"
         self.folder = lab.folder / "data/kernels"
-        self.had = lab.lun_file.read_text()
+        self.had, self.had_disk = lab.lun_file.read_text(), lab.disk
 
     def begin(self) -> None:
         self.lab.stop()
+        self.lab.disk = self.lab.folder / "small.img"
+        small = self.had.replace(str(self.had_disk), str(self.lab.disk))
         self.lab.lun_file.write_text(
-            f'{self.had}[[lun]]\nname = "fast"\nkind = "sparse-file"\npath = "{self.cache}"\n'
+            small.replace("400 MiB", f"{SIZE_MIB} MiB")
+            + f'[[lun]]\nname = "fast"\nkind = "sparse-file"\npath = "{self.cache}"\n'
             'size = "68 MiB"\nrole = "journal"\n'
         )
         self.folder.mkdir()
@@ -54,6 +63,7 @@ class Stacked:
 
     def end(self) -> None:
         self.lab.stop()
+        self.lab.disk = self.had_disk
         self.lab.lun_file.write_text(self.had)
         shutil.rmtree(self.folder)
 

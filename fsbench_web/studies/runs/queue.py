@@ -60,6 +60,9 @@ def startable(worker: Worker) -> list[Run]:
     Of each LUN at most its next run. Whoever is first in turn gets what several need, so that no
     LUN keeps a controller or a journal for all its runs while others wait.
     """
+    # Every worker asks with every sign of life, and mostly nothing waits anywhere.
+    if not Run.objects.filter(state=RunState.QUEUED).exists():
+        return []
     if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
         return []
     # A LUN that is no longer listed is asked too: its runs end with the reason.

@@ -250,11 +250,16 @@ def left(
     owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC
 ) -> Iterator[tuple[int, str]]:
     """(process, name) of the traces of a worker (``block_events.owner``) whose run is over."""
-    for folder in sorted(proc.glob("[0-9]*")):
+    for folder in proc.iterdir():
+        if not folder.name.isdecimal():
+            continue
         try:
-            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            line = (folder / "cmdline").read_bytes()
         except OSError:
             continue
+        if PROGRAM.encode() not in line:
+            continue  # of nearly all: a host has hundreds, and this is asked every few seconds
+        words = line.decode("utf-8", "replace").split("\0")
         name = words[-2] if len(words) > 2 else ""
         if not name.startswith(owned) or Path(words[0]).name != PROGRAM:
             continue

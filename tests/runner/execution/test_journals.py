@@ -4,7 +4,6 @@ Measured by the real IOzone where something is measured; where nothing may be er
 are compared byte by byte.
 """
 
-import hashlib
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -33,7 +32,7 @@ from runner.plan import RunPlan
 from runner.worker import Host
 from tests.measured import measured
 from tests.packaged import PACKAGED
-from tests.runner.conftest import sparse_lun, tool, write_luns
+from tests.runner.conftest import sparse_lun, tool, write_luns, written_on
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
@@ -173,10 +172,7 @@ def digests(make_host: MakeHost) -> tuple[Host, Callable[[], list[str]]]:
     host = make_host(FakeExecutor())
 
     def digest() -> list[str]:
-        return [
-            hashlib.sha256(Path(device_of(host, name)).read_bytes()).hexdigest()
-            for name in ("scratch", "log")
-        ]
+        return [written_on(host, name) for name in ("scratch", "log")]
 
     return host, digest
 
@@ -445,12 +441,12 @@ def test_a_file_system_that_this_kernel_does_not_know_is_refused_with_the_reason
         run = carry_out(submitted(host, slug), host)
         assert run.state == RunState.DONE, run.reason
         return
-    before = Path(device_of(host, "scratch")).read_bytes()
+    before = written_on(host, "scratch")
     run = carry_out(submitted(host, slug), host)
     assert run.state == RunState.FAILED
     assert f"cannot mount {spec.name}" in run.reason
     assert run.commands == []
-    assert Path(device_of(host, "scratch")).read_bytes() == before
+    assert written_on(host, "scratch") == before
 
 
 @pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2", "exfat", "ntfs3", "bcachefs"])

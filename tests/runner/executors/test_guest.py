@@ -1,6 +1,8 @@
 """Real guests: a kernel of its own boots in the container and measures a real loop device."""
 
+import io
 import shutil
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import docker
 import pytest
+from docker.models.containers import Container
 
 from fsbench_web.catalog.workers.machines import (
     CONSOLE,
@@ -20,6 +23,7 @@ from fsbench_web.catalog.workers.machines import (
     guest_ability,
 )
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
+from runner.agent import agent
 from runner.executors import guest_probes
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
@@ -345,6 +349,17 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
         assert said in run.reason
 
 
+def assert_compiled(container: Container) -> None:
+    """All of the agent, by its text's hash (PEP 552): the guest's files have other times."""
+    chunks, _ = container.get_archive("/fsbench/__pycache__")
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+        files = [one for one in archive.getmembers() if one.isfile()]
+        heads = [archive.extractfile(one).read(8) for one in files]  # type: ignore[union-attr]
+    programs = Path(agent.__file__).parent.glob("*.py")
+    assert {Path(one.name).name.partition(".")[0] for one in files} == {p.stem for p in programs}
+    assert {head[4:] for head in heads} == {(0b11).to_bytes(4, "little")}
+
+
 def test_a_guests_container_has_no_capability_and_no_other_device(
     guests: GuestExecutor, machine: Machine, client: docker.DockerClient
 ) -> None:
@@ -354,6 +369,7 @@ def test_a_guests_container_has_no_capability_and_no_other_device(
     container = guests._create(plan, Target(7, "host-one", "scratch", "/dev/null"))
     try:
         made = client.api.inspect_container(container.id)["HostConfig"]
+        assert_compiled(container)
     finally:
         container.remove(force=True)
 

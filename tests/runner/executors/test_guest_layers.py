@@ -35,7 +35,7 @@ TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
 NAMES = ("scratch", "second", "third", "fourth")
 # What checks its sums (integrity) is written whole, and an array is waited for: emulated, a second
 # for each four MiB. A cache of bcache wants more than 512 buckets.
-SIZES_MIB = (64, 64, 64, 68)
+SIZES_MIB = (40, 40, 40, 68)
 # Btrfs wants 125 MiB behind the 16 of LUKS.
 BTRFS_SIZES_MIB = (160, 160, 64, 68)
 # What stands on how many of the LUNs, and with the fourth as a cache.
