@@ -59,6 +59,10 @@ _INODE = {
     OPEN: "((struct inode *)arg0)",
     SYNC: "((struct file *)arg0)->f_inode",
 }
+_TASK = "(uint64)curtask"
+"""Which task it is, in any namespace of processes: from bpftrace 0.22 on ``tid`` is a number of its
+own namespace, and an error for the tasks of all others.
+"""
 _QUEUED = 529
 """EIOCBQUEUED of include/linux/errno.h."""
 GATE = "kill"
@@ -95,7 +99,7 @@ def _of_function(operation: str, function: str) -> str:
         f"  $inode = {_INODE[operation]};\n"
         f"  if ($inode->i_sb->s_id == str($1)) {{ {_begin(operation)} }}\n"
         "}\n"
-        f"kretprobe:{function} /@at_{operation}[tid]/ {{\n"
+        f"kretprobe:{function} /@at_{operation}[{_TASK}]/ {{\n"
         f"  $result = {result};\n{_end(operation)}}}"
     )
 
@@ -108,18 +112,18 @@ def _of_calls(operation: str, names: Collection[str]) -> str:
             f"{enter} /@is_on/ {{\n{_file('args->fd')}"
             f"  if ($file->f_inode->i_sb->s_id == str($1)) {{ {_begin(operation)} }}\n"
             "}\n"
-            f"{leave} /@at_{operation}[tid]/ {{\n"
+            f"{leave} /@at_{operation}[{_TASK}]/ {{\n"
             f"  $result = (int64)args->ret;\n{_end(operation)}}}"
         )
     # Which file it is, is known when it is open; one that cannot be opened is of no file system.
     return (
-        f"{enter} /@is_on/ {{ @at_{OPEN}[tid] = nsecs; }}\n"
-        f"{leave} /@at_{OPEN}[tid] && args->ret < 0/ {{ delete(@at_{OPEN}[tid]); }}\n"
-        f"{leave} /@at_{OPEN}[tid] && args->ret >= 0/ {{\n{_file('args->ret')}"
+        f"{enter} /@is_on/ {{ @at_{OPEN}[{_TASK}] = nsecs; }}\n"
+        f"{leave} /@at_{OPEN}[{_TASK}] && args->ret < 0/ {{ delete(@at_{OPEN}[{_TASK}]); }}\n"
+        f"{leave} /@at_{OPEN}[{_TASK}] && args->ret >= 0/ {{\n{_file('args->ret')}"
         "  $result = (int64)args->ret;\n"
         "  if ($file->f_inode->i_sb->s_id == str($1)) {\n"
         f'    @begun["{OPEN}"] = count();\n{_end(OPEN)}'
-        f"  }} else {{ delete(@at_{OPEN}[tid]); }}\n}}"
+        f"  }} else {{ delete(@at_{OPEN}[{_TASK}]); }}\n}}"
     )
 
 
@@ -132,16 +136,16 @@ def _file(number: str) -> str:
 
 
 def _begin(operation: str) -> str:
-    return f'@at_{operation}[tid] = nsecs; @begun["{operation}"] = count();'
+    return f'@at_{operation}[{_TASK}] = nsecs; @begun["{operation}"] = count();'
 
 
 def _end(operation: str) -> str:
-    """Of what began at ``@at_...[tid]`` and gave ``$result``."""
+    """Of what began at ``@at_...[_TASK]`` and gave ``$result``."""
     says_bytes = operation in (READ, WRITE)
     counted = f' @bytes["{operation}"] = sum($result);' if says_bytes else ""
     return (
-        f"  $took = nsecs - @at_{operation}[tid];\n"
-        f"  delete(@at_{operation}[tid]);\n"
+        f"  $took = nsecs - @at_{operation}[{_TASK}];\n"
+        f"  delete(@at_{operation}[{_TASK}]);\n"
         f'  if ($result == -{_QUEUED}) {{ @queued["{operation}"] = count(); }} else {{\n'
         f'    @ns["{operation}"] = hist($took); @time["{operation}"] = sum($took);\n'
         f'    if ($result < 0) {{ @failed["{operation}"] = count(); }} else {{{counted} }}\n'

@@ -268,6 +268,6 @@ def test_scripts_are_of_fixed_words() -> None:
     text = operation_scripts.script(CALLS, "nosuch", ("read", "fsync", "creat"), 60)
     assert "nosuch" not in text
     assert "sys_enter_read /@is_on/ {" in text
-    assert "sys_exit_creat /@at_open[tid] && args->ret < 0/" in text
+    assert "sys_exit_creat /@at_open[(uint64)curtask] && args->ret < 0/" in text
     assert "write /" not in text
     assert text.count("str($1)") == 3
