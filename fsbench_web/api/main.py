@@ -70,8 +70,15 @@ class _API(NinjaAPI):
         return self._schemas[prefix]
 
 
-class _StorableQuery(Parser):
-    """Refuses query and form values that no database could hold."""
+class _Parser(Parser):
+    """Refuses query and form values that no database could hold, and bodies without end."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        """Raises ValueError, which ``errors`` puts into words."""
+        data = super().parse_body(request)
+        if text.is_too_deep(data):
+            raise ValueError(text.TOO_DEEP)
+        return data
 
     def parse_querydict(
         self, data: MultiValueDict[str, str], list_fields: list[str], request: HttpRequest
@@ -96,7 +103,7 @@ api = _API(
     docs=DocsPage(),
     docs_decorator=requires(Action.READ),
     renderer=_StrictJSON(),
-    parser=_StorableQuery(),
+    parser=_Parser(),
 )
 _AREAS = [
     ("health", health),

@@ -96,7 +96,10 @@ def image_want(
     elif not is_of_this_host():
         forbidden = "DOCKER_HOST names a daemon that is reached over the network."
     elif shutil.which("docker") is None:
-        forbidden = "The program docker is not installed (Debian: apt-get install docker.io)."
+        forbidden = (
+            "The program docker is not installed (apt-get install docker.io, from Debian 13 on "
+            "docker-cli)."
+        )
     return Want(IMAGE, reason, "make image", forbidden, (found.id if found else "",))
 
 

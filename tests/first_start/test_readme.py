@@ -15,6 +15,7 @@ from tests.first_start import kept_environment, kept_image
 from tests.first_start.readme import five_minutes
 from tests.first_start.site import CHECKOUT, Site
 from tests.first_start.walk import Walk
+from tests.services import registries
 from tests.services.bare_ci import kept_packages
 from tests.services.bare_root import BareRoot, bare_root
 from tests.services.browser import chromium_browser
@@ -31,10 +32,9 @@ def _new_machine(
 ) -> Iterator[BareRoot]:
     """With a checkout; what it downloads is kept, as on a machine behind a proxy that keeps it."""
     cache = cache_folder()
-    for name in ("pip", "apt"):
-        (cache / name).mkdir(exist_ok=True)
+    (cache / "pip").mkdir(exist_ok=True)
     shared = {cache / "pip": "/root/.cache/pip", **(folders or {})}
-    with bare_root(shared, with_packages) as root, kept_packages(root, cache / "apt"):
+    with bare_root(shared, with_packages) as root, kept_packages(root, cache):
         root.copy_checkout(CHECKOUT)
         yield root
 
@@ -91,7 +91,7 @@ def test_with_docker(walk: Callable[..., Walk]) -> None:
     """What begins with the environment that the other walk made, and measures in containers."""
     with (
         daemon_folder(kept_image.layers(), cache_folder()) as daemon,
-        _new_machine({daemon / "data": "/var/lib/docker"}, ["docker.io"]) as root,
+        _new_machine({daemon / "data": "/var/lib/docker"}, _docker_packages()) as root,
     ):
         kept_environment.load_environment(root, CHECKOUT)
         with _docker_daemon(root):
@@ -107,6 +107,13 @@ def test_with_docker(walk: Callable[..., Walk]) -> None:
             kept_image.forget_image(root)
             print(taken.took, file=sys.stderr)
         kept_image.keep_layers(daemon / "data")
+
+
+def _docker_packages() -> list[str]:
+    """From Debian 13 on the client is a package of its own, which ``docker.io`` recommends."""
+    distribution, suite = registries.bare_release()
+    has_both = distribution != "debian" or suite == "bookworm"
+    return ["docker.io"] if has_both else ["docker.io", "docker-cli"]
 
 
 @contextmanager

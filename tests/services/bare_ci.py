@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.services import registries
 from tests.services.bare_root import BareRoot, bare_root
 from tests.services.image import ROOT, cache_folder
 from tests.services.process import ServiceFailed
@@ -50,19 +51,21 @@ def in_bare_root(command: list[str]) -> int:
     }
     for folder in shared:
         folder.mkdir(exist_ok=True)
-    with bare_root(shared) as root, kept_packages(root, cache / "apt"):
+    with bare_root(shared) as root, kept_packages(root, cache):
         root.copy_checkout(CHECKOUT)
         env = {"CI": os.environ.get("CI", "true")}
         return root.popen(command, cwd=CHECKOUT, env=env, stdin=None).wait()
 
 
 @contextmanager
-def kept_packages(root: BareRoot, kept: Path) -> Iterator[None]:
+def kept_packages(root: BareRoot, cache: Path) -> Iterator[None]:
     """What apt downloaded the last time is there; what it has now is there the next time.
 
     Linked and not mounted, because apt locks that folder: two roots would wait for each other.
     """
     archives = root.folder / "var/cache/apt/archives"
+    (_, own), (_, suite) = registries.release(), registries.bare_release()
+    kept = cache / ("apt" if suite == own else f"apt-{suite}")
     kept.mkdir(exist_ok=True)
     _link(kept, archives)
     yield

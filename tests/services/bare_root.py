@@ -186,8 +186,8 @@ def _wait_whatever_comes(keeper: subprocess.Popen[str]) -> None:
 def kept_root(with_packages: Sequence[str] = ()) -> Path:
     """The bare root as a tar, made when there is none yet. Raises ServiceFailed."""
     packages = (*PACKAGES, *with_packages)
-    distribution, suite = registries.release()
-    mirror = next(one for one in registries.sources() if one.suite == suite)
+    distribution, suite = registries.bare_release()
+    mirror = next(one for one in registries.bare_sources() if one.suite == suite)
     # Ubuntu has python3-venv in universe.
     components = "main,universe" if distribution == "ubuntu" else "main"
     machine = os.uname().machine
@@ -206,7 +206,7 @@ def kept_root(with_packages: Sequence[str] = ()) -> Path:
             *(f"--include={','.join(packages)}", suite, "/mnt/root", mirror.address),
         )
         unfinished.rename(kept)
-        for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-4]:
+        for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-6]:
             old.unlink()
     return kept
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.services.process import ServiceFailed
@@ -45,6 +45,18 @@ def release() -> tuple[str, str]:
     lines = Path("/etc/os-release").read_text().splitlines()
     values = dict(line.split("=", 1) for line in lines if "=" in line)
     return values.get("ID", "").strip('"'), values.get("VERSION_CODENAME", "").strip('"')
+
+
+def bare_release() -> tuple[str, str]:
+    """Distribution and code name of bare roots: this host's, or ``FSBENCH_BARE_SUITE`` of it."""
+    distribution, name = release()
+    return distribution, os.environ.get("FSBENCH_BARE_SUITE") or name
+
+
+def bare_sources() -> list[Source]:
+    """The same mirrors with the release of bare roots. Raises ServiceFailed."""
+    (_, own), (_, wanted) = release(), bare_release()
+    return [replace(one, suite=wanted + one.suite.removeprefix(own)) for one in sources()]
 
 
 def sources() -> list[Source]:
@@ -103,8 +115,8 @@ def environment() -> dict[str, str]:
 
 def write_into(root: Path) -> None:
     """Put what this host has configured into a Debian root. Certificates are then in its bundle."""
-    (root / "etc/apt/sources.list").write_text("".join(f"{one}\n" for one in sources()))
-    for one in sources():
+    (root / "etc/apt/sources.list").write_text("".join(f"{one}\n" for one in bare_sources()))
+    for one in bare_sources():
         for key in re.findall(r"signed-by=([^\s,]+)", one.options):
             _copy_where_missing(Path(key), root)
     dumped = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import bare_keeper
+from tests.services import bare_keeper, registries
 from tests.services.bare_root import BareRoot, bare_root
 from tests.services.image import ROOT
 from tests.services.process import ServiceFailed, program
@@ -177,3 +177,18 @@ def test_what_a_killed_daemon_left_in_the_kernel_goes_with_its_root(tmp_path: Pa
             for path in (groups[number] / "inner", groups[number], groups[number].parent):
                 if path.exists() and not list(path.glob("*/")):
                     path.rmdir()
+
+
+def test_another_release_comes_from_the_same_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
+    distribution, own = registries.release()
+    assert (registries.bare_release(), registries.bare_sources()) == (
+        (distribution, own),
+        registries.sources(),
+    )
+    monkeypatch.setenv("FSBENCH_BARE_SUITE", "next")
+    assert registries.bare_release() == (distribution, "next")
+    suites = [one.suite for one in registries.sources()]
+    assert own in suites
+    assert [one.suite for one in registries.bare_sources()] == [
+        suite.replace(own, "next") for suite in suites
+    ]

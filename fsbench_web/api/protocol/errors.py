@@ -3,6 +3,7 @@
 """
 
 import difflib
+import json
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from fsbench_web.api.protocol import text
 from fsbench_web.platform.http import problems as problem_documents
 
 logger = logging.getLogger("fsbench.api")
@@ -30,6 +32,8 @@ REFUSED = (
     "This token opens nothing: it was mistyped or revoked, or its user is not active. "
     "The account page makes a new one."
 )
+
+NOT_READ = "The body holds a number that is far too large."
 
 
 class Problem(Schema):
@@ -88,8 +92,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{guess} There is {', '.join(known) or 'none'}."
 
 
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+def _sentence(said: str) -> str:
+    return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
 def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
@@ -99,8 +103,23 @@ def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
     if source == "body" or path[:1] == ["filters"]:
         path = path[1:]
     field = ".".join(path) or source
-    text = error["msg"].removeprefix("Value error, ")
-    return field, _sentence(f"{field}: {text[:1].lower()}{text[1:]}")
+    said = error["msg"].removeprefix("Value error, ")
+    return field, _sentence(f"{field}: {said[:1].lower()}{said[1:]}")
+
+
+def _unread(error: HttpError) -> str:
+    """What is wrong with a body that was not read; nothing of other errors."""
+    match error.__cause__:
+        case json.JSONDecodeError() as cause:
+            place = f"line {cause.lineno}, column {cause.colno}"
+            return _sentence(f"The body is not JSON: {place}: {cause.msg}")
+        case UnicodeDecodeError():
+            return "The body is not UTF-8 text."
+        case RecursionError():
+            return text.TOO_DEEP
+        case ValueError() as cause:  # too deep, or a number of thousands of digits
+            return text.TOO_DEEP if str(cause) == text.TOO_DEEP else NOT_READ
+    return ""
 
 
 def answer_in_one_shape(api: NinjaAPI) -> None:
@@ -140,7 +159,7 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
 
     @api.exception_handler(HttpError)
     def other(request: HttpRequest, exc: HttpError) -> HttpResponse:
-        return answer(request, exc.status_code, [(None, _sentence(str(exc)))])
+        return answer(request, exc.status_code, [(None, _unread(exc) or _sentence(str(exc)))])
 
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, exc: RequestDataTooBig) -> HttpResponse:

@@ -1,8 +1,13 @@
-"""Text that a database can hold: PostgreSQL refuses NUL, and UTF-8 has no lone surrogates."""
+"""What a body may hold: text that a database can (PostgreSQL refuses NUL, and UTF-8 has no lone
+surrogates), and so many levels.
+"""
 
 from typing import Any
 
 UNSTORABLE = "contains a NUL or half a character, which no name in fsbench has"
+
+MOST_LEVELS = 64
+TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep."
 
 
 def is_storable(text: str) -> bool:
@@ -27,3 +32,19 @@ def unstorable(value: Any) -> str | None:
         elif isinstance(item, list):
             waiting += [(f"{place}.{n}".lstrip("."), inner) for n, inner in enumerate(item)]
     return None
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a parsed JSON value has more than MOST_LEVELS.
+
+    What reads JSON stops at a depth of its own, from Python 3.12 on far beyond what pydantic takes.
+    """
+    level = [value]
+    for _ in range(MOST_LEVELS + 1):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return bool(level)

@@ -111,7 +111,7 @@ class Multiuser(Workload):
         """Measured of the files that its jobs have open; the other jobs write no data."""
         return (
             "stress-ng's files compress to 0.5% (fallocate, sync-file), 2% (hdd), 3% (seek) and "
-            "16% (readahead). stress-ng has no option for it."
+            "16 to 19% (readahead, by its version). stress-ng has no option for it."
         )
 
     def space_needed_bytes(self) -> int:

@@ -154,10 +154,25 @@ def test_what_is_no_document_is_refused(post, document) -> None:
     assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
 
 
-def test_a_document_that_is_nested_without_end_is_refused(writer, lun) -> None:
-    body = '{"document": ' + '{"a":' * 3000 + "1" + "}" * 3000 + "}"
-    response = writer.post(JOBS, body, content_type="application/json")
-    assert response.status_code in (400, 422)
+@pytest.mark.parametrize("levels", [100, 300, 900, 3000, 200_000])
+def test_a_document_that_is_nested_without_end_is_refused(writer, lun, levels: int) -> None:
+    """Python's reader stops at a thousand, and from 3.12 on at ten thousand and more."""
+    for opened, closed in (('{"a":', "}"), ("[", "]")):
+        body = f'{{"document": {opened * levels}1{closed * levels}}}'
+        response = writer.post(JOBS, body, content_type="application/json")
+        assert response.status_code == 400
+        assert response.json()["detail"] == "The body is nested more than 64 levels deep."
+
+
+def test_a_body_that_is_no_json_is_told_where(writer) -> None:
+    for body, said in (
+        (b"{\n1", "line 2, column 1"),
+        (b"\xff{}", "not UTF-8 text"),
+        (b'{"document": ' + b"9" * 6000 + b"}", "a number that is far too large"),
+    ):
+        response = writer.post(JOBS, body, content_type="application/json")
+        assert response.status_code == 400
+        assert said in response.json()["detail"]
 
 
 def test_writing_needs_a_token(client, lun, document, db) -> None:

@@ -233,7 +233,7 @@ def test_a_command_is_really_run_where_the_host_allows_it(
 def test_a_job_may_end_when_its_rate_is_steady_by_fios_own_rule(tmp_path: Path) -> None:
     job = checked_job(
         "[one]\nrw=randread\nsize=1m\nbs=4k\ntime_based\nruntime=30\n"
-        "steadystate=iops:90%\nsteadystate_duration=1\nsteadystate_ramp_time=0\n"
+        "steadystate=iops:90%\nsteadystate_duration=2\nsteadystate_ramp_time=0\n"
         "dedupe_percentage=20\nrefill_buffers\n"
     )
     done = subprocess.run(

@@ -335,18 +335,20 @@ def _number(device: str) -> int:
 @pytest.fixture
 def loops(tmp_path: Path) -> Iterator[Callable[[int], str]]:
     """``loops(bytes)`` is a loop device of this size."""
-    made: list[str] = []
+    made: dict[str, Path] = {}
 
     def make(size: int) -> str:
         path = tmp_path / f"loop{len(made)}.img"
         path.touch()
         os.truncate(path, size)
-        made.append(tool("losetup", "--find", "--show", str(path)))
-        return made[-1]
+        device = tool("losetup", "--find", "--show", str(path))
+        made[device] = path
+        return device
 
     yield make
-    for device in made:
+    for device, path in made.items():
         tool("losetup", "--detach", device)
+        path.unlink()  # some tools make a large one of 8 GiB on the disk
 
 
 WITH_JOURNAL = [slug for slug, spec in FILESYSTEMS.items() if spec.journal]

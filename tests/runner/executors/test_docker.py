@@ -330,7 +330,7 @@ def test_the_build_names_what_is_missing(docker_host: str, tmp_path: Path) -> No
         text=True,
     )
     assert done.returncode == 1
-    assert "docker is not installed. On Debian: apt-get install docker.io" in done.stderr
+    assert "apt-get install docker.io, from Debian 13 on docker-cli" in done.stderr
 
 
 def test_a_lun_is_prepared_inside_the_container_too(

@@ -69,7 +69,7 @@ def test_words_stay_words(text: str, value: object) -> None:
         ("", "empty"),
         (" \n", "empty"),
         ("a: [1", "line 1"),
-        ('{"a": 1,}', "line 1, column 9"),
+        ('{"a" 1}', "line 1, column 6"),
         ('{"a": 1, "a": 2}', '"a" is said twice'),
         ("a: 1\nb: 2\na: 3", '"a" is said twice'),
         ("1: a", "a key must be a text"),
