@@ -4,6 +4,7 @@ Run as a module it carries out steps and commands on the site of its environment
 other, and prints JSON.
 """
 
+import gc
 import io
 import json
 import os
@@ -220,5 +221,6 @@ def _carried_out(wanted: str | list[str]) -> object:
 if __name__ == "__main__":
     import django
 
+    gc.set_threshold(50_000)  # as manage.py does
     django.setup()
     print(json.dumps([_carried_out(one) for one in json.loads(sys.argv[1])]))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def holds(condition: Callable[[], bool]) -> bool:
-    """Whether it is so. Where it is not, four times as long as the look took have gone by (0.05 to
+    """Whether it is so. Where it is not, nine times as long as the look took have gone by (0.1 to
     1 s): whoever waits by looking at a database, a daemon or all processes leaves the processors to
     what is waited for.
     """
     began = time.monotonic()
     if condition():
         return True
-    time.sleep(min(max(0.05, 4 * (time.monotonic() - began)), 1))
+    time.sleep(min(max(0.1, 9 * (time.monotonic() - began)), 1))
     return False
 
 
