@@ -33,7 +33,7 @@ def until(true: Callable[[], object]) -> None:
 
 
 def test_nothing_of_the_host_is_there(root: BareRoot, tmp_path: Path) -> None:
-    here = ("python3", "make", "git", "apt-get", "losetup", "mkfs.ext4", "unshare")
+    here = ("python3", "make", "git", "apt-get", "losetup", "mount", "unshare")
     for name in here:
         assert root.run(["sh", "-c", f"command -v {name}"]).stdout.startswith("/")
     for name in ("docker", "dockerd", "mkfs.xfs", "iozone", "fio", "gcc", "pip", "postgres", "ip"):
@@ -73,7 +73,8 @@ def test_debian_and_the_package_index_can_be_reached(root: BareRoot) -> None:
 
 def test_it_has_a_disk_of_its_own(root: BareRoot) -> None:
     device = root.loop_device(64)
-    root.run(["mkfs.ext4", "-q", device])
+    # From outside: a bare Debian 13 has no e2fsprogs.
+    subprocess.run([program("mkfs.ext4", "e2fsprogs"), "-q", device], check=True)
     root.run(["mount", device, "/mnt"])
     assert not list(Path("/mnt").glob("lost+found"))
     assert "lost+found" in root.run(["ls", "/mnt"]).stdout
@@ -112,13 +113,13 @@ def _commands(root: BareRoot) -> str:
 
 
 OPENER = """
-import json, sys, time
+import json, subprocess, time
 from tests.services.bare_root import bare_root
 with bare_root() as root:
     sleeper = root.popen(["setsid", "sleep", "1000"])
     root.run(["truncate", "--size=20M", "/tmp/disk.img"])
     device = root.run(["losetup", "--find", "--show", "/tmp/disk.img"]).stdout.strip()
-    root.run(["mkfs.ext4", "-q", device])
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
     root.run(["mount", device, "/mnt"])
     print(json.dumps([root.pid, str(root.folder), device]), flush=True)
     time.sleep(1000)
