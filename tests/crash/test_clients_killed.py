@@ -174,10 +174,13 @@ def test_all_are_killed_when_all_have_measured(several: Several) -> None:
 
 
 def test_after_all_that_they_measure_together(several: Several) -> None:
-    run = several.submit(SECONDS)
-    several.wait_for(run, RunState.DONE)
-    assert_whole(several, run)
-    assert Run.objects.filter(series=run.series, state=RunState.DONE).count() == 2
+    done = 0
+    while done < 2:  # the one before is of the test before, where it was run
+        run = several.submit(SECONDS)
+        several.wait_for(run, RunState.DONE)
+        assert_whole(several, run)
+        done, before = Run.objects.filter(series=run.series, state=RunState.DONE).count(), done
+        assert before < done <= 2
     scores = dict(Score.objects.filter(series=run.series).values_list("test", "repeats"))
     assert set(scores.values()) == {2}, scores
 
