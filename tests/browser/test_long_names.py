@@ -84,6 +84,18 @@ def test_a_word_longer_than_its_line_is_broken(
         assert surplus <= 0, address
 
 
+def test_the_title_of_a_line_over_time_is_whole_on_a_telephone(page: Page, measured: list[Run]):
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"/history/?series={measured[0].series_id}&test=write")
+    title = page.locator(".gtitle")
+    expect(title).to_be_visible()
+    label = str(measured[0].series.configuration)
+    assert (title.text_content() or "").startswith(label)
+    box = title.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 390
+
+
 def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: list[Run]):
     for address in (
         f"/studies/{measured[0].series.study.slug}/?tab=tests&categories=on",
