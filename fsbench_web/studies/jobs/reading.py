@@ -30,6 +30,12 @@ def read(model: type[Read], data: Mapping[str, Any], tell: Callable[[Steps, Any]
                 _leave_out(value, steps)
 
 
+def said_of(error: Any) -> str:
+    """What a check of several values together said of them; what pydantic says of any other."""
+    cause = error.get("ctx", {}).get("error")
+    return str(error["msg"] if cause is None else cause)
+
+
 def _there(value: Any, steps: Steps) -> Steps:
     """As many of pydantic's steps as lead to something in the data.
 

@@ -70,6 +70,28 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
     assert set(wrong) == set(job_form.read(QueryDict(query)).spec().unreadable)
 
 
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"precondition_twice": True}, "What is written twice is written: say precondition, too."),
+        ({"age_rounds": 2}, "A file system is aged at a fill level: say fill_percent, too"),
+        ({"fill_percent": 50, "age_extents": 150}, "age_extents ends the ageing earlier"),
+        ({"precondition": True, "sprandom_percent": 10}, "sprandom writes the whole LUN by itself"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told_where_they_stand(
+    spec: Callable[..., JobSpec], said: dict[str, Any], sentence: str
+) -> None:
+    """In words, by the form too, which was an error of the server."""
+    document = written(spec(), study="S", lun="disk1", worker="lab1") | {"preparation": said}
+    [problem] = expand(document).problems["preparation"]
+    assert problem.startswith(sentence)
+    assert problem.count(".") == 1
+    query = QueryDict(job_form.prefilled(spec()).to_query(), mutable=True)
+    query.update({name: "yes" if one is True else str(one) for name, one in said.items()})
+    assert job_form.read(query).spec().unreadable == {"preparation": [problem]}
+
+
 def test_a_part_of_a_part_is_told_at_its_place_too(spec: Callable[..., JobSpec]) -> None:
     document = written(spec(**PARTS), study="S", lun="disk1", worker="lab1")
     document["repeats"] |= {"least": "x", "mots": 1}

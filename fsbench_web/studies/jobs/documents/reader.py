@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.reading import Read, Steps, read
+from fsbench_web.studies.jobs.reading import Read, Steps, read, said_of
 
 _MISSING = {
     "kernels": "the kernels that are booted",
@@ -79,8 +79,8 @@ def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, e
         needed(None, _place((*steps, key), at), _MISSING[key], problems)
     elif is_parameter:
         problems.add(_place(steps, at), f"{last} {_MUST_BE['parameter'].format(value)}.")
-    elif kind == "sentence":
-        problems.add(_place(steps, at), error["msg"])
+    elif kind in ("sentence", "value_error"):
+        problems.add(_place(steps, at), said_of(error))
     elif isinstance(error["loc"][-1], int):
         problems.add(_place(steps, at), f"This must be a name, not {value!r}.")
     else:

@@ -19,7 +19,7 @@ from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAb
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.forms import times
 from fsbench_web.studies.jobs.forms.option_words import ASKED, IS, LIMIT_WORDS, PREPARED, STEERED
-from fsbench_web.studies.jobs.reading import Steps, read
+from fsbench_web.studies.jobs.reading import Steps, read, said_of
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
@@ -240,8 +240,11 @@ class OptionsForm:
             return
         place = ".".join(map(str, steps))
         name = _FIELDS.get(place, place)
-        text, why = _shown(getattr(self, name)), IS.get(error["type"], "cannot be")
-        sentence = f'"{text}" {why}: {ASKED[name]}.'
+        if name in ASKED:
+            text, why = _shown(getattr(self, name)), IS.get(error["type"], "cannot be")
+            sentence = f'"{text}" {why}: {ASKED[name]}.'
+        else:  # fields of a part that do not go together
+            sentence = said_of(error)
         unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(sentence)
 
     def write_options(self, query: QueryDict) -> None:
