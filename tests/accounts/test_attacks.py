@@ -177,6 +177,22 @@ def test_no_other_method_goes_round_a_rule(ada: User, run: Run, method: str) -> 
     assert (Run.objects.count(), AuditEntry.objects.count()) == before
 
 
+@pytest.mark.parametrize("number", ["9" * 40, "9" * 19, "-1", "\x00", "x", "١"])
+def test_a_number_that_no_row_can_have_is_refused_in_words(ada: User, number: str) -> None:
+    team, root = Team.objects.create(name="Old"), person(Role.ADMINISTRATOR, "root")
+    client = signed_in(root)
+    kept = {"role": "viewer", "is_active": "on"}
+    for address, sent in (
+        (f"/people/teams/{team.pk}/", {"name": "Old", "members": [number]}),
+        (f"/people/teams/{team.pk}/", {"name": "Old", "luns": [number]}),
+        (f"/people/{ada.pk}/", {**kept, "teams": [number]}),
+        (f"/people/{ada.pk}/", {**kept, "luns": [number]}),
+    ):
+        answer = client.post(address, sent)
+        assert answer.status_code == 422, (address, sent)
+        assert "is not a valid value" in answer.content.decode()
+
+
 def test_a_method_is_what_it_is_whatever_a_header_says(ada: User) -> None:
     headers = {"X-HTTP-Method-Override": "POST", "X-Method-Override": "POST"}
     assert signed_in(ada).get("/people/teams/", headers=headers).status_code == 403

@@ -1,5 +1,6 @@
 """Forms of the administrators' pages."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -15,13 +16,26 @@ from fsbench_web.accounts.people.closing import Fate, Permalinks
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH
 from fsbench_web.platform.text_validators import one_line
 
+_KEY = re.compile("[0-9]{1,18}", re.ASCII)
 ROLE_HELP = (
     "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
     "operators submit runs on the LUNs granted to them; administrators do everything."
 )
 
 
-class _LunChoice(forms.ModelMultipleChoiceField):
+class _Rows(forms.ModelMultipleChoiceField):
+    """Rows by their numbers. One that no database counts to is refused as any other wrong one."""
+
+    def clean(self, value: Any) -> Any:
+        for one in value or ():
+            if not _KEY.fullmatch(str(one)):
+                raise forms.ValidationError(
+                    self.error_messages["invalid_pk_value"], "invalid_pk_value", {"pk": one}
+                )
+        return super().clean(value)
+
+
+class _LunChoice(_Rows):
     def label_from_instance(self, obj: Any) -> str:
         return f"{obj.worker.name} / {obj.name} ({obj.get_role_display()})"
 
@@ -130,7 +144,7 @@ class PersonForm(forms.Form):
         max_length=254,
         help_text="Its watches write there. Set it only where you know it is this person's.",
     )
-    teams = forms.ModelMultipleChoiceField(
+    teams = _Rows(
         queryset=Team.objects.order_by("name"),
         required=False,
         label="Teams",
@@ -183,7 +197,7 @@ class TeamNameForm(forms.ModelForm):
 class TeamForm(TeamNameForm):
     """Name, members and LUNs of a team."""
 
-    members = forms.ModelMultipleChoiceField(
+    members = _Rows(
         queryset=User.objects.order_by("username"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
