@@ -91,7 +91,9 @@ def test_a_large_table_in_the_fold_of_the_summary_is_fetched_when_it_is_opened(
     assert len(rows) == 1
     part = client.get(rows[0].replace("&amp;", "&"), headers=PART).content.decode()
     shown = client.get(f"/compare/?{query}&tab=tests").content.decode()
-    of_part, of_tab = (re.findall(rf"<table {TABLE}.*?</table>", one, re.S) for one in (part, shown))
+    of_part, of_tab = (
+        re.findall(rf"<table {TABLE}.*?</table>", one, re.S) for one in (part, shown)
+    )
     assert len(of_part) == 1
     assert of_part == of_tab
     assert of_part[0].count("<tr") == 62
