@@ -151,9 +151,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         context |= _of_measured(request, found, limited, tables)
         if tab == study_tabs.RUNS or not made.groups:
             context |= _series(request, found)
-        rows = [row for table in tables for row in table.rows]
-        series = {row.series_id for row in rows if row.series_id is not None}
-        context["in_turn"] = in_turn(tables, spans_of(series))
+        context["in_turn"] = in_turn(tables, spans_of)
         if tab == study_tabs.SETUP:
             context |= _setup(limited.spec)
     return render(request, "studies/study.html", context)
