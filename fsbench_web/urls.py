@@ -15,6 +15,7 @@ from fsbench_web.compare.views import study_page, study_tests
 from fsbench_web.pages.glossary import glossary
 from fsbench_web.pages.guide import guide, picture
 from fsbench_web.pages.home import home
+from fsbench_web.pages.icon import icon
 from fsbench_web.studies.urls import urlpatterns as study_urls
 
 # A study's page shows delta tables, and studies must not import compare: they meet here.
@@ -45,6 +46,7 @@ def _moved(address: str) -> Callable[..., HttpResponseBase]:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
+    path("favicon.ico", icon, name="icon"),
     path("glossary/", glossary, name="glossary"),
     path("words/", _moved("/glossary/")),
     re_path(r"^sweeps/(?P<rest>[0-9a-z/.]*)$", _moved("/jobs/%(rest)s")),

@@ -47,6 +47,7 @@ TARGET = Target("Lab", "ext4", "ext4")
 # (address, status for anybody); {} is filled from ``there`` below.
 READ_BY_ALL = {
     "": ("", 200),
+    "favicon.ico": ("favicon.ico", 302),
     "glossary/": ("glossary/", 200),
     "words/": ("words/", 301),
     "^sweeps/(?P<rest>[0-9a-z/.]*)$": ("sweeps/", 301),
@@ -732,6 +733,7 @@ _OPEN = {
     "api/v1/health",
     "api/v1/health/live",
     "api/v1/health/ready",
+    "favicon.ico",
     "metrics",
 }
 

@@ -133,7 +133,8 @@ def collect_complaints(page: Page, complaints: list[str]) -> dict[str, Callable[
 
     def console(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            complaints.append(f"console {message.type}: {message.text} ({page.url})")
+            about = message.location.get("url") or page.url  # of a file that is missing: that file
+            complaints.append(f"console {message.type}: {message.text} ({about}, on {page.url})")
 
     def uncaught(error: Error) -> None:
         complaints.append(f"uncaught: {error} ({page.url})")

@@ -62,11 +62,19 @@ def test_the_site_is_served_with_its_static_files(site: str) -> None:
 
 
 def test_the_browser_hears_complaints(page: Page, complaints: list[str]) -> None:
-    # A page that names its icon: of a bare file the browser looks for one, and complains.
     page.goto("/account/sign-in/")
     with page.expect_console_message():
         page.evaluate("console.error('look here')")
     assert "look here" in complaints[0]
+    complaints.clear()
+
+
+def test_a_complaint_names_the_file_that_is_missing(page: Page, complaints: list[str]) -> None:
+    page.goto("/account/sign-in/")
+    with page.expect_console_message():
+        page.evaluate("fetch('/static/no-such-file.css')")
+    assert "404" in complaints[0]
+    assert "/static/no-such-file.css" in complaints[0]
     complaints.clear()
 
 

@@ -13,12 +13,13 @@ up. Where the tables are by a work profile or by a range, that alone is the answ
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, isfinite, log
+from math import fsum, isfinite, log
 from statistics import median
 
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.blocks.paired import ratio_of
 from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT, Verdict
 
 PREFERRED = (categories.MEAN, "total_average", "overall")
@@ -195,9 +196,9 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
     standings = [
         Standing(
             name,
-            exp(_mean_log(speeds[name]) - _mean_log(speeds[base])),
+            ratio_of(_mean_log(speeds[name]) - _mean_log(speeds[base])),
             tuple(
-                (table.test, exp(ours - theirs))
+                (table.test, ratio_of(ours - theirs))
                 for table, ours, theirs in zip(shared, speeds[name], speeds[base], strict=True)
             ),
         )
@@ -309,8 +310,11 @@ class TestLine:
             return None
         if self.best.score <= 0 or self.other.score <= 0:
             return None
-        ratio = self.best.score / self.other.score
-        return 1 / ratio if self.table.lower_is_better else ratio
+        faster, slower = self.best.score, self.other.score
+        if self.table.lower_is_better:
+            faster, slower = slower, faster
+        ratio = faster / slower
+        return ratio if isfinite(ratio) else ratio_of(log(faster) - log(slower))
 
     @property
     def is_undecided_elsewhere(self) -> bool:

@@ -37,6 +37,8 @@ MAX_VALUES = 200_000
 
 MAX_VALUE = 1e30
 """No disk is that fast; up to here every sum and mean is a finite number."""
+MIN_VALUE = 1e-30
+"""No operation is that short; from here on every ratio is a finite number, and can be drawn."""
 
 MAX_REPEAT = 1_000_000
 """Runs are numbered on from the highest repeat, which must leave room for more."""

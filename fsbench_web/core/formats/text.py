@@ -4,7 +4,7 @@ import codecs
 import re
 from itertools import islice
 
-from fsbench_web.core.formats.result import Problem, UnreadableFile
+from fsbench_web.core.formats.result import MIN_VALUE, Problem, UnreadableFile
 
 MAX_LINE_LENGTH = 10_000
 MAX_PROBLEMS = 100
@@ -22,8 +22,12 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def vanishes(text: str, value: float) -> bool:
-    """Whether ``value``, read of ``text``, is zero only because no float is as small."""
-    return value == 0 and _DIGIT(text.lower().partition("e")[0]) is not None
+    """Whether ``value``, read of ``text``, is no zero and less than MIN_VALUE; also where it is
+    zero only because no float is as small.
+    """
+    if value == 0:
+        return _DIGIT(text.lower().partition("e")[0]) is not None
+    return 0 < value < MIN_VALUE
 
 
 def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:

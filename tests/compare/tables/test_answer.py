@@ -1,6 +1,7 @@
 """Who comes first over all tests, by how much, and how sure."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -48,6 +49,19 @@ def test_only_what_every_contender_has_and_what_is_work_counts() -> None:
     assert answer([table("write", a=1.0)]) is None
     assert answer([table("write", a=1.0), table("read", b=1.0)]) is None
     assert answer([]) is None
+
+
+def test_a_ratio_to_the_smallest_of_all_numbers_is_one_too() -> None:
+    found = answer([table("write", a=5e-324, b=1.0)])
+    assert found is not None
+    assert found.first.contender == "b"
+    assert 1e300 < found.first.mean < inf
+    for line in (
+        line_against(table("write", a=5e-324, b=1.0), "a"),
+        line_against(table("copy", "s", a=1e30, b=5e-324), "a"),
+    ):
+        assert line.ratio is not None
+        assert 1e300 < line.ratio < inf
 
 
 def test_the_slowest_operation_of_all_is_no_speed_of_the_work() -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats.result import MIN_VALUE
 from fsbench_web.core.units import lower_is_better
 
 FILES = sorted(Path(__file__).parent.glob("samples/*.txt"))
@@ -117,7 +118,7 @@ def cell_of(row: tuple[str, int, int, float, int]) -> tuple[object, ...]:
             st.sampled_from(["write", "random_read", "untar"]),
             st.integers(1, 2**31 - 1),
             st.integers(1, 10**12),
-            st.floats(0, 1e15, allow_nan=False),
+            st.just(0.0) | st.floats(MIN_VALUE, 1e15, allow_nan=False),
             st.integers(1, 9),
         ),
         min_size=1,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.http import HttpRequest, HttpResponse
-from django.test import AsyncRequestFactory, override_settings
+from django.test import AsyncRequestFactory, Client, override_settings
 
 from fsbench_web.platform.http.static_files import StaticFiles
 
@@ -64,3 +64,13 @@ def test_head_ranges_and_what_the_browser_has_already(files: StaticFiles) -> Non
 
 def test_other_addresses_pass(files: StaticFiles) -> None:
     assert files(AsyncRequestFactory().get("/")).content == b"a page"
+
+
+@pytest.mark.django_db
+def test_what_names_no_icon_has_one_too(client: Client) -> None:
+    """A browser asks for it when a picture or a file of numbers is opened by itself."""
+    answer = client.get("/favicon.ico")
+    assert answer.status_code == 302
+    assert "max-age" in answer["Cache-Control"]
+    icon = client.get(answer["Location"])
+    assert (icon.status_code, icon["Content-Type"]) == (200, "image/svg+xml")

@@ -16,6 +16,7 @@ from fsbench_web.core.formats.iozone.report import MISSING, test_of_title
 from fsbench_web.core.formats.result import (
     MAX_VALUE,
     MAX_VALUES,
+    MIN_VALUE,
     ParsedResult,
     ParsedValue,
     Problem,
@@ -92,7 +93,7 @@ def parse(data: bytes) -> ParsedResult:
         if value.value == 0:
             message = f"{value.test}: {MISSING}"
             result.warnings.append(Problem(row + 1, None, message, is_note=True))
-        elif not 0 < value.value <= MAX_VALUE:  # nor what is no number
+        elif not MIN_VALUE <= value.value <= MAX_VALUE:  # nor what is no number
             message = f"{value.test}: {value.value} is no measurement."
             problems.append(Problem(row + 1, None, message))
         else:

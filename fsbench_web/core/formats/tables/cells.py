@@ -8,6 +8,7 @@ from fsbench_web.core.formats.result import (
     MAX_REPEAT,
     MAX_VALUE,
     MAX_VALUES,
+    MIN_VALUE,
     ParsedResult,
     ParsedValue,
     Problem,
@@ -372,7 +373,7 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
         if value > MAX_VALUE:  # infinity too
             message = f"{shown(text)} is too large a number."
         elif vanishes(text, value):
-            message = f"{shown(text)} is too small a number to be kept: it would become 0."
+            message = f"{shown(text)} is too small a number: no measurement is below {MIN_VALUE}."
         elif value < 0:
             message = f"{text} is negative, and no rate or time is."
         else:

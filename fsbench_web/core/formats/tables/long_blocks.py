@@ -157,7 +157,7 @@ class BlockReader:
         for row, word in zip(others.tolist(), fields.words(column, others), strict=True):
             if _POINT(word) and (sign == "." or b"." not in word):
                 value = float(word)
-                if value <= MAX_VALUE and not (value == 0 and vanishes(word.decode(), value)):
+                if value <= MAX_VALUE and not vanishes(word.decode(), value):
                     values[row], plain[row], pointed[row] = value, True, b"." in word
         return values, plain, pointed
 

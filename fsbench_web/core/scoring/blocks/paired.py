@@ -171,9 +171,9 @@ def _of_estimate(
     half_width = _quantile(freedom, 0.5 + LEVEL / 2) * error
     margin = log(1 + margin_percent / 100)
     return RatioVerdict(
-        ratio=_exp(centre),
-        low=_exp(centre - half_width),
-        high=_exp(centre + half_width),
+        ratio=ratio_of(centre),
+        low=ratio_of(centre - half_width),
+        high=ratio_of(centre + half_width),
         blocks=blocks,
         deviation=deviation,
         freedom=freedom,
@@ -185,8 +185,10 @@ def _of_estimate(
     )
 
 
-def _exp(value: float) -> float:
-    """The ends of an interval, and ratios to the smallest numbers, may be beyond all numbers."""
+def ratio_of(value: float) -> float:
+    """The ratio whose natural logarithm this is, of finite size: the ends of an interval, and
+    ratios to the smallest numbers, may be beyond all numbers.
+    """
     return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 
@@ -273,7 +275,7 @@ def rank_interval(logarithms: Sequence[float], level: float = LEVEL) -> tuple[fl
         for place, one in enumerate(logarithms)
         for other in range(place, count)
     )
-    return _exp(averages[cut]), _exp(averages[-1 - cut])
+    return ratio_of(averages[cut]), ratio_of(averages[-1 - cut])
 
 
 @lru_cache(maxsize=256)
