@@ -22,7 +22,7 @@ from tests.crash.invariants import assert_sound
 from tests.crash.lab import IMAGE, Lab
 from tests.measured import measured
 from tests.runner.conftest import SMALL
-from tests.services.kernel import kernel_folder
+from tests.services.kernel import kernel_package, unpacked
 
 pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
 
@@ -56,7 +56,7 @@ class Stacked:
             'size = "68 MiB"\nrole = "journal"\n'
         )
         self.folder.mkdir()
-        shutil.copy(sorted(kernel_folder().glob("linux-image-*.deb"))[0], self.folder)
+        shutil.copy(kernel_package(), self.folder)
         self._look()
         self.lab.start_worker()
         self.lab.wait_until(lambda: self.kernel is not None)
@@ -73,7 +73,7 @@ class Stacked:
         executor = GuestExecutor(IMAGE, "lab", folder=self.folder, cache=known)
         assert executor._why_unusable() == ""
         [package] = kernels.listed(self.folder)
-        kernel = kernels.unpacked(package, known)
+        kernel = unpacked(package, known)
         image = str(executor.client.images.get(IMAGE).id).rpartition(":")[2][:16]
         usable = {"usable": True, "reason": ""}
         said = {"version": kernel.version, "filesystems": {"ext4": usable}}

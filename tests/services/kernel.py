@@ -1,8 +1,13 @@
 """A kernel package for the tests of guests, as apt gets it: ``tests/services/install.sh`` does."""
 
+import shutil
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tests.services.image import cache_folder
+from runner.host.guest_kernels import kernels
+from runner.host.guest_kernels.kernels import Kernel, Package
+from tests.services.image import cache_folder, digest_of
 from tests.services.process import ServiceFailed
 
 
@@ -13,4 +18,35 @@ def kernel_folder() -> Path:
         raise ServiceFailed(
             f"there is no linux-image-*.deb in {folder}: run tests/services/install.sh"
         )
+    return folder
+
+
+def kernel_package() -> Path:
+    """One package, whatever else was downloaded. Raises ServiceFailed."""
+    return sorted(kernel_folder().glob("linux-image-*.deb"))[0]
+
+
+def unpacked(package: Package, cache: Path) -> Kernel:
+    """As ``kernels.unpacked`` leaves ``kernel_package`` in ``cache``, which costs 7 seconds of a
+    processor: it is done once, and copied, until the package or what unpacks it is another.
+
+    ``package`` is that file, or a link to it or a copy of it.
+    """
+    kept = _kept_kernel(package.path.resolve())
+    shutil.copytree(kept, cache / package.digest)
+    return kernels.unpacked(package, cache)
+
+
+def _kept_kernel(path: Path) -> Path:
+    status = path.stat()
+    made_by = digest_of("runner/host/guest_kernels")
+    folder = cache_folder() / f"unpacked-{made_by}-{path.stem}-{status.st_size}"
+    if not folder.exists():
+        with TemporaryDirectory(dir=cache_folder(), prefix="unpacking-") as work:
+            made = kernels.unpacked(Package(path.stem, path, "kernel"), Path(work))
+            with suppress(OSError):  # another process was quicker
+                made.folder.rename(folder)
+        others = cache_folder().glob("unpacked-*")
+        for old in sorted(others, key=lambda one: one.stat().st_mtime)[:-2]:
+            shutil.rmtree(old, ignore_errors=True)
     return folder

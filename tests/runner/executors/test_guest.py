@@ -35,7 +35,7 @@ from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host
 from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
-from tests.services.kernel import kernel_folder
+from tests.services.kernel import kernel_package, unpacked
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
@@ -45,7 +45,7 @@ TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A worker's folder with one kernel, whatever else was downloaded."""
-    package = sorted(kernel_folder().glob("linux-image-*.deb"))[0]
+    package = kernel_package()
     folder = tmp_path_factory.mktemp("kernels")
     (folder / package.name).symlink_to(package)
     return folder
@@ -53,9 +53,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
-    """Unpacked once for all."""
     [package] = kernels.listed(folder)
-    return kernels.unpacked(package, tmp_path_factory.mktemp("guest"))
+    return unpacked(package, tmp_path_factory.mktemp("guest"))
 
 
 @pytest.fixture
