@@ -86,7 +86,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     tables, groups, limited = made.tables, made.groups, made.limited
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
     work = of_work(limited.spec, request.GET)
-    answered = [one.table for one in work["work_tables"]] or made.every_table
+    answered = [one.table for one in work["work_tables"]] or made.tables
     first = study_tabs.first_of_page(
         answered,
         request.GET.get("baseline", ""),
@@ -111,7 +111,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "switch": study_tabs.address(
             request.GET, tab=tab, categories="off" if made.all_categories else "on"
         )
-        if study_tabs.has_switch(made.every_table)
+        if study_tabs.has_switch(made.tables)
         else "",
         "tests_at": study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "baseline": first["answer"].baseline if first["answer"] else "",
