@@ -160,7 +160,9 @@ def _show_race(race: Mapping[str, Any]) -> None:
     name = "Bisection" if is_change else "Race"
     terminal.say("", f"{name} by {terminal.clean(decides)}: {words}, {spent} of {budget} spent.")
     if race["leader"] and not race["conclusion"]:
-        chance = f"the best of those left with a probability of {race['probability']:.0%}"
+        chance = (
+            f"the best of those left with a probability of {terminal.chance(race['probability'])}"
+        )
         terminal.say(f"{terminal.clean(race['leader'])} leads: {chance}.")
     if race["conclusion"]:
         terminal.say(terminal.clean(race["conclusion"]))

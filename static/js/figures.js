@@ -147,12 +147,26 @@
     return traces.concat(edges); // behind the others: a click tells a trace by its number
   }
 
+  // What is longer than a line, such as a configuration with all its options, goes on in the next one.
+  function inParts(word, most) {
+    const signs = word.match(/&#?\w+;|./gsu) || [];
+    const parts = [];
+    while (signs.length > most) {
+      let end = most;
+      while (end > most / 2 && !/[-_/.,:]/.test(signs[end - 1])) end -= 1;
+      parts.push(signs.splice(0, end > most / 2 ? end : most).join(""));
+    }
+    return parts.concat(signs.join(""));
+  }
+
   function inLines(text, most) {
     const lines = [""];
     for (const word of text.split(" ")) {
+      const [first, ...others] = inParts(word, most);
       const line = lines[lines.length - 1];
-      if (line && (line + " " + word).length > most) lines.push(word);
-      else lines[lines.length - 1] = line ? line + " " + word : word;
+      if (line && (line + " " + first).length > most) lines.push(first);
+      else lines[lines.length - 1] = line ? line + " " + first : first;
+      lines.push(...others);
     }
     return lines;
   }

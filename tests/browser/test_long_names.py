@@ -4,9 +4,11 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from fsbench_web.catalog.models import Lun
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run
+from fsbench_web.studies.models import Run, Study
 from tests.services.pages import at_rest
 from tests.studies.conftest import complete
 
@@ -58,6 +60,40 @@ def test_no_page_is_wider_than_the_screen(page: Page, measured: list[Run], sign_
         at_rest(page)
         surplus = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert surplus <= 0, address
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_word_longer_than_its_line_is_broken(
+    page: Page, measured: list[Run], sign_in, ann, width
+):
+    sign_in(page, ann)
+    page.set_viewport_size({"width": width, "height": 900})
+    study = measured[0].series.study
+    word = "https://wiki.example/" + "storage" * 26
+    Study.objects.filter(pk=study.pk).update(title=word[:200], summary=word)
+    link = records.pin(ComparisonSpec(studies=(study.slug,)), ann, title=word[:200], note=word)
+    permalink = f"/p/{link.key}/"
+    for address in (
+        *("/", "/studies/", f"/studies/{study.slug}/", f"/studies/{study.slug}/report/"),
+        *(f"/compare/?study={study.slug}", f"/compare/order/?study={study.slug}", "/p/"),
+        *(permalink, f"{permalink}embed/", f"{permalink}slide/", f"/jobs/{measured[0].job_id}/"),
+    ):
+        page.goto(address)
+        at_rest(page)
+        surplus = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert surplus <= 0, address
+
+
+def test_the_title_of_a_line_over_time_is_whole_on_a_telephone(page: Page, measured: list[Run]):
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"/history/?series={measured[0].series_id}&test=write")
+    title = page.locator(".gtitle")
+    expect(title).to_be_visible()
+    label = str(measured[0].series.configuration)
+    assert (title.text_content() or "").startswith(label)
+    box = title.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 390
 
 
 def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: list[Run]):

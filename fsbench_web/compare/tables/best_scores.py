@@ -32,7 +32,14 @@ from fsbench_web.studies.scores.best_score_query import (
     rows_of,
 )
 from fsbench_web.studies.scores.kept_best_scores import kept_of
-from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, scores_for, series_facts
+from fsbench_web.studies.scores.queries import (
+    ROW,
+    ScoreRow,
+    SeriesFacts,
+    row_of,
+    scores_for,
+    series_facts,
+)
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 
@@ -146,25 +153,28 @@ def _some(spec: ComparisonSpec) -> Chosen:
 def _part(spec: ComparisonSpec) -> Chosen:
     """The part of a comparison by configuration that is shown, as it stands in the whole.
 
-    Whose contenders are called what, and who is left out as emulated, comes from a few columns of
+    Whose contenders are called what, and who is left out as emulated, is asked of the series of
     every score; the rows are read of those that are shown.
     """
     asked = spec.score_filter
-    columns = ("pk", "series_id", "test", "category")
-    found = list(asked.scores.order_by("pk").values_list(*columns))
-    series = series_facts({one[1] for one in found}, spec.studies)
-    passing = {pk: series[pk] for pk in {one[1]: None for one in found} if asked.takes(series[pk])}
+    everyone = set(asked.scores.order_by().values_list("series_id", flat=True).distinct())
+    series = series_facts(everyone, spec.studies)
+    passing = {pk: series[pk] for pk in everyone if asked.takes(series[pk])}
     competing = _Configurations.of(passing, spec.emulated)
-    ranked = [one for one in found if one[1] in competing.names]
-    tables = {table for table in {one[2:4] for one in ranked} if spec.shows(*table)}
-    shown = [one[0] for one in ranked if one[2:4] in tables]
-    rows = rows_of(series, shown)
-    tests, slugs = {test for test, _ in tables}, {slug for _, slug in tables}
-    of_part = replace(asked, tests=tests, categories=slugs)
+    found = asked.scores
+    if spec.part_tests:
+        found = found.filter(test__in=spec.part_tests)
+    if spec.part_categories:
+        found = found.filter(category__in=spec.part_categories)
+    columns = found.order_by("pk").values_list(*ROW)
+    rows = [row_of(series[one[0]], one) for one in columns if one[0] in competing.names]
+    of_part = replace(
+        asked, tests={row.test for row in rows}, categories={row.category for row in rows}
+    )
     return Chosen(
-        competing.groups((rows[score_id] for score_id in shown), spec.units),
-        _checked(of_part.tables, rows.values()),
-        competing.considered(of_part) if shown else asked.scores.none(),
+        competing.groups(rows, spec.units),
+        _checked(of_part.tables, rows),
+        competing.considered(of_part) if rows else asked.scores.none(),
         emulation.announced(competing.left_out, spec.emulated),
     )
 

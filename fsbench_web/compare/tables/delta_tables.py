@@ -107,10 +107,11 @@ def tables_and_notice(
     """The same tables, and what to say of emulated results. As many queries, one less with
     ``known`` contenders (``field_of``). Raises SpecError.
     """
-    if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
+    if spec.names_only_studies and not (spec.matched and spec.cells):
         chosen = choose(spec, known=known)
         tables, _ = _tables(spec, chosen)
-        if tables or not spec.is_part:  # else the part may have a name that nothing has
+        is_known = (tables and len(spec.studies) == 1) or _exist(spec.studies)
+        if is_known and (tables or not spec.is_part):  # the part may have a name that nothing has
             return tables, emulation.notice(spec, tables, len(chosen.left_out))
     found = comparison(spec, known=known)
     return found.tables, found.emulated

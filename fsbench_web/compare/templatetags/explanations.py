@@ -21,7 +21,7 @@ def explanation_table(differences: Sequence[Difference], caption: str) -> SafeSt
     """A row a cost: the ratio with its interval, what is known of it, and both values."""
     rows = format_html_join(
         "\n",
-        '<tr><th scope="row">{}<span class="sub">{}</span></th><td class="num">{}{}</td>'
+        '<tr><th scope="row">{}<span class="sub">{}</span></th><td class="num">{}{}{}</td>'
         '<td>{}</td><td class="num">{}</td><td class="num">{}</td></tr>',
         (
             (
@@ -29,6 +29,7 @@ def explanation_table(differences: Sequence[Difference], caption: str) -> SafeSt
                 one.cost.definition,
                 times(one.ratio),
                 _interval(one),
+                _floor(one),
                 _status(one),
                 amount(one.value, one.cost.unit),
                 amount(one.other, one.cost.unit),
@@ -52,6 +53,14 @@ def _interval(one: Difference) -> SafeString | str:
         return ""
     low, high = (times(end).removesuffix(" times") for end in (one.low, one.high))
     return format_html('<span class="sub">{} to {}</span>', low, high)
+
+
+def _floor(one: Difference) -> SafeString | str:
+    """What the ratio is of, where it is not that of the two values beside it."""
+    if not one.is_next_to_nothing:
+        return ""
+    floor = amount(one.cost.floor, one.cost.unit)
+    return format_html('<span class="sub">with {} added to both</span>', floor)
 
 
 def _status(one: Difference) -> SafeString | str:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from fsbench_web.compare.explanations import words
+from fsbench_web.compare.templatetags.explanations import explanation_table
 from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, RunCosts, explained
 from fsbench_web.core.setup_effects import SetupDifference
 
@@ -32,6 +33,19 @@ ORDERED = {
     "cpu_seconds_per_gib": 4.0,
     "device_utilisation": 50.0,
 }
+
+
+def test_a_ratio_of_next_to_nothing_says_what_it_is_of() -> None:
+    """0.0001 over 0.0003 is a third, and the table has the ratio with the floor added to both."""
+    changed = ORDERED | {"read_amplification": 0.0001}
+    found = explained(runs(**changed), runs(**ORDERED | {"read_amplification": 0.0003}))
+    little = next(one for one in found.work if one.cost.test == "read_amplification")
+    assert (little.status, little.is_next_to_nothing) == (ALIKE, True)
+    shown = explanation_table([little], "What the work cost")
+    assert "1.00 times" in shown
+    assert "with 0.05 B/B added to both" in shown
+    others = [one for one in found.work if one is not little]
+    assert "added to both" not in explanation_table(others, "What the work cost")
 
 
 @pytest.mark.parametrize("blocks", [True, False], ids=["paired", "unpaired"])

@@ -39,6 +39,7 @@ from fsbench_web.core.scoring.significance import (
     PUBLISHED,
     SCATTER,
     SIGNIFICANT,
+    TICKS,
     TIE,
     UNKNOWN,
     UNPAIRED,
@@ -215,6 +216,9 @@ def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -
         reasons = (ORDER,)  # by its score it leads, by what is tested it does not
     elif found.p_value <= FALSE_ALARM:
         reasons = (HOLM,)
+    if found.deviation == 0 and any(TICKS in row.flags for row in (first, second)):
+        # That nothing scatters is the timer's doing: a tick more or less may be the difference.
+        status, reasons = TIE, (TICKS,)
     intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
     reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
     reasons += (NO_SCATTER,) if found.deviation == 0 and found.ratio != 1 else ()
@@ -231,7 +235,7 @@ def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -
         ratio_low=found.low,
         ratio_high=found.high,
         blocks=found.blocks or _shared_blocks(first, second),
-        more_blocks=found.more_blocks if status == TIE else None,
+        more_blocks=found.more_blocks if status == TIE and TICKS not in reasons else None,
         equivalence_percent=found.margin_percent,
         p_equivalence=found.p_equivalence,
         p_normal=found.p_normal,

@@ -140,8 +140,8 @@ def wanted(verdict: Verdict) -> str:
     """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
     if verdict.method == FREENIX or not verdict.is_inconclusive:
         return ""
-    if significance.EQUAL in verdict.reasons:
-        return ""  # nothing was tested
+    if {significance.EQUAL, significance.TICKS} & set(verdict.reasons):
+        return ""  # nothing was tested, or could be
     if verdict.status == UNKNOWN:
         if {significance.EMULATED, significance.PUBLISHED} & set(verdict.reasons):
             return ""
@@ -267,6 +267,11 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
         )
     if significance.SCATTER in verdict.reasons:
         yield "The scatter leaves open whether they differ."
+    if significance.TICKS in verdict.reasons:
+        yield (
+            "What was timed took a few ticks of the tool's timer, and a tick more or less may be "
+            "the whole difference: longer measurements can decide, more of them cannot."
+        )
 
 
 def nothing_to_judge_by(verdict: Verdict) -> str:

@@ -222,6 +222,33 @@ def test_a_better_score_that_is_slower_where_both_were_measured_is_no_winner() -
     assert (lead.status, lead.reasons[:1]) == ("tie", ("order",))
 
 
+@pytest.mark.parametrize("faster", [64_000_000.0, 55_857_768.0])
+@pytest.mark.parametrize("blocks", [2, 3])
+def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, blocks: int) -> None:
+    """One tick more or less is a seventh of them, and no repeat shows it."""
+    ticks = [
+        in_blocks("ext4", [faster] * blocks, flags=("clock",)),
+        in_blocks("xfs", [55_857_768.0] * blocks, flags=("busy", "clock")),
+    ]
+    [found] = judged([table(*ticks)])
+    verdict = verdict_of(found, "xfs")
+    assert verdict.status == "tie"
+    assert "clock" in verdict.reasons or verdict.reasons == ("equal",)
+    assert not any(word in said_of(found) for word in ("faster", "equivalent", "would decide"))
+    if faster > 60_000_000:
+        assert "a few ticks of the tool's timer" in uncertainty.why(verdict)
+        one = [each._replace(flags=()) for each in ticks]
+        assert verdict_of(judged([table(*one)])[0], "xfs").status == "significant"
+
+
+def said_of(found: DeltaTable) -> str:
+    return " ".join(
+        [each.text for each in findings.findings([found])]
+        + [uncertainty.standing(each) for each in found.rows]
+        + [uncertainty.wanted(each.verdict) for each in found.rows if each.verdict]
+    )
+
+
 def test_published_figures_and_who_asks_are_judged_by_freenix() -> None:
     published = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, origin="published"))
     assert verdict_of(judged([published])[0], "xfs").method == "freenix"
