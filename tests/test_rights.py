@@ -444,14 +444,25 @@ def test_every_address_is_in_one_table() -> None:
     assert {address for address, _ in views(get_resolver())} == {*known, *of_calls}
 
 
-@pytest.fixture
-def ada() -> User:
-    return User.objects.create_user("ada")
+@pytest.fixture(scope="module")
+def everything(module_db: None) -> dict[str, object]:
+    return one_of_everything(User.objects.create_user("ada"))
 
 
 @pytest.fixture
-def there(ada: User) -> dict[str, object]:
-    """One of everything, all of it Ada's."""
+def there(everything: dict[str, object]) -> dict[str, object]:
+    """``one_of_everything``, whose worker was heard of just now, however long the others took."""
+    announce(worker_announcement())
+    return everything
+
+
+@pytest.fixture
+def ada(there: dict[str, object]) -> User:
+    return User.objects.get(pk=there["user"])
+
+
+def one_of_everything(ada: User) -> dict[str, object]:
+    """All of it Ada's: what an address's ``{}`` are filled with."""
     call_command("load_published", verbosity=0)
     given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
     result = import_files([("a.csv", TABLE % 1)], **given, user=ada)

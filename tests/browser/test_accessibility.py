@@ -15,9 +15,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from tests.services.pages import look
-from tests.test_rights import READ_BY_ALL, SIGNED_IN, ada, there
-
-__all__ = ["ada", "there"]
+from tests.test_rights import READ_BY_ALL, SIGNED_IN, one_of_everything
 
 AXE = (Path(__file__).parent / "vendor" / "axe-4.14.1.min.js").read_text()
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -67,6 +65,16 @@ MORE = [
     "search/",
     "runs/999999/",
 ]
+
+
+@pytest.fixture
+def ada(site: str) -> User:
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def there(ada: User) -> dict[str, object]:
+    return one_of_everything(ada)
 
 
 def violations(page: Page, rules: list[str] | None = None) -> list[str]:

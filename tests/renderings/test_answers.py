@@ -19,10 +19,9 @@ from fsbench_web.renderings.process import Away, TooLarge
 from fsbench_web.studies.models import Score, Study
 from tests.accounts.people import person
 from tests.importing import import_files
-from tests.test_rights import EVERY, there
+from tests.test_rights import EVERY, one_of_everything
 
 pytestmark = pytest.mark.django_db
-__all__ = ["there"]
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
 PDF = "/studies/lab/report.pdf"
 
@@ -194,7 +193,7 @@ def test_what_cannot_be_drawn_up_says_what_to_do(
 
 @pytest.mark.same_on_any_database
 def test_every_address_that_draws_something_up_goes_the_way_of_such(
-    there: dict[str, object], ada: User, monkeypatch: pytest.MonkeyPatch
+    ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[str] = []
     as_it_is = answers.answer
@@ -204,7 +203,7 @@ def test_every_address_that_draws_something_up_goes_the_way_of_such(
         return as_it_is(request, *arguments, **named)
 
     monkeypatch.setattr(answers, "answer", noted)
-    hers = session(ada)
+    there, hers = one_of_everything(ada), session(ada)
     for address in EVERY.values():
         hers.get("/" + address.format(**there))
     assert len(drawn) >= 6

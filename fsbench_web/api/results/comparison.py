@@ -241,9 +241,7 @@ def get_comparison(
         "run_count": found.run_count,
         "tables": [table_of(table) for table in found.tables],
         "work": [one.as_dict() for one in found.work],
-        "measured_in_turn": [
-            vars(turn) for turn in in_turn(found.tables, spans_of(found.shown_series))
-        ],
+        "measured_in_turn": [vars(turn) for turn in in_turn(found.tables, spans_of)],
         "links": {
             "page": f"/compare/?{spec.on_page.to_query()}",
             "findings": f"/api/v1/findings{tail}",

@@ -68,7 +68,7 @@ def titles() -> dict[str, str]:
 
 
 def latest() -> list[Profile]:
-    """The latest version of each, presets first. One query."""
+    """The latest version of each, presets first. One query; two where some are stored."""
     return [*LATEST.values(), *stored_latest()]
 
 

@@ -41,21 +41,23 @@ def profile_of(slug: str, row: WorkProfileVersion) -> Profile | None:
 
 
 def stored_latest() -> list[Profile]:
-    """The latest version of each; MOST_OFFERED. One query."""
+    """The latest version of each; MOST_OFFERED. Two queries, one where there is none."""
+    slugs = dict(visible().order_by("slug").values_list("pk", "slug")[:MOST_OFFERED])
+    if not slugs:
+        return []
     newest = Subquery(
         WorkProfileVersion.objects.filter(profile=OuterRef("profile"))
         .order_by("-number")
         .values("number")[:1]
     )
-    rows = (
-        WorkProfileVersion.objects.filter(profile__in=visible(), number=newest)
-        .select_related("profile")
-        .order_by("profile__slug")
-    )
-    found = (profile_of(row.profile.slug, row) for row in rows[:MOST_OFFERED])
+    rows = {
+        row.profile_id: row
+        for row in WorkProfileVersion.objects.filter(profile__in=slugs, number=newest)
+    }
+    found = (profile_of(slug, rows[pk]) for pk, slug in slugs.items() if pk in rows)
     return [profile for profile in found if profile is not None]
 
 
 def stored_titles() -> dict[str, str]:
-    """The latest title of each, by slug. One query."""
+    """The latest title of each, by slug. Two queries, one where there is none."""
     return {profile.slug: profile.title for profile in stored_latest()}

@@ -169,11 +169,26 @@ def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
     for table in tables:
         unit = "" if table.category in categories.CATEGORIES else table.unit
         by_test[table.test, unit].append(table)
-    return [min(found, key=_preference) for found in by_test.values()]
+    return [min(found, key=lambda one: _preference(one.category)) for found in by_test.values()]
 
 
-def _preference(table: DeltaTable) -> int:
-    return PREFERRED.index(table.category) if table.category in PREFERRED else len(PREFERRED)
+def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Of tests and categories those that can be headlines: of a matrix one category a test."""
+    of_matrix: dict[str, list[str]] = defaultdict(list)
+    kept = set()
+    for test, category in tables:
+        if category in categories.CATEGORIES:
+            of_matrix[test].append(category)
+        else:
+            kept.add((test, category))
+    for test, slugs in of_matrix.items():
+        slugs.sort(key=categories.place)
+        kept.add((test, min(slugs, key=_preference)))
+    return kept
+
+
+def _preference(category: str) -> int:
+    return PREFERRED.index(category) if category in PREFERRED else len(PREFERRED)
 
 
 def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:

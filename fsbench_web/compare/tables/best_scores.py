@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation, published_values
+from fsbench_web.compare.tables.answer import headlines
 from fsbench_web.compare.tables.contenders import (
     Best,
     Contender,
@@ -32,7 +33,14 @@ from fsbench_web.studies.scores.best_score_query import (
     rows_of,
 )
 from fsbench_web.studies.scores.kept_best_scores import kept_of
-from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, scores_for, series_facts
+from fsbench_web.studies.scores.queries import (
+    ROW,
+    ScoreRow,
+    SeriesFacts,
+    row_of,
+    scores_for,
+    series_facts,
+)
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 
@@ -54,7 +62,13 @@ class Chosen:
     work: tuple[WorkAnswer, ...] = ()
 
 
-def choose(spec: ComparisonSpec, counts_runs: bool = False, known: Facts | None = None) -> Chosen:
+def choose(
+    spec: ComparisonSpec,
+    counts_runs: bool = False,
+    known: Facts | None = None,
+    *,
+    headlines_only: bool = False,
+) -> Chosen:
     """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything;
     two more where best scores are kept.
 
@@ -65,17 +79,18 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False, known: Facts | None 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
 
-    Of a part of a comparison by configuration only that part is read whole: three queries, five
-    with printed scores. Of any other part everything is chosen, and the caller leaves the rest out.
+    Of a part only its tables are read whole; by configuration it takes three queries, five with
+    printed scores. With ``headlines_only`` other categories of a matrix are not read, one query
+    more by configuration; where nothing is saved, the caller leaves them out.
     """
     if spec.is_of_work:
         return _of_work(spec)
     if spec.by != "configuration":
-        return _best(spec, counts_runs, known)
+        return _best(spec, counts_runs, known, headlines_only=headlines_only)
     if spec.from_row:
         return _some(spec)
     if spec.is_part and not spec.matched:
-        return _part(spec)
+        return _part(spec, headlines_only=headlines_only)
     return _every_configuration(spec)
 
 
@@ -143,28 +158,43 @@ def _some(spec: ComparisonSpec) -> Chosen:
     )
 
 
-def _part(spec: ComparisonSpec) -> Chosen:
+def _shown(
+    spec: ComparisonSpec, tables: Iterable[tuple[str, str]], *, headlines_only: bool
+) -> set[tuple[str, str]]:
+    """Of tests and categories those that are read whole."""
+    shown = {one for one in tables if spec.shows(*one)}
+    return headlines(shown) if headlines_only else shown
+
+
+def _part(spec: ComparisonSpec, *, headlines_only: bool) -> Chosen:
     """The part of a comparison by configuration that is shown, as it stands in the whole.
 
-    Whose contenders are called what, and who is left out as emulated, comes from a few columns of
+    Whose contenders are called what, and who is left out as emulated, is asked of the series of
     every score; the rows are read of those that are shown.
     """
     asked = spec.score_filter
-    columns = ("pk", "series_id", "test", "category")
-    found = list(asked.scores.order_by("pk").values_list(*columns))
-    series = series_facts({one[1] for one in found}, spec.studies)
-    passing = {pk: series[pk] for pk in {one[1]: None for one in found} if asked.takes(series[pk])}
+    everyone = set(asked.scores.order_by().values_list("series_id", flat=True).distinct())
+    series = series_facts(everyone, spec.studies)
+    passing = {pk: series[pk] for pk in everyone if asked.takes(series[pk])}
     competing = _Configurations.of(passing, spec.emulated)
-    ranked = [one for one in found if one[1] in competing.names]
-    tables = {table for table in {one[2:4] for one in ranked} if spec.shows(*table)}
-    shown = [one[0] for one in ranked if one[2:4] in tables]
-    rows = rows_of(series, shown)
-    tests, slugs = {test for test, _ in tables}, {slug for _, slug in tables}
-    of_part = replace(asked, tests=tests, categories=slugs)
+    found = asked.scores
+    if spec.part_tests:
+        found = found.filter(test__in=spec.part_tests)
+    if spec.part_categories:
+        found = found.filter(category__in=spec.part_categories)
+    if headlines_only:
+        tables = found.order_by().values_list("test", "category").distinct()
+        kept = _shown(spec, tables, headlines_only=True)
+        found = found.filter(category__in={category for _, category in kept})
+    columns = found.order_by("pk").values_list(*ROW)
+    rows = [row_of(series[one[0]], one) for one in columns if one[0] in competing.names]
+    of_part = replace(
+        asked, tests={row.test for row in rows}, categories={row.category for row in rows}
+    )
     return Chosen(
-        competing.groups((rows[score_id] for score_id in shown), spec.units),
-        _checked(of_part.tables, rows.values()),
-        competing.considered(of_part) if shown else asked.scores.none(),
+        competing.groups(rows, spec.units),
+        _checked(of_part.tables, rows),
+        competing.considered(of_part) if rows else asked.scores.none(),
         emulation.announced(competing.left_out, spec.emulated),
     )
 
@@ -182,7 +212,12 @@ def _checked(
 
 
 def _best(
-    spec: ComparisonSpec, counts_runs: bool, known: Facts | None, is_again: bool = False
+    spec: ComparisonSpec,
+    counts_runs: bool,
+    known: Facts | None,
+    is_again: bool = False,
+    *,
+    headlines_only: bool,
 ) -> Chosen:
     """The best of each contender, chosen by the database.
 
@@ -197,7 +232,9 @@ def _best(
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
     series = _series_behind(field, [*found, *printed], spec.studies)
-    best = _ranked(field, found, series, spec.units)
+    ranked = _ranked(field, found, series, spec.units)
+    wanted_tables = _shown(spec, (key[:2] for key, _ in ranked), headlines_only=headlines_only)
+    best = [(key, kept) for key, kept in ranked if key[:2] in wanted_tables]
     shown = [each.score for _, kept in best for each in kept]
 
     def table(study: str, score: Candidate | Printed) -> tuple[str, ...]:
@@ -208,7 +245,7 @@ def _best(
     wanted = {score.score_id for score in shown} | checked
     rows = rows_of(series, wanted)
     if not is_again and len(rows) < len(wanted):
-        return _best(spec, counts_runs, None, is_again=True)
+        return _best(spec, counts_runs, None, is_again=True, headlines_only=headlines_only)
     counts = _configurations(field, best)
     groups = [
         (

@@ -5,7 +5,7 @@ guests, how full the disk is) is in the difference between them, and no test can
 Sharing blocks, or runs that lie between those of the other, can.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -26,27 +26,39 @@ class Turn:
     last: datetime
 
 
-def in_turn(tables: Iterable[DeltaTable], spans: Mapping[int, Span]) -> tuple[Turn, ...]:
+def in_turn(
+    tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
+) -> tuple[Turn, ...]:
     """The contenders in the order in which they were measured, where each had its own time.
 
-    ``spans`` are those of series. Empty where two overlap or share a block, where all of it took
-    less than a day, and where of any contender nobody knows when it was measured.
+    ``spans_of`` gives the spans of series, and is asked where no two contenders share a block.
+    Empty where two overlap or share a block, where all of it took less than a day, and where of
+    any contender nobody knows when it was measured.
     """
+    if _shares_block(tables):
+        return ()
+    rows = [row for table in tables for row in table.rows]
+    spans = spans_of({row.series_id for row in rows if row.series_id is not None})
     kept: dict[str, Span] = {}
-    blocks: dict[tuple[str, str], set[str]] = {}
-    for table in tables:
-        for row in table.rows:
-            span = None if row.series_id is None else spans.get(row.series_id)
-            if span is None:
-                return ()
-            first, last = kept.get(row.contender, span)
-            kept[row.contender] = min(first, span[0]), max(last, span[1])
-            for block, _ in row.repeat_scores or ():
-                if block:
-                    blocks.setdefault((row.study, block), set()).add(row.contender)
+    for row in rows:
+        span = None if row.series_id is None else spans.get(row.series_id)
+        if span is None:
+            return ()
+        first, last = kept.get(row.contender, span)
+        kept[row.contender] = min(first, span[0]), max(last, span[1])
     turns = sorted((Turn(name, *span) for name, span in kept.items()), key=lambda one: one.first)
     is_apart = all(one.last < other.first for one, other in pairwise(turns))
-    shares = any(len(names) > 1 for names in blocks.values())
-    if len(turns) < 2 or not is_apart or shares:
+    if len(turns) < 2 or not is_apart:
         return ()
     return tuple(turns) if turns[-1].last - turns[0].first > LEAST_APART else ()
+
+
+def _shares_block(tables: Iterable[DeltaTable]) -> bool:
+    """Whether any two contenders were measured in the same block."""
+    first: dict[tuple[str, str], str] = {}
+    return any(
+        block and first.setdefault((row.study, block), row.contender) != row.contender
+        for table in tables
+        for row in table.rows
+        for block, _ in row.repeat_scores or ()
+    )

@@ -102,15 +102,19 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
 
 
 def tables_and_notice(
-    spec: ComparisonSpec, known: Facts | None = None
+    spec: ComparisonSpec, known: Facts | None = None, *, headlines_only: bool = False
 ) -> tuple[list[DeltaTable], emulation.Notice | None]:
     """The same tables, and what to say of emulated results. As many queries, one less with
     ``known`` contenders (``field_of``). Raises SpecError.
+
+    ``headlines_only`` is for who keeps nothing but ``answer.headline_tables`` of them: others may
+    be missing.
     """
-    if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
-        chosen = choose(spec, known=known)
+    if spec.names_only_studies and not (spec.matched and spec.cells):
+        chosen = choose(spec, known=known, headlines_only=headlines_only)
         tables, _ = _tables(spec, chosen)
-        if tables or not spec.is_part:  # else the part may have a name that nothing has
+        is_known = (tables and len(spec.studies) == 1) or _exist(spec.studies)
+        if is_known and (tables or not spec.is_part):  # the part may have a name that nothing has
             return tables, emulation.notice(spec, tables, len(chosen.left_out))
     found = comparison(spec, known=known)
     return found.tables, found.emulated

@@ -76,7 +76,7 @@ def page(request: HttpRequest) -> HttpResponse:
         ),
         "runs": shown.run_count,
         "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
-        "in_turn": in_turn(shown.tables, spans_of(shown.shown_series)),
+        "in_turn": in_turn(shown.tables, spans_of),
         "compared": PROPERTIES[spec.by],
         "emulated": shown.emulated,
         "papers_left_out": papers_left_out(spec),

@@ -140,7 +140,9 @@ def of_page(
     row_count = sum(len(one.rows) for one in tables)
     is_open = rows_of_tests.stand_open(shown["placed"])
     of_runs = measured(tables) if tab == RUNS else []
-    has_tables_here = row_count <= study_tables.MOST_ROWS_HERE or len(shown["placed"]) == 1
+    # The one test of a large comparison stands in its page, but in no fold of the summary.
+    is_alone = len(shown["placed"]) == 1 and tab != SUMMARY
+    has_tables_here = row_count <= study_tables.MOST_ROWS_HERE or is_alone
     return {
         **first,
         **shown,

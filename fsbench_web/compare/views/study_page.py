@@ -86,7 +86,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     tables, groups, limited = made.tables, made.groups, made.limited
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
     work = of_work(limited.spec, request.GET)
-    answered = [one.table for one in work["work_tables"]] or made.every_table
+    answered = [one.table for one in work["work_tables"]] or made.tables
     first = study_tabs.first_of_page(
         answered,
         request.GET.get("baseline", ""),
@@ -111,12 +111,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "switch": study_tabs.address(
             request.GET, tab=tab, categories="off" if made.all_categories else "on"
         )
-        if study_tabs.has_switch(made.every_table)
+        if study_tabs.has_switch(made.tables)
         else "",
         "tests_at": study_tabs.address(request.GET, tab=study_tabs.TESTS),
         "baseline": first["answer"].baseline if first["answer"] else "",
         "study": found,
-        "systems": found.systems.order_by("id"),
+        "systems": found.systems.order_by("id") if found.is_published else (),
         "by": made.by,
         "can_reproduce": found.slug in reproductions.PAPERS,
         "emulated": made.emulated,
@@ -149,9 +149,9 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     )
     if not found.is_published:
         context |= _of_measured(request, found, limited, tables)
-        rows = [row for table in tables for row in table.rows]
-        series = {row.series_id for row in rows if row.series_id is not None}
-        context["in_turn"] = in_turn(tables, spans_of(series))
+        if tab == study_tabs.RUNS or not made.groups:
+            context |= _series(request, found)
+        context["in_turn"] = in_turn(tables, spans_of)
         if tab == study_tabs.SETUP:
             context |= _setup(limited.spec)
     return render(request, "studies/study.html", context)
@@ -219,16 +219,22 @@ def _of_measured(
 ) -> dict[str, Any]:
     """What the page of a study has that was measured and not published: runs stand behind it."""
     part = limited.part
-    series_page = shown_series.page_of(found, request.GET)
-    imports = found.imports.filter(state="done").select_related("created_by")
     return {
         "may_own": rights.may(request.user, rights.Action.OWN, found),
         "progress": progress_of(found, request, not tables),
         "part": part,
         "part_links": part_links(limited.spec, part, names_study=False) if part else None,
         "papers": comparison.papers_of(tables),
-        "series": shown_series.shown(series_page),
-        "series_page": series_page,
+    }
+
+
+def _series(request: HttpRequest, found: Study) -> dict[str, Any]:
+    """The configurations and imports of a measured study: read where they are shown alone."""
+    page = shown_series.page_of(found, request.GET)
+    imports = found.imports.filter(state="done").select_related("created_by")
+    return {
+        "series": shown_series.shown(page),
+        "series_page": page,
         "imports": imports.annotate(run_count=Count("runs"))[:IMPORTS_SHOWN],
     }
 

@@ -26,15 +26,13 @@ _OF_OTHER_TABS = ("tab", "of", "part", "configurations")
 
 @dataclass(frozen=True)
 class StudyTables:
-    """``every_table`` of the part of the study that is shown; ``tables`` are those of its page.
-
-    These are all, or of each test the headline alone where ``all_categories`` is off. ``problems``
-    say what of the address is nowhere, and was taken as if nothing had been asked for.
+    """``tables`` of the part of the study that is shown: all, or of each test the headline alone
+    where ``all_categories`` is off. ``problems`` say what of the address is nowhere, and was taken
+    as if nothing had been asked for.
     """
 
     by: str
     limited: bounds.Bounded
-    every_table: list[DeltaTable]
     emulated: Notice | None
     all_categories: bool
     tables: list[DeltaTable]
@@ -65,26 +63,34 @@ def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
             query.getlist("filesystem"),
         )
     problems: tuple[str, ...] = ()
+    all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
     try:
-        every_table, emulated = tables_and_notice(limited.spec, limited.known)
+        every_table, emulated = _read(limited, all_categories=all_categories)
     except SpecError as error:  # a test that was renamed, or never was
         problems = tuple(error.problems)
         limited = _limited(whole.spec, QueryDict())
-        every_table, emulated = tables_and_notice(limited.spec, limited.known)
+        every_table, emulated = _read(limited, all_categories=all_categories)
     if not problems and _not_here(limited.spec, limited, every_table):
         wish = limited.spec
         if not every_table:
             limited = _limited(whole.spec, QueryDict())
-            every_table, emulated = tables_and_notice(limited.spec, limited.known)
+            every_table, emulated = _read(limited, all_categories=all_categories)
         problems = _not_here(wish, limited, every_table)
-    all_categories = study_tabs.shows_categories(query, is_published=found.is_published)
     tables = study_tabs.shown_of(every_table, all_categories=all_categories)
     groups = test_groups(tables, shown.get("tests", {}))
     return StudyTables(
-        *(by, limited, every_table, emulated, all_categories, tables, groups),
+        *(by, limited, emulated, all_categories, tables, groups),
         is_published=found.is_published,
         problems=problems,
     )
+
+
+def _read(
+    limited: bounds.Bounded, *, all_categories: bool
+) -> tuple[list[DeltaTable], Notice | None]:
+    """The tables, and of others than headlines only where they are shown or asked for."""
+    only = not all_categories and not limited.spec.part_categories
+    return tables_and_notice(limited.spec, limited.known, headlines_only=only)
 
 
 def _not_here(

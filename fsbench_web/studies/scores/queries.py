@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.shares import Share
@@ -144,8 +145,6 @@ ROW = (
     *("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", "share"),
     *_OF_SCORE,
 )
-_LUN = ("lun__name", "lun__worker__name")
-_JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
 
 def scores_for(asked: ScoreFilter) -> list[ScoreRow]:
@@ -173,7 +172,8 @@ def runs_of_old(
 def series_facts(
     ids: Collection[int] | None, study_slugs: Collection[str]
 ) -> dict[int, SeriesFacts]:
-    """What a ScoreRow says of its series, by series; None for all of the studies. One query.
+    """What a ScoreRow says of its series, by series; None for all of the studies. One query, and
+    one where any has a LUN: to plan the joins with both LUNs and their workers takes longer.
 
     More than MOST_LISTED are read with all others of the studies.
     """
@@ -182,16 +182,17 @@ def series_facts(
         wanted = wanted.filter(pk__in=ids)
     elif study_slugs:
         wanted = wanted.filter(study__slug__in=list(study_slugs))
-    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation", "machine")
+    columns = ("lun_id", "journal_lun_id", "preparation", "machine", *_OF_SERIES.values())
+    rows = list(wanted.values_list(*columns))
+    names = _luns_on_workers({pk for row in rows for pk in row[:2] if pk is not None})
     found = {}
-    for values in wanted.values_list(*columns):
-        *of_series, lun, worker, journal_lun, journal_worker, prepared, stored = values
+    for lun, journal_lun, prepared, stored, *of_series in rows:
         machine = Machine.of(stored)
         known: dict[str, Any] = dict(zip(_OF_SERIES, of_series, strict=True))
         found[known["series_id"]] = SeriesFacts(
             **known,
-            lun=on_worker(lun, worker),
-            journal_lun=on_worker(journal_lun, journal_worker),
+            lun=names.get(lun),
+            journal_lun=names.get(journal_lun),
             preparation=preparation.in_words(prepared) if prepared else "",
             machine=machine.words,
             guest_kernel=machine.kernel,
@@ -220,6 +221,12 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         share=Share.from_dict(share) if share else None,
         **score,
     )
+
+
+def _luns_on_workers(ids: Collection[int]) -> dict[int, str | None]:
+    """LUNs in words, by key. One query; none without any."""
+    rows = Lun.objects.filter(pk__in=ids).values_list("pk", "name", "worker__name") if ids else ()
+    return {pk: on_worker(name, worker) for pk, name, worker in rows}
 
 
 def on_worker(lun: str | None, worker: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """What was measured one after the other is told: the day may be what differs."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -29,15 +30,22 @@ def days(first: float, last: float) -> Span:
 )
 def test_days_of_its_own(spans: dict[int, Span], order: list[str]) -> None:
     shown = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
-    assert [turn.contender for turn in in_turn([shown], spans)] == order
+    assert [turn.contender for turn in in_turn([shown], lambda _: spans)] == order
 
 
 def test_what_shares_a_block_was_measured_beside_each_other() -> None:
-    spans = {1: days(0, 1), 2: days(2, 3)}
+    asked = []
+
+    def spans_of(series: Collection[int]) -> dict[int, Span]:
+        asked.append(series)
+        return {1: days(0, 1), 2: days(2, 3)}
+
     pair = (in_blocks("ext4", [1.0, 2.0], series_id=1), in_blocks("xfs", [1.0, 2.0], series_id=2))
-    assert in_turn([table(*pair)], spans) == ()
+    assert in_turn([table(*pair)], spans_of) == ()
+    assert not asked
     apart = (pair[0], in_blocks("xfs", [1.0, 2.0], first=3, series_id=2))
-    assert len(in_turn([table(*apart)], spans)) == 2
+    assert len(in_turn([table(*apart)], spans_of)) == 2
+    assert asked == [{1, 2}]
 
 
 @pytest.mark.django_db

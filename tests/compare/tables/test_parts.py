@@ -7,7 +7,8 @@ import pytest
 
 from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
+from fsbench_web.compare.tables.answer import headline_tables
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, tables_and_notice
 from fsbench_web.studies.models import Score, Series
 from tests.compare.conftest import make_run, make_score, printed
 
@@ -106,6 +107,24 @@ def test_a_matched_part_is_that_of_the_matched_whole(lab):
     assert delta_tables(part) == [one for one in delta_tables(spec) if one.test == "read"]
 
 
+@pytest.mark.parametrize("part", [(), ("write",), ("read", "mkfs")])
+@pytest.mark.parametrize("by", ["filesystem", "configuration", "kernel"])
+def test_headlines_are_the_same_where_they_alone_are_read(lab, by, part):
+    for label, test, category in (
+        *(("ext4_3", "write", "mean"), ("xfs_4", "write", "total_average")),
+        *(("ext4_3", "read", "minimum"), ("xfs_4", "mkfs", "worst")),
+    ):
+        make_score(label, 99.0, test=test, category=category, kernel="6.1")
+        make_score(label, 1.0, test=test, category=category, unit="MB/s", kernel="6.0")
+    spec = ComparisonSpec(studies=("lab",), by=by, part_tests=part)
+    whole, notice = tables_and_notice(spec)
+    found, same_notice = tables_and_notice(spec, headlines_only=True)
+    assert headline_tables(found) == headline_tables(whole)
+    assert same_notice == notice
+    if part or by != "configuration":
+        assert 0 < len(found) < len(whole)
+
+
 def test_its_runs_are_those_of_its_rows(lab):
     spec = ComparisonSpec(by="configuration", part_tests=("odd",))
     alone = ComparisonSpec(by="configuration", tests=("odd",))
@@ -123,11 +142,11 @@ def test_a_part_that_nothing_has_is_refused_or_empty(lab):
 
 def test_it_takes_as_many_queries_however_much_there_is(lab, django_assert_num_queries):
     spec = ComparisonSpec(studies=("lab",), by="configuration", part_tests=("write",))
-    with django_assert_num_queries(8):  # with printed scores
+    with django_assert_num_queries(7):  # with printed scores
         delta_tables(spec)
     Score.objects.update(published=None)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         delta_tables(spec)
     Score.objects.filter(series__configuration__filesystem="xfs").delete()
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         delta_tables(spec)

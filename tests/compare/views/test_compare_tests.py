@@ -79,6 +79,26 @@ def test_rows_have_addresses_that_are_pages_too(client: Client, many: None) -> N
     assert client.get("/compare/tests/?study=lab").content.decode().count(TABLE) == TESTS
 
 
+def test_a_large_table_in_the_fold_of_the_summary_is_fetched_when_it_is_opened(
+    client: Client, db: None
+) -> None:
+    for number in range(61):
+        make_score(f"ext4_{number}", 100.0 + number)
+    query = "study=lab&by=configuration"
+    page = client.get(f"/compare/?{query}").content.decode()
+    assert TABLE not in page
+    rows = re.findall(r'data-fetch="tables"><a href="([^"]+)"', page)
+    assert len(rows) == 1
+    part = client.get(rows[0].replace("&amp;", "&"), headers=PART).content.decode()
+    shown = client.get(f"/compare/?{query}&tab=tests").content.decode()
+    of_part, of_tab = (
+        re.findall(rf"<table {TABLE}.*?</table>", one, re.S) for one in (part, shown)
+    )
+    assert len(of_part) == 1
+    assert of_part == of_tab
+    assert of_part[0].count("<tr") == 62
+
+
 def test_verdicts_of_a_row_are_those_of_the_whole(client: Client, db: None) -> None:
     for test in ("write", "read"):
         for name, base in (("ext4", 100.0), ("xfs", 200.0), ("btrfs", 201.0)):

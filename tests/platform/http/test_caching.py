@@ -10,13 +10,13 @@ from django.test import Client, RequestFactory
 from fsbench_web.accounts.models import Visibility
 from fsbench_web.platform.http.caching import closed
 from fsbench_web.studies.models import Study
-from tests.test_rights import API_CALLS, EVERY, OTHER, ada, there
+from tests.test_rights import API_CALLS, EVERY, OTHER, ada, everything, there
 
 pytestmark = pytest.mark.django_db
-__all__ = ["ada", "there"]
+__all__ = ["ada", "everything", "there"]
 
 # Of a public permalink, and without a name of whoever asks: chats and wikis keep them.
-SAME_FOR_ALL = {"p/<slug:key>/picture.png", "p/<slug:key>/embed/"}
+SAME_FOR_ALL = {"favicon.ico", "p/<slug:key>/picture.png", "p/<slug:key>/embed/"}
 # Stored, and asked for again with what was answered (ETag, X-Request-ID) before it is shown.
 REVALIDATED = {"guide/", "guide/<slug:name>/", "guide/images/<str:name>"}
 
