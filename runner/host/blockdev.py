@@ -75,7 +75,13 @@ def kernel_name(number: int) -> str:
     return sys_folder(number).name
 
 
-def _number_in(folder: Path) -> int | None:
+def path_of(number: int) -> str:
+    """Its node in /dev, by the kernel's own name."""
+    return f"/dev/{kernel_name(number).replace('!', '/')}"
+
+
+def number_in(folder: Path) -> int | None:
+    """The number of the device whose folder in sysfs this is; None where it has none."""
     try:
         major, _, minor = (folder / "dev").read_text().strip().partition(":")
         return os.makedev(int(major), int(minor))
@@ -115,7 +121,7 @@ def whole_disk(number: int) -> int:
     """The disk of a partition; the device itself when it is none."""
     folder = sys_folder(number)
     if (folder / "partition").exists():
-        return _number_in(folder.parent) or number
+        return number_in(folder.parent) or number
     return number
 
 
@@ -125,18 +131,18 @@ def disk_path(device: str) -> str:
     if number is None:
         raise ToolError(f"{device} is no block device: its rate cannot be limited.")
     disk = whole_disk(number)
-    return device if disk == number else f"/dev/{kernel_name(disk).replace('!', '/')}"
+    return device if disk == number else path_of(disk)
 
 
 def partitions(number: int) -> set[int]:
     folder = sys_folder(number)
-    found = {_number_in(child.parent) for child in folder.glob("*/partition")}
+    found = {number_in(child.parent) for child in folder.glob("*/partition")}
     return {child for child in found if child is not None}
 
 
 def _links(number: int, kind: str) -> set[int]:
     folder = sys_folder(number) / kind
-    found = {_number_in(child.resolve()) for child in folder.glob("*")}
+    found = {number_in(child.resolve()) for child in folder.glob("*")}
     return {child for child in found if child is not None}
 
 
@@ -159,7 +165,7 @@ def _below(number: int) -> set[int]:
 def _above(number: int) -> set[int]:
     """What is stacked on the device. The kernel notes no holder for a loop device on it."""
     loops = {
-        _number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
+        number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
     }
     return _links(number, "holders") | {loop for loop in loops if loop is not None}
 
