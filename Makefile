@@ -42,7 +42,8 @@ $(INSTALLED_DEV):
 # need none of them between (conftest.py). These wait more than they compute; lint and everything
 # that touches the database, on PostgreSQL, have the time that they leave, and are shown at the end.
 # What fails is run once more by itself (rerun_failed.py). An interrupt reaches each process once: a second
-# one would end the ends of fixtures.
+# one would end the ends of fixtures. PostgreSQL's part is one process: a second one would collect and make a
+# database for 9 seconds of a processor, and both are busy.
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 4 --dist loadgroup --after-database
@@ -65,7 +66,7 @@ $(COMPILED): $(INSTALLED_DEV)
 
 test-beside: $(INSTALLED_DEV)
 	@failed=0; echo "== style and types"; $(MAKE) lint || failed=$$?; echo "== on PostgreSQL"; \
-		$(PY) -m tests.services $(PY) -m tests.rerun_failed -q $(ON_TWO_CORES) --database || failed=$$?; \
+		$(PY) -m tests.services $(PY) -m tests.rerun_failed -q --database || failed=$$?; \
 		exit $$failed
 
 test-quick: $(INSTALLED_DEV) lint
