@@ -21,7 +21,7 @@ from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, layer_marks, mounts
+from runner.host import blockdev, checks, layer_marks, mounts, twins
 from runner.host.locks import device_lock, mount_lock
 from runner.host.luns import LunEntry
 from runner.host.tuning import scheduler_notes
@@ -32,7 +32,7 @@ from runner.worker import Host
 # A file system that is being unmounted, or udev looking at a device, is over after this time.
 SETTLE_S = 10.0
 LOCK_WAIT_S = 10.0
-_PASSING = {"mounts", "openers", "exclusive"}
+_PASSING = {"mounts", "openers", "exclusive", "other paths"}
 
 
 class RunRefused(Exception):
@@ -136,8 +136,12 @@ def in_use(
             Place(entry, device, host.named_device(entry, device, executor, place), use)
             for place, (use, entry, device) in enumerate(found)
         ]
-        # Two links in /dev may lead to one disk, which would be erased under its own stack.
-        if len({place.number or place.device for place in places}) < len(places):
+        # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
+        # may two devices (runner.host.twins).
+        disks = {
+            place.device if place.number is None else twins.first(place.number) for place in places
+        }
+        if len(disks) < len(places):
             names = ", ".join(place.name for place in places)
             raise RunRefused(f"Two of {names} are one device: correct the host's list of LUNs.")
         yield places

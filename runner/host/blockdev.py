@@ -75,7 +75,13 @@ def kernel_name(number: int) -> str:
     return sys_folder(number).name
 
 
-def _number_in(folder: Path) -> int | None:
+def path_of(number: int) -> str:
+    """Its node in /dev, by the kernel's own name."""
+    return f"/dev/{kernel_name(number).replace('!', '/')}"
+
+
+def number_in(folder: Path) -> int | None:
+    """The number of the device whose folder in sysfs this is; None where it has none."""
     try:
         major, _, minor = (folder / "dev").read_text().strip().partition(":")
         return os.makedev(int(major), int(minor))
@@ -115,7 +121,7 @@ def whole_disk(number: int) -> int:
     """The disk of a partition; the device itself when it is none."""
     folder = sys_folder(number)
     if (folder / "partition").exists():
-        return _number_in(folder.parent) or number
+        return number_in(folder.parent) or number
     return number
 
 
@@ -125,18 +131,18 @@ def disk_path(device: str) -> str:
     if number is None:
         raise ToolError(f"{device} is no block device: its rate cannot be limited.")
     disk = whole_disk(number)
-    return device if disk == number else f"/dev/{kernel_name(disk).replace('!', '/')}"
+    return device if disk == number else path_of(disk)
 
 
 def partitions(number: int) -> set[int]:
     folder = sys_folder(number)
-    found = {_number_in(child.parent) for child in folder.glob("*/partition")}
+    found = {number_in(child.parent) for child in folder.glob("*/partition")}
     return {child for child in found if child is not None}
 
 
 def _links(number: int, kind: str) -> set[int]:
     folder = sys_folder(number) / kind
-    found = {_number_in(child.resolve()) for child in folder.glob("*")}
+    found = {number_in(child.resolve()) for child in folder.glob("*")}
     return {child for child in found if child is not None}
 
 
@@ -159,7 +165,7 @@ def _below(number: int) -> set[int]:
 def _above(number: int) -> set[int]:
     """What is stacked on the device. The kernel notes no holder for a loop device on it."""
     loops = {
-        _number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
+        number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
     }
     return _links(number, "holders") | {loop for loop in loops if loop is not None}
 
@@ -304,8 +310,11 @@ def root_disks() -> set[int]:
     return found
 
 
-def openers(number: int) -> list[str]:
-    """Processes, other than this one, that have the device open: "qemu (pid 4711)"."""
+def openers(number: int, file: str = "") -> list[str]:
+    """Processes, other than this one, that have the device open: "qemu (pid 4711)".
+
+    Or the ``file`` that it stands on, by its real path: a virtual machine's, say.
+    """
     found = []
     for process in PROC.glob("[0-9]*"):
         if process.name == str(os.getpid()):
@@ -314,16 +323,19 @@ def openers(number: int) -> list[str]:
             handles = list((process / "fd").iterdir())
         except OSError:
             continue  # ended meanwhile, or not ours to see
-        if any(_is_of(handle, number) for handle in handles):
+        if any(_is_of(handle, number, file) for handle in handles):
             found.append(f"{_command_of(process)} (pid {process.name})")
     return found
 
 
-def _is_of(handle: Path, number: int) -> bool:
+def _is_of(handle: Path, number: int, file: str) -> bool:
     """Whether this open file is the device. One that was closed meanwhile says nothing of others"""
     try:
         # The link's name is cheap; only /dev paths are worth a stat.
-        return str(handle.readlink()).startswith("/dev/") and device_number(handle) == number
+        name = str(handle.readlink())
+        if name.startswith("/dev/"):
+            return device_number(handle) == number
+        return bool(file) and name == file
     except OSError:
         return False
 

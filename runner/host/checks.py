@@ -14,7 +14,7 @@ from typing import Any
 from fsbench_web.catalog.configurations.marks import is_own
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.core.workloads.base import WORK_NAME
-from runner.host import blockdev, mounts, signatures, sparse
+from runner.host import blockdev, mounts, signatures, sparse, twins
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.luns import LunEntry, LunFileError, read_luns
@@ -98,8 +98,11 @@ def _device_checks(
     yield "mounts", lambda: _mounts(family | below)
     yield "swap", lambda: _swap(family | below)
     yield "holders", lambda: _holders(number)
-    yield "openers", lambda: _openers(number)
+    file = os.path.realpath(entry.path) if entry.kind == "sparse-file" else ""
+    yield "openers", lambda: _openers(number, file)
     yield "exclusive", lambda: _exclusive(real)
+    if entry.kind == "device":  # of a file its one loop device is asked above
+        yield "other paths", lambda: _other_paths(number)
     yield "signature", lambda: _signature(entry, number, real)
 
 
@@ -187,21 +190,43 @@ def _holders(number: int) -> tuple[bool, str]:
     return True, "no RAID, LVM, encryption or loop device on it"
 
 
-def _openers(number: int) -> tuple[bool, str]:
-    names = blockdev.openers(number)
+def _openers(number: int, file: str = "") -> tuple[bool, str]:
+    names = blockdev.openers(number, file)
     if names:
         return False, f"It is opened by {', '.join(names)}."
-    return True, "no process has it open"
+    return True, f"no process has it{' or its file' * bool(file)} open"
 
 
-def _exclusive(real: str) -> tuple[bool, str]:
+def _exclusive(real: str, access: int = os.O_RDWR) -> tuple[bool, str]:
     try:
-        os.close(os.open(real, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC))
+        os.close(os.open(real, access | os.O_EXCL | os.O_CLOEXEC))
     except OSError as error:
         if error.errno == errno.EBUSY:
             return False, "It is in use: the kernel refuses to open it exclusively."
-        return False, f"It cannot be opened for writing: {error.strerror}."
+        purpose = "writing" if access == os.O_RDWR else "reading"
+        return False, f"It cannot be opened for {purpose}: {error.strerror}."
     return True, "opened exclusively"
+
+
+def _other_paths(number: int) -> tuple[bool, str]:
+    """What is asked of a device is asked of all that are the same disk."""
+    found = sorted(twins.of(number))
+    for twin in found:
+        name = blockdev.path_of(twin)
+        family = {twin, *blockdev.descendants(twin)}
+        for is_free, why in (
+            _root_disk(twin, family),
+            _mounts(family),
+            _swap(family),
+            _holders(twin),
+            _openers(twin),
+            _exclusive(name, os.O_RDONLY),
+        ):
+            if not is_free:
+                return False, f"{name} is the same disk by another path. {why}"
+    if not found:
+        return True, "it is the only device of its disk"
+    return True, f"also {', '.join(map(blockdev.path_of, found))}, which nobody uses"
 
 
 def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:

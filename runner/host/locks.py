@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from runner.host import blockdev
+from runner.host import blockdev, twins
 
 _AGAIN_S = 0.05
 # deploy/install_tools.py takes the same one, of the same name.
@@ -107,8 +107,11 @@ def _key(path: Path) -> tuple[str, list[str]]:
     if number is None:
         status = path.stat()
         return f"file-{blockdev.as_text(status.st_dev)}-{status.st_ino}", []
-    below = sorted(blockdev.as_text(one) for one in blockdev.ancestors(number))
-    return f"block-{blockdev.as_text(number)}", [f"block-{one}" for one in below]
+    # Two devices that are one disk have one lock.
+    own, *below = (
+        blockdev.as_text(twins.first(one)) for one in (number, *sorted(blockdev.ancestors(number)))
+    )
+    return f"block-{own}", [f"block-{one}" for one in sorted({*below} - {own})]
 
 
 @contextlib.contextmanager

@@ -206,6 +206,12 @@ def test_a_zero_and_the_smallest_value_are_read(number: str) -> None:
     assert value[3] == float(number)
 
 
+@pytest.mark.parametrize("number", ["-0", "-0.0", "-0e5"])
+def test_no_zero_is_negative(number: str) -> None:
+    [value] = values(HEADER + f"write,4,64,{number},KB/s\n")
+    assert repr(value[3]) == "0.0"
+
+
 def test_a_repeat_leaves_room_for_further_ones() -> None:
     text = "test,value,unit,repeat\nboot,1,s,{}\n"
     assert values(text.format(1_000_000))

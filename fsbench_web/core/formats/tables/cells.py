@@ -377,6 +377,6 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
         elif value < 0:
             message = f"{text} is negative, and no rate or time is."
         else:
-            return value
+            return value + 0.0  # a negative zero becomes a plain one
     reading.refuse(line, place, message)
     return None
