@@ -310,8 +310,11 @@ def root_disks() -> set[int]:
     return found
 
 
-def openers(number: int) -> list[str]:
-    """Processes, other than this one, that have the device open: "qemu (pid 4711)"."""
+def openers(number: int, file: str = "") -> list[str]:
+    """Processes, other than this one, that have the device open: "qemu (pid 4711)".
+
+    Or the ``file`` that it stands on, by its real path: a virtual machine's, say.
+    """
     found = []
     for process in PROC.glob("[0-9]*"):
         if process.name == str(os.getpid()):
@@ -320,16 +323,19 @@ def openers(number: int) -> list[str]:
             handles = list((process / "fd").iterdir())
         except OSError:
             continue  # ended meanwhile, or not ours to see
-        if any(_is_of(handle, number) for handle in handles):
+        if any(_is_of(handle, number, file) for handle in handles):
             found.append(f"{_command_of(process)} (pid {process.name})")
     return found
 
 
-def _is_of(handle: Path, number: int) -> bool:
+def _is_of(handle: Path, number: int, file: str) -> bool:
     """Whether this open file is the device. One that was closed meanwhile says nothing of others"""
     try:
         # The link's name is cheap; only /dev paths are worth a stat.
-        return str(handle.readlink()).startswith("/dev/") and device_number(handle) == number
+        name = str(handle.readlink())
+        if name.startswith("/dev/"):
+            return device_number(handle) == number
+        return bool(file) and name == file
     except OSError:
         return False
 

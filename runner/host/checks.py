@@ -98,7 +98,8 @@ def _device_checks(
     yield "mounts", lambda: _mounts(family | below)
     yield "swap", lambda: _swap(family | below)
     yield "holders", lambda: _holders(number)
-    yield "openers", lambda: _openers(number)
+    file = os.path.realpath(entry.path) if entry.kind == "sparse-file" else ""
+    yield "openers", lambda: _openers(number, file)
     yield "exclusive", lambda: _exclusive(real)
     if entry.kind == "device":  # of a file its one loop device is asked above
         yield "other paths", lambda: _other_paths(number)
@@ -189,11 +190,11 @@ def _holders(number: int) -> tuple[bool, str]:
     return True, "no RAID, LVM, encryption or loop device on it"
 
 
-def _openers(number: int) -> tuple[bool, str]:
-    names = blockdev.openers(number)
+def _openers(number: int, file: str = "") -> tuple[bool, str]:
+    names = blockdev.openers(number, file)
     if names:
         return False, f"It is opened by {', '.join(names)}."
-    return True, "no process has it open"
+    return True, f"no process has it{' or its file' * bool(file)} open"
 
 
 def _exclusive(real: str, access: int = os.O_RDWR) -> tuple[bool, str]:

@@ -125,6 +125,6 @@ def test_prints_stay_checked_when_other_studies_join(published_studies):
     assert flagged == set(WRONG_PRINTS)
 
 
-def test_six_queries_make_all_tables(published_studies, django_assert_num_queries):
-    with django_assert_num_queries(6):
+def test_five_queries_make_all_tables(published_studies, django_assert_num_queries):
+    with django_assert_num_queries(5):
         delta_tables(UNISYS)

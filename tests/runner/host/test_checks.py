@@ -308,6 +308,24 @@ def test_a_device_that_a_process_has_open_is_refused(
             process.wait()
 
 
+def test_a_file_that_a_process_has_open_is_refused(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    """A virtual machine whose disk it is, say: the loop device is opened by nobody then."""
+    with (
+        entry.path.open("r+b") as file,
+        subprocess.Popen(["/bin/sleep", "60"], stdin=file) as process,
+    ):
+        try:
+            file.close()
+            found = failed(entry, lun_file, device)
+            assert set(found) == {"openers"}
+            assert f"pid {process.pid}" in found["openers"]
+        finally:
+            process.kill()
+    assert failed(entry, lun_file, device) == {}
+
+
 def test_a_device_of_another_size_is_refused(other_loop: str, lun_file: Path) -> None:
     write_luns(lun_file, {"name": "disk", "kind": "device", "path": other_loop, "size": "65 MiB"})
     entry = read_luns(lun_file)[0]
