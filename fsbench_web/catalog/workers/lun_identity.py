@@ -19,6 +19,7 @@ counted it as since it was booted.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -31,6 +32,7 @@ _OWN_NAMES = (
 )
 # Not partuuid: machines made of one template share it.
 _NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode", "export"}
+_MULTIPATH = re.compile(r"mpath-3([0-9a-f]{16,32})")
 _LABELS = {
     "serial": "serial",
     "wwn": "WWN",
@@ -63,6 +65,21 @@ def is_same(confirmed: Fingerprint, found: Fingerprint) -> bool:
     if confirmed.get("boot") == found.get("boot"):
         return confirmed.get("disk") == found.get("disk") and "disk" in confirmed
     return confirmed.get("slot") == found.get("slot") and "slot" in confirmed
+
+
+def shared_disk(fingerprint: Fingerprint) -> str:
+    """What a disk is named on every host that reaches it: "WWN 0x5002", and of a partition its
+    place; "" where it has no worldwide name.
+
+    Serial numbers are no such names: hypervisors give all their machines the same.
+    """
+    # dm-multipath: "mpath-" and what scsi_id says, a digit for the kind of name and the name.
+    path = _MULTIPATH.fullmatch(str(fingerprint.get("uuid", "")))
+    wwn = f"0x{path[1]}" if path else str(fingerprint.get("wwn", ""))
+    if not wwn or fingerprint.get("kind") != "device":
+        return ""
+    place = f", partition {fingerprint['partition']}" if "partition" in fingerprint else ""
+    return f"WWN {wwn.lower()}{place}"[:200]
 
 
 def in_words(fingerprint: Fingerprint) -> str:

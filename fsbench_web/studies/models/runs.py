@@ -196,11 +196,12 @@ class Run(models.Model):
 
 
 class Lease(models.Model):
-    """The right of one run to use one LUN, or one controller of a host.
+    """The right of one run to use one LUN, one controller of a host, or one disk of several hosts.
 
-    A run holds one for its data LUN, one for its journal LUN if it has one, and one for each
-    controller that these are on where the host's file names it. A row without a run, or none, means
-    that the LUN or controller is free. ``token`` grows with every lease of the row (a fencing
+    A run holds one for its data LUN, one for its journal LUN if it has one, one for each
+    controller that these are on where the host's file names it, and one for each disk that has a
+    worldwide name: other hosts may list the same one. A row without a run, or none, means
+    that the LUN, controller or disk is free. ``token`` grows with every lease of the row (a fencing
     token): whatever a worker writes for a run carries the tokens of all its leases, and a write
     with an older one is refused (studies.runs.lifecycle).
     """
@@ -211,9 +212,12 @@ class Lease(models.Model):
         null=True,
         on_delete=models.CASCADE,
         related_name="controller_leases",
-        help_text="Whose controller it is; null in the lease of a LUN",
+        help_text="Whose controller it is; null in the lease of a LUN or disk",
     )
     controller = models.CharField(max_length=200, blank=True)
+    disk = models.CharField(
+        max_length=200, blank=True, help_text="By its worldwide name (catalog.lun_identity)"
+    )
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="leases")
     worker = models.ForeignKey(Worker, null=True, on_delete=models.CASCADE)
     token = models.PositiveBigIntegerField(default=0)
@@ -224,10 +228,14 @@ class Lease(models.Model):
             models.UniqueConstraint(
                 fields=["host", "controller"], name="lease_unique_of_controller"
             ),
+            models.UniqueConstraint(
+                fields=["disk"], condition=~Q(disk=""), name="lease_unique_of_disk"
+            ),
             models.CheckConstraint(
-                condition=Q(lun__isnull=False, host=None, controller="")
-                | (Q(lun=None, host__isnull=False) & ~Q(controller="")),
-                name="lease_of_lun_or_controller",
+                condition=Q(lun__isnull=False, host=None, controller="", disk="")
+                | (Q(lun=None, host__isnull=False, disk="") & ~Q(controller=""))
+                | (Q(lun=None, host=None, controller="") & ~Q(disk="")),
+                name="lease_of_lun_controller_or_disk",
             ),
         ]
 

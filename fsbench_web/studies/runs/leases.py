@@ -1,12 +1,14 @@
 """Leases: what a run alone may use while it runs, and the tokens that prove it.
 
 A run needs its data LUN, its journal LUN if it has one, the other LUNs of its stack, those of the
-other workers that measure with it, and every controller that the hosts' files name for these
-(``Lun.controller``): a controller serves one run at a time on a host. All are taken in one
-transaction or none is. Rows are locked in the order of their keys everywhere, and leases before
+other workers that measure with it, every controller that the hosts' files name for these
+(``Lun.controller``; one serves one run at a time on a host), and every disk that these are by its
+worldwide name: a LUN of a storage network may be on the lists of several hosts. All are taken in
+one transaction or none is. Rows are locked in the order of their keys everywhere, and leases before
 runs, so that no two transactions wait for each other.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -15,11 +17,12 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers.lun_identity import shared_disk
 from fsbench_web.platform.clock import AT_DATABASE
 from fsbench_web.studies.models import Lease, Run, Series
 
 Resource = tuple[str, int, str]
-"""("lun", its key, "") or ("controller", the key of its worker, its name)"""
+"""("lun", its key, ""), ("controller", the key of its worker, its name) or ("disk", 0, its name)"""
 
 
 class LeaseLost(Exception):
@@ -30,8 +33,8 @@ class LeaseLost(Exception):
 class LeaseHandle:
     """What a worker shows with every write: the token of each lease of its run.
 
-    ``token`` is that of the data LUN; ``others`` are (lease, token) of all other LUNs and
-    controllers.
+    ``token`` is that of the data LUN; ``others`` are (lease, token) of all other LUNs,
+    controllers and disks.
     """
 
     run_id: int
@@ -55,9 +58,11 @@ def lease_duration() -> timedelta:
 def resources(series: Series) -> list[Resource]:
     """What a run of the series alone may use, in a fixed order."""
     luns = series.leased
-    return sorted(_of_lun(lun) for lun in luns) + sorted(
-        {_of_controller(lun) for lun in luns if lun.controller}
-    )
+    return [
+        *sorted(_of_lun(lun) for lun in luns),
+        *sorted({_of_controller(lun) for lun in luns if lun.controller}),
+        *sorted({_of_disk(lun) for lun in luns if shared_disk(lun.fingerprint)}),
+    ]
 
 
 def _of_lun(lun: Lun) -> Resource:
@@ -68,9 +73,15 @@ def _of_controller(lun: Lun) -> Resource:
     return ("controller", lun.worker_id, lun.controller)
 
 
+def _of_disk(lun: Lun) -> Resource:
+    return ("disk", 0, shared_disk(lun.fingerprint))
+
+
 def _resource(lease: Lease) -> Resource:
     if lease.lun_id is not None:
         return ("lun", lease.lun_id, "")
+    if lease.disk:
+        return ("disk", 0, lease.disk)
     assert lease.host_id is not None
     return ("controller", lease.host_id, lease.controller)
 
@@ -81,29 +92,33 @@ def in_use() -> set[Resource]:
 
 
 def shared_in_use(series: Series) -> list[tuple[str, int]]:
-    """(other LUN or controller in words, the run that uses it), where a run of this series would
-    have to wait for another LUN's run. One query.
+    """(other LUN, controller or disk in words, the run that uses it), where a run of this series
+    would have to wait for another LUN's run. One query.
     """
     others = {lun.pk: lun for lun in series.leased if lun.pk != series.lun_id}
     wanted = Q(controller__in=[lun.controller for lun in series.luns], lun=None)
     wanted &= Q(host=series.lun.worker_id if series.lun else None)
+    wanted |= Q(disk__in=[name for kind, _, name in resources(series) if kind == "disk"])
     if others:
         wanted |= Q(lun__in=others)
     rows = Lease.objects.filter(wanted).exclude(run=None).exclude(run__series__lun=series.lun_id)
-    return [
-        (
-            f"the controller {lease.controller}"
-            if lease.lun_id is None
-            else f"{others[lease.lun_id]}",
-            lease.run_id or 0,
-        )
-        for lease in rows.order_by("pk")
-    ]
+    return [(_in_words(lease, others), lease.run_id or 0) for lease in rows.order_by("pk")]
+
+
+def _in_words(lease: Lease, luns: Mapping[int, Lun]) -> str:
+    if lease.lun_id is not None:
+        return str(luns[lease.lun_id])
+    if lease.disk:
+        return f"its disk ({lease.disk}, which another host lists too)"
+    return f"the controller {lease.controller}"
 
 
 def is_shared(series: Series) -> bool:
-    """Whether runs of other LUNs may have to wait for one of this series."""
-    return len(resources(series)) > 1
+    """Whether runs of other LUNs of its workers may have to wait for one of this series.
+
+    Not for its disk: the other LUN that is the same one is another worker's, which asks by itself.
+    """
+    return sum(kind != "disk" for kind, *_ in resources(series)) > 1
 
 
 def take(run: Run, worker: Worker) -> LeaseHandle | None:
@@ -129,6 +144,8 @@ def _row(resource: Resource) -> Lease:
     kind, key, name = resource
     if kind == "lun":
         lease, _ = Lease.objects.get_or_create(lun_id=key)
+    elif kind == "disk":
+        lease, _ = Lease.objects.get_or_create(disk=name)
     else:
         lease, _ = Lease.objects.get_or_create(host_id=key, controller=name)
     return lease

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Lease, Run, RunState, Study
-from fsbench_web.studies.runs import lifecycle, new_runs, nudges, queue
+from fsbench_web.studies.runs import leases, lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.studies.conftest import worker_announcement
@@ -352,3 +353,88 @@ def shared_twice() -> list[str]:
                 clashes.append(f"{resource}: runs {used[resource]} and {run.pk}")
             used[resource] = run.pk
     return clashes
+
+
+def on_host(name: str, *fingerprints: dict[str, Any]) -> Worker:
+    """A worker with a device for each fingerprint: san-0, san-1, ..."""
+    luns = [
+        LunAnnouncement(
+            *(f"san-{number}", "data", "device", f"/dev/sd{number}", 10**10, [], ["none"]),
+            fingerprint={"kind": "device", "size_bytes": 10**10} | one,
+        )
+        for number, one in enumerate(fingerprints)
+    ]
+    return announce(worker_announcement(name=name, luns=luns))
+
+
+WWN = "0x6001405aabbccddeeff0011223344556"
+
+
+class TestADiskOfSeveralHosts:
+    """A LUN of a storage network that two hosts' lists name is used by one of them at a time."""
+
+    def test_the_other_host_waits_and_says_why(self, db: None) -> None:
+        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN.upper()})
+        mine, theirs = submitted(one, "san-0"), submitted(other, "san-0")
+        handle = claim(mine, one)
+        assert lifecycle.claim(theirs.pk, other) is None
+        assert queue.startable(other) == []
+        assert leases.shared_in_use(fresh(theirs).series) == [
+            (f"its disk (WWN {WWN}, which another host lists too)", mine.pk)
+        ]
+        lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
+        assert [run.pk for run in queue.startable(other)] == [theirs.pk]
+        assert claim(theirs, other).run_id == theirs.pk
+
+    @pytest.mark.parametrize(
+        ("mine", "theirs"),
+        [
+            pytest.param({"wwn": WWN}, {"wwn": WWN[:-1] + "7"}, id="another LUN"),
+            pytest.param({"serial": "QM00001"}, {"serial": "QM00001"}, id="serial of a hypervisor"),
+            pytest.param(
+                {"wwn": WWN, "partition": "1 at 2048"},
+                {"wwn": WWN, "partition": "2 at 999424"},
+                id="another partition",
+            ),
+            pytest.param({}, {}, id="no name"),
+        ],
+    )
+    def test_other_disks_do_not_wait(
+        self, db: None, mine: dict[str, str], theirs: dict[str, str]
+    ) -> None:
+        one, other = on_host("host-a", mine), on_host("host-b", theirs)
+        claim(submitted(one, "san-0"), one)
+        claim(submitted(other, "san-0"), other)
+
+    def test_multipath_has_the_name_of_the_disk_under_it(self, db: None) -> None:
+        one = on_host("host-a", {"wwn": WWN})
+        other = on_host("host-b", {"uuid": f"mpath-3{WWN.removeprefix('0x')}"})
+        claim(submitted(one, "san-0"), one)
+        assert lifecycle.claim(submitted(other, "san-0").pk, other) is None
+
+    def test_who_is_lost_gives_the_disk_back(self, db: None) -> None:
+        one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+        run = submitted(one, "san-0")
+        handle = claim(run, one)
+        assert lifecycle.reap_lost(after_silence()) == [run.pk]
+        claim(submitted(other, "san-0"), other)
+        with pytest.raises(LeaseLost):
+            lifecycle.heartbeat(handle)
+
+    def test_a_run_waits_for_the_disk_of_its_journal_too(self, db: None) -> None:
+        one = on_host("host-a", {"wwn": WWN})
+        journal = replace(lun("log", "journal"), fingerprint={"kind": "device", "wwn": WWN})
+        announced = [lun("a"), journal]
+        other = announce(worker_announcement(name="host-b", luns=announced))
+        claim(submitted(one, "san-0"), one)
+        assert lifecycle.claim(submitted(other, "a", "log").pk, other) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_hosts_that_claim_at_once_one_has_the_disk() -> None:
+    one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+    mine, theirs = submitted(one, "san-0"), submitted(other, "san-0")
+    handles = at_once(
+        lambda: lifecycle.claim(mine.pk, one), lambda: lifecycle.claim(theirs.pk, other)
+    )
+    assert sum(handle is not None for handle in handles) == 1
