@@ -1,5 +1,7 @@
 """What a benchmark is run on, and with which settings."""
 
+from dataclasses import dataclass
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -164,6 +166,16 @@ class Worker(models.Model):
         return f"host.{self.name}"
 
 
+@dataclass(frozen=True)
+class OtherUse:
+    """The worker whose run has the disk, and the run's number; None where whoever asks must not
+    see that run.
+    """
+
+    worker: str
+    run: int | None
+
+
 class Lun(models.Model):
     """A block device, sparse file, directory or mount that a worker's own file lists as free to
     erase (a directory or mount: as free to write files into).
@@ -206,6 +218,9 @@ class Lun(models.Model):
     problem = models.TextField(blank=True, help_text="Why it cannot be used now; empty: usable")
     is_listed = models.BooleanField(default=True, help_text="Still in the host's file")
     announced_at = models.DateTimeField()
+
+    other_use: OtherUse | None = None
+    """Of its disk by another worker's run; set by ``catalog.workers.shared_disks`` alone."""
 
     class Meta:
         ordering = ["worker__name", "name"]
