@@ -238,5 +238,13 @@ class Lun(models.Model):
 
     @property
     def recognised_by(self) -> list[list[str]]:
-        """``identity`` without what ``device`` says already: pages show both beside each other."""
-        return [[label, value] for label, value in self.identity if value != self.device]
+        """``identity`` without what ``device`` says already: pages show both beside each other.
+
+        The path that the host's list names is called what it is beside ``device``, "Path" there.
+        """
+        listed = "File" if self.kind == self.Kind.SPARSE_FILE else "Path in the host's list"
+        return [
+            [listed if label == "Path on the host" else label, value]
+            for label, value in self.identity
+            if value != self.device
+        ]
