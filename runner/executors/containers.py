@@ -12,6 +12,7 @@ from typing import Any
 
 from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
+from docker.types import LogConfig
 from requests.exceptions import RequestException
 
 from fsbench_web.studies.causes import Cause
@@ -20,6 +21,8 @@ from runner.host import blockdev
 
 ERRORS = (DockerException, RequestException)
 END_WAIT_S = 60
+# Whatever the daemon does with logs of its own accord: these can be read back, and end.
+KEPT_LOGS = LogConfig(type="json-file", config={"max-size": "32m"})
 NOT_ALLOWED = "this user may not use that socket"
 _SILENCES: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such socket",

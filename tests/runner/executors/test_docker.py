@@ -1,5 +1,6 @@
 """Real containers on a real loop device, measured by the real IOzone."""
 
+import json
 import subprocess
 import threading
 import time
@@ -25,6 +26,8 @@ from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, one
 from tests.runner.conftest import LONG, write_luns
+from tests.services.dockerd import docker_daemon
+from tests.services.image import runner_store
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
@@ -282,6 +285,40 @@ def test_a_daemon_on_another_host_gets_no_run(
     assert not found.is_usable
     assert "on another host" in found.reason
     assert executor.problem() == found.reason
+
+
+def test_a_daemon_that_keeps_no_logs_is_as_good(
+    runner_image: str, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many have "local", "syslog" or "none" as their log driver, whose logs cannot be read back."""
+    with docker_daemon(runner_store(), "--log-driver", "none") as daemon:
+        monkeypatch.setenv("DOCKER_HOST", daemon.host)
+        found = DockerExecutor(runner_image, "test").probe()
+    assert found.is_usable, found.reason
+    assert dict(found.tools["iozone"]) == dict(host.capabilities.tools["iozone"])
+
+
+@pytest.mark.parametrize("entrypoint", ["true", "echo 5", "echo {}", "sleep 600"])
+def test_another_image_of_that_name_is_refused_in_words_and_leaves_nothing(
+    entrypoint: str,
+    client: docker.DockerClient,
+    runner_image: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(docker_executor, "PROBE_LIMIT_S", 1)
+    made_of = client.containers.create(runner_image, network_mode="none")
+    try:
+        words = json.dumps(["sh", "-c", entrypoint])
+        made_of.commit("odd", "odd", changes=f"ENTRYPOINT {words}")
+    finally:
+        made_of.remove()
+    try:
+        found = DockerExecutor("odd:odd", "test").probe()
+        assert not found.is_usable
+        assert found.reason.startswith("The image odd:odd cannot be run: ")
+        assert client.containers.list(all=True) == []
+    finally:
+        client.images.remove("odd:odd", force=True)
 
 
 def test_a_device_with_a_colon_in_its_name_is_no_other_device() -> None:
