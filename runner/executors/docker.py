@@ -19,6 +19,7 @@ from docker.errors import ContainerError, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig, Mount
 
+from fsbench_web.studies.causes import Cause
 from runner.executors import containers
 from runner.executors.base import (
     Capabilities,
@@ -285,23 +286,27 @@ class DockerExecutor:
         # hours, so this connection has a time limit of its own.
         client = docker.from_env(timeout=SILENCE_S)
         try:
-            stream = client.api.attach(
-                str(container.id), stdout=True, stderr=True, stream=True, demux=True
-            )
-            if should_stop():  # a daemon may have taken long to answer until here
-                return Outcome(None, was_stopped=True)
-            container.start()
-            self._pids[str(container.id)] = containers.first_process(container)
-            was_stopped = follow(
-                containers.chunks(stream),
-                on_message,
-                should_stop,
-                stop=lambda: containers.send_signal(container, "SIGTERM"),
-                kill=lambda: containers.send_signal(container, "SIGKILL"),
-            )
-            exit_code = containers.exit_code_of(container)
+            with containers.meddling(client, container) as meddled:
+                stream = client.api.attach(
+                    str(container.id), stdout=True, stderr=True, stream=True, demux=True
+                )
+                if should_stop():  # a daemon may have taken long to answer until here
+                    return Outcome(None, was_stopped=True)
+                container.start()
+                self._pids[str(container.id)] = containers.first_process(container)
+                was_stopped = follow(
+                    containers.chunks(stream),
+                    on_message,
+                    lambda: bool(meddled) or should_stop(),
+                    stop=lambda: containers.send_signal(container, "SIGTERM"),
+                    kill=lambda: containers.send_signal(container, "SIGKILL"),
+                )
+                exit_code = containers.exit_code_of(container)
         finally:
             client.close()
+        if meddled and not should_stop():
+            # Whatever it says of itself: what stood still or was slowed down is no measurement.
+            return Outcome(None, reason=meddled[0], cause=Cause.KILLED)
         reason, cause = containers.why_ended(container, exit_code, was_stopped)
         return Outcome(exit_code, was_stopped, reason, cause)
 

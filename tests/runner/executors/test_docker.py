@@ -11,8 +11,10 @@ from pathlib import Path
 import docker
 import pytest
 from docker.errors import DockerException
+from docker.models.containers import Container
 from docker.utils import parse_devices
 
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
 from runner.executors import containers
@@ -206,6 +208,38 @@ def test_a_killed_container_fails_the_run_with_the_reason(
         )
         == ""
     )
+
+
+@pytest.mark.parametrize(
+    ("meddle", "words"),
+    [
+        (lambda container: (container.pause(), container.unpause()), "paused from outside"),
+        (lambda container: container.pause(), "paused from outside"),
+        (lambda container: container.update(cpu_shares=2), "limits were changed from outside"),
+    ],
+)
+def test_a_container_that_somebody_holds_up_measures_nothing(
+    host: Host,
+    lun_file: Path,
+    client: docker.DockerClient,
+    meddle: Callable[[Container], object],
+    words: str,
+) -> None:
+    """Nor does one that stays paused keep its LUN until the time of its workload is over."""
+    work = OnLun(host, lun_file).start()
+    try:
+        (container,) = client.containers.list()
+        meddle(container)
+        work.thread.join(60)
+        assert work.outcome is not None
+        assert (work.outcome.exit_code, work.outcome.was_stopped) == (None, False)
+        assert words in work.outcome.reason
+        assert work.outcome.cause == Cause.KILLED
+        assert client.containers.list(all=True) == []
+        work.assert_free()
+    finally:
+        work.stop.set()
+        work.thread.join(60)
 
 
 def test_leftovers_of_a_worker_are_removed_and_others_stay(
