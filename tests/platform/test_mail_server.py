@@ -39,13 +39,11 @@ def server(speaks: Speaks, settings: object) -> Iterator[None]:
             thread.join()
 
 
-def send() -> int:
-    return mail.EmailMessage("subject", "body\n", to=["ada@example.org"]).send()
+def letter() -> mail.EmailMessage:
+    return mail.EmailMessage("subject", "body\n", to=["ada@example.org"])
 
 
-def talk(
-    handler: socketserver.StreamRequestHandler, has_come: Callable[[], None] = lambda: None
-) -> None:
+def talk(handler: socketserver.StreamRequestHandler) -> None:
     """Take one letter, up to the point where it is accepted."""
     say = handler.wfile.write
     say(b"220 mail.example\r\n")
@@ -54,13 +52,12 @@ def talk(
         say(answer + b"\r\n")
     while handler.rfile.readline() != b".\r\n":
         pass
-    has_come()
     say(b"250 taken\r\n")
 
 
 def test_a_letter_is_taken(settings):
     with server(talk, settings):
-        assert send() == 1
+        assert letter().send() == 1
 
 
 @pytest.mark.parametrize("answers", [b"2", b"220-mail.example\r\n"])
@@ -77,7 +74,7 @@ def test_a_server_that_drips_is_left(settings, monkeypatch, answers):
     with server(drip, settings):
         begin = time.monotonic()
         with pytest.raises(OSError, match=r"no answer within 0\.5 s"):
-            send()
+            letter().send()
         assert time.monotonic() - begin < MINUTE_S / 2
         is_left.set()
 
@@ -87,10 +84,14 @@ def test_a_letter_that_was_taken_is_sent_though_nobody_says_goodbye(settings, mo
     is_left = Event()
 
     def keep(handler: socketserver.StreamRequestHandler) -> None:
-        talk(handler, lambda: monkeypatch.setattr(mail_server, "LIMIT_S", 0))
+        talk(handler)
         handler.rfile.readline()
         is_left.wait(MINUTE_S)
 
     with server(keep, settings):
-        assert send() == 1
+        connection = mail.get_connection()
+        connection.open()
+        assert connection.send_messages([letter()]) == 1
+        monkeypatch.setattr(mail_server, "LIMIT_S", 0)
+        connection.close()
         is_left.set()
