@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import signal
+import socket
 import tarfile
 import threading
 import time
@@ -67,6 +68,15 @@ def rates_in(devices: list[str], rates: Mapping[str, int]) -> dict[str, Any]:
 def cause_of(error: BaseException) -> Cause:
     """A daemon that answers with a refusal is there; one that does not answer went away."""
     return Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
+
+
+def connect(address: str, timeout_s: float) -> None:
+    """Connect once to a socket of this host, and to nothing else. Raises OSError."""
+    path = address.removeprefix("unix://")
+    if path.startswith("/"):
+        with socket.socket(socket.AF_UNIX) as tried:
+            tried.settimeout(timeout_s)
+            tried.connect(path)
 
 
 def why_silent(error: BaseException) -> str:

@@ -100,9 +100,11 @@ class DockerExecutor:
         try:
             # Asked with every sign of life: a daemon that hangs must not silence the worker.
             if self._asking is None:
+                # On most hosts there is none, and a client of it costs milliseconds in vain.
+                containers.connect(_address(), timeout_s=ANSWER_S)
                 self._asking = docker.from_env(timeout=ANSWER_S)
             self._asking.ping()
-        except ERRORS as error:
+        except (*ERRORS, OSError) as error:
             why = containers.why_silent(error)
             # One that runs needs no start, but whoever may ask it is as good as root on its host.
             remedy = "Add this user to its group" if why == containers.NOT_ALLOWED else "Start it"

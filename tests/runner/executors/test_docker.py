@@ -1,6 +1,7 @@
 """Real containers on a real loop device, measured by the real IOzone."""
 
 import json
+import socket
 import subprocess
 import threading
 import time
@@ -297,6 +298,21 @@ def test_it_says_in_a_sentence_why_no_daemon_answers(
     )
 
 
+def test_no_client_is_made_where_nothing_listens(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With every sign of life: most hosts have no daemon."""
+    made: list[int] = []
+    monkeypatch.setattr(docker, "from_env", lambda **_: made.append(1))
+    left = tmp_path / "left.sock"
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(left))  # as a daemon leaves it that was killed
+    for path in (left, tmp_path / "nosuch.sock", tmp_path / ("x" * 200)):
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+        assert "No Docker daemon answers" in DockerExecutor("x", "test").missing()
+    assert made == []
+
+
 def test_a_user_who_may_not_ask_the_daemon_is_not_told_to_start_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -304,6 +320,7 @@ def test_a_user_who_may_not_ask_the_daemon_is_not_told_to_start_it(
         raise DockerException("Error") from PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(docker, "from_env", refuse)
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     said = DockerExecutor("x", "test").missing()
     assert "this user may not use that socket. Add this user to its group, or set" in said
 
