@@ -93,14 +93,17 @@ def least_decimals(values: Iterable[float | None]) -> int:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """A value with its unit: ``692,055.00 KB/s``, nanoseconds as ``815.24 µs`` or ``1.244 ms``.
+    """A value with its unit: ``692,055.00 KB/s``, nanoseconds as ``815.24 µs`` or ``1.244 ms``, and
+    ``25.5% of time``.
 
     The unit of an overall score is no unit.
     """
     if unit == "ns" and value is not None and abs(value) >= _NS_IN_MS:
         value, unit = value / _NS_IN_MS, "ms"
     text = amount(value, unit)
-    return text if text == MISSING or unit in {"", "score"} else f"{text} {unit_name(unit)}"
+    if text == MISSING or unit in {"", "score"}:
+        return text
+    return f"{text}{'' if unit.startswith('%') else ' '}{unit_name(unit)}"
 
 
 def span(low: float, high: float, unit: str) -> str:
@@ -123,6 +126,11 @@ def compact(value: float | None) -> str:
 def percent(value: float | None) -> str:
     """A percentage with two decimals, as the paper prints deltas, without the sign for percent."""
     return number(value)
+
+
+def ratio(value: float) -> str:
+    """How many times: ``9.37``, and from a hundred on without decimals: ``6,872``."""
+    return number(value, 0 if value >= 100 else 2)
 
 
 def half_width(percent: float) -> str:

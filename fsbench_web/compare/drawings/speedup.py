@@ -8,11 +8,14 @@ from math import log
 from fsbench_web.compare.drawings.bars import shortened, shortened_inside
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
 from fsbench_web.compare.tables.answer import Answer
+from fsbench_web.core import numbers
 
 WIDTH, ROW, TOP, LEFT, RIGHT = 340.0, 24.0, 48.0, 104.0, 46.0
 WORDS = 11.0
-_TICK_LETTER = 7.0
+_TICK_LETTER, _TICK_GAP = 7.0, 4.0
 MOST = 12
+_FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 2)
+"""Where all is within three times: 1 would stand alone."""
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
@@ -32,11 +35,11 @@ def speedup(found: Answer) -> Drawing:
         Text(0, 13, f"Speed over that of {shortened(found.baseline, 28)},", WORDS, bold=True),
         Text(0, 28, "logarithmic: geometric mean, and each test", WORDS, bold=True),
     ]
-    ticks = [tick for tick in _TICKS if low <= tick <= high]
-    for tick in ticks:
-        colour = "muted" if tick == 1 else "grid"
-        shapes.append(Line(place(tick), TOP - 4, place(tick), bottom, colour))
-    for at, sentence in _with_room([(place(tick), f"{tick:g}×") for tick in ticks], place(1)):
+    ticks = _FINE if high / low < 3 else _TICKS
+    places = [(place(tick), f"{tick:,g}×") for tick in ticks if low <= tick <= high]
+    for at, sentence in _with_room(places, place(1)):
+        colour = "muted" if at == place(1) else "grid"
+        shapes.append(Line(at, TOP - 4, at, bottom, colour))
         shapes.append(Text(at, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
     for number, one in enumerate(shown):
         middle = TOP + ROW * (number + 0.5)
@@ -45,9 +48,12 @@ def speedup(found: Answer) -> Drawing:
         for _, ratio in one.ratios:
             shapes.append(Rect(place(ratio) - 2, middle - 2, 4, 4, "muted"))
         shapes.append(Rect(place(one.mean) - 2.5, middle - 9, 5, 18, "series-1"))
-        shapes.append(Text(WIDTH, middle + 4, f"{one.mean:.2f}×", WORDS, "fg", "end", number == 0))
+        shapes.append(
+            Text(WIDTH, middle + 4, f"{numbers.ratio(one.mean)}×", WORDS, "fg", "end", number == 0)
+        )
     words = "; ".join(
-        f"{one.contender} {one.mean:.2f} times, {one.lowest:.2f} to {one.highest:.2f} by test"
+        f"{one.contender} {numbers.ratio(one.mean)} times, {numbers.ratio(one.lowest)} to "
+        f"{numbers.ratio(one.highest)} by test"
         for one in shown
     )
     return Drawing(WIDTH, bottom + 6, f"{title}: {words}.", tuple(shapes))
@@ -57,6 +63,7 @@ def _with_room(ticks: list[tuple[float, str]], first: float) -> list[tuple[float
     """The (place, words) that do not lie on each other, that at ``first`` before all others."""
     kept: list[tuple[float, str]] = []
     for at, words in sorted(ticks, key=lambda tick: abs(tick[0] - first)):
-        if all(abs(at - x) >= _TICK_LETTER * (len(words) + len(o)) / 2 for x, o in kept):
+        room = ((x, _TICK_GAP + _TICK_LETTER * (len(words) + len(o)) / 2) for x, o in kept)
+        if all(abs(at - x) >= least for x, least in room):
             kept.append((at, words))
     return kept

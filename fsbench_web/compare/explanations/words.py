@@ -92,7 +92,7 @@ def _counted(value: float, unit: str) -> str:
 
 def amount(value: float, unit: str) -> str:
     """A value with its unit, without digits that a cost does not have."""
-    return numbers.with_unit(float(f"{max(value, 0.0):.3g}"), unit).replace(" %", "%")
+    return numbers.with_unit(float(f"{max(value, 0.0):.3g}"), unit)
 
 
 def sentence(

@@ -35,7 +35,7 @@ def _against(best: DeltaRow, second: DeltaRow) -> str:
         effect = uncertainty.effect(found.turned()).rsplit(", ", 1)[0]
         if "% faster, " not in effect:
             return f"{ahead} is faster than {second.contender}{_by(second)}"
-        return f"{ahead} is {effect.replace('% faster, ', f'% faster than {second.contender} (')}%)"
+        return f"{ahead} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
     if found is not None and found.is_inconclusive and found.ratio is not None:
         return f"{ahead} leads; whether it is faster than {second.contender} is open"
     return f"{ahead} has the best score{_by(second)}; how sure that is is not known"

@@ -18,6 +18,7 @@ from statistics import median
 
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks.paired import ratio_of
 from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT, Verdict
@@ -98,8 +99,8 @@ class Answer:
         if len(self.tests) == 1:
             return "in one test"
         return (
-            f"geometric mean of {len(self.tests)} tests, {self.compared.lowest:.2f} to "
-            f"{self.compared.highest:.2f} by test"
+            f"geometric mean of {len(self.tests)} tests, {numbers.ratio(self.compared.lowest)} "
+            f"to {numbers.ratio(self.compared.highest)} by test"
         )
 
     @property

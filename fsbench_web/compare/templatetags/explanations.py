@@ -22,7 +22,7 @@ def explanation_table(differences: Sequence[Difference], caption: str) -> SafeSt
     rows = format_html_join(
         "\n",
         '<tr><th scope="row">{}<span class="sub">{}</span></th><td class="num">{}{}{}</td>'
-        '<td>{}</td><td class="num">{}</td><td class="num">{}</td></tr>',
+        '<td class="nowrap">{}</td><td class="num">{}</td><td class="num">{}</td></tr>',
         (
             (
                 one.cost.label,

@@ -27,6 +27,7 @@ _LABELS = {
     "web_server": "Web Server",
     "file_server": "File Server",
     "oltp_8k": "8K OLTP",
+    "filemark_creation": "filemark, files created per second",
     "filemark_transactions": "filemark, transactions per second",
     "multiuser_jobs": "Multiuser mix, jobs per minute",
     "multiuser_peak": "Multiuser mix, peak of jobs per minute",

@@ -70,10 +70,12 @@ def percent(value: object) -> str:
 
 
 @register.filter
-def signed(value: object) -> str:
-    """A change in percent with its sign, two decimals."""
+def signed(value: object, decimals: int = 2) -> str:
+    """A change in percent with its sign: ``+1.25``, ``\N{MINUS SIGN}0.40``."""
     number = _float(value)
-    return numbers.MISSING if number is None else f"{number:+.2f}"
+    if number is None:
+        return numbers.MISSING
+    return f"{number:+,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
 @register.filter

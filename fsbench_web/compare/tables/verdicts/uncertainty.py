@@ -117,7 +117,7 @@ def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> st
 
 
 def effect(verdict: Verdict) -> str:
-    """``6.1% faster, 4.8 to 7.3, paired in 5 blocks``; "" where no ratio was judged."""
+    """``6.1% faster, 4.8 to 7.3%, paired in 5 blocks``; "" where no ratio was judged."""
     ratio, low, high = verdict.ratio, verdict.ratio_low, verdict.ratio_high
     if ratio is None or low is None or high is None:
         return ""
@@ -125,7 +125,7 @@ def effect(verdict: Verdict) -> str:
     if ratio < 1:
         ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
     by, least, most = (_tenths(100 * one) for one in ends)
-    return f"{by}% {word}, {least} to {most}, {how(verdict)}"
+    return f"{by}% {word}, {least} to {most}%, {how(verdict)}"
 
 
 def how(verdict: Verdict) -> str:

@@ -188,6 +188,11 @@ class Standing:
         return sum(turn.counted for block in self.blocks for turn in block.values())
 
     @property
+    def done(self) -> int:
+        """How many measured something; ``runs`` has those that wait, too."""
+        return sum(turn.done is not None for block in self.blocks for turn in block.values())
+
+    @property
     def spent_s(self) -> float:
         """What they took in all, in seconds."""
         return sum(turn.took_s for block in self.blocks for turn in block.values())

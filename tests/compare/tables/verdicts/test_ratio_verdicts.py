@@ -128,13 +128,13 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     best = verdict_of(found, "xfs")
     assert (best.status, best.method, best.blocks) == ("significant", "paired", 5)
-    assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.7, paired in 5 blocks"
+    assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.7%, paired in 5 blocks"
     # By hand: the logarithms of the five ratios are log 1.1 + log of OWN.
     logs = [log(1.1 * own) for own in OWN]
     assert best.p_value == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
     other = verdict_of(found, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
-    assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5, paired in 5")
+    assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5%, paired in 5")
     assert [uncertainty.standing(each) for each in found.rows] == [
         "slower, paired",
         "faster, paired",
@@ -142,7 +142,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     [said] = findings.findings([found])
     assert said.text == (
         "Write, overall: xfs is first with 1,104.50 KB/s, before ext4 with 1,004.00 KB/s: "
-        "10.0% faster, 8.3 to 11.7, paired in 5 blocks."
+        "10.0% faster, 8.3 to 11.7%, paired in 5 blocks."
     )
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=6))
     lone = verdict_of(judged([apart])[0], "xfs")
@@ -312,7 +312,7 @@ def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
     study = "/studies/lab/?tab=tests"
     for address in ("/compare/?study=lab", study, "/compare/?study=lab&test=untar"):
         html = client.get(address).content.decode()
-        assert "10.0% faster, 8.3 to 11.7, paired in 5 blocks" in html, address
+        assert "10.0% faster, 8.3 to 11.7%, paired in 5 blocks" in html, address
         assert "faster, paired" in html
     plain = client.get("/api/v1/deltas?study=lab").json()["tables"][0]["rows"][0]
     assert "verdict" not in plain
