@@ -40,12 +40,12 @@ KINDS = {"before": "--before", "unlimited": "--unlimited", "as it is": ""}
 def serve(descriptor: int, *, is_before: bool) -> None:
     """The web process, as the supervisor starts it."""
     from fsbench_web.renderings import answers
-    from fsbench_web.renderings.kept import Kept
+    from fsbench_web.renderings.kept import RenderingCache
     from fsbench_web.serving import thread_pools, web
 
     if is_before:
         thread_pools.is_rendered = lambda path: False
-        answers.kept = Kept(0, 0)
+        answers.kept = RenderingCache(0, 0)
         answers.use_a_process = lambda: None  # type: ignore[assignment,return-value]
         # Those who waited for the same had it made each for themselves.
         answers.kept.once = lambda key, make: make()  # type: ignore[method-assign]

@@ -45,11 +45,11 @@ APT_LOCK_WAIT_S = 600
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class CannotInstall(Exception):
+class InstallError(Exception):
     """Why it does not go on, and what to do: one sentence for a person."""
 
 
-class Stopped(Exception):
+class InstallStopped(Exception):
     """Somebody ended it."""
 
 
@@ -125,7 +125,7 @@ class Apt:
         self, argv: Sequence[str], status: "Iterator[str] | None" = None, passed: int = -1
     ) -> str:
         if self.is_stopping:
-            raise Stopped
+            raise InstallStopped
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
             child = self._child = subprocess.Popen(
                 argv,
@@ -146,11 +146,11 @@ class Apt:
             code = child.wait()
             self._child = None
             if self.is_stopping and code:
-                raise Stopped
+                raise InstallStopped
             output.seek(0)
             data = output.read()
         if code:
-            raise CannotInstall(_why(data) or f"{argv[0]} ended with exit status {code}.")
+            raise InstallError(_why(data) or f"{argv[0]} ended with exit status {code}.")
         return data
 
     def _hear(self, line: str) -> None:
@@ -192,7 +192,7 @@ def distribution() -> tuple[str, str]:
         if name in COMPONENTS and shutil.which("apt-get", path=PATH):
             code = data.get("UBUNTU_CODENAME") if name == "ubuntu" else data.get("VERSION_CODENAME")
             return name, code or data.get("VERSION_CODENAME", "")
-    raise CannotInstall(
+    raise InstallError(
         f"This is {data.get('PRETTY_NAME') or 'no Linux that is known'}, and neither Debian nor "
         "Ubuntu: install the programs by its own means, or start a Docker daemon."
     )
@@ -211,7 +211,7 @@ def source_list(folder: Path, apt_folder: Path = Path("/etc/apt")) -> str:
             shown = f"[{options}] " if options else ""
             lines.add(f"deb {shown}{uri} {suite} {COMPONENTS[name]}")
     if not lines:
-        raise CannotInstall(
+        raise InstallError(
             f"No mirror of {name.title()} is among this machine's apt sources (/etc/apt): add one, "
             "and start again."
         )
@@ -327,12 +327,12 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
         unknown = [one for one in wanted if one not in known]
         if required := [one for one in unknown if one not in optional]:
             if apt.unreached:
-                raise CannotInstall(
+                raise InstallError(
                     f"Not every mirror of this machine can be reached: {apt.unreached}. Put its "
                     "network or its apt sources right (apt-get update shows the same), or start a "
                     "Docker daemon."
                 )
-            raise CannotInstall(
+            raise InstallError(
                 f"apt knows no package {', '.join(required)} on this machine's mirrors: install it "
                 "by hand, or start a Docker daemon."
             )
@@ -356,13 +356,13 @@ def main(arguments: list[str]) -> int:
     try:
         distribution()
         if os.geteuid() != 0:
-            raise CannotInstall(f"Installing {' '.join(wanted)} needs root: sudo make tools")
+            raise InstallError(f"Installing {' '.join(wanted)} needs root: sudo make tools")
         with contextlib.nullcontext() if given.lock_held else only_one():
             install(wanted, given.if_known, given.stages)
-    except CannotInstall as error:
+    except InstallError as error:
         print(error, file=sys.stderr)
         return 1
-    except (Stopped, KeyboardInterrupt):
+    except (InstallStopped, KeyboardInterrupt):
         print("It was stopped before it was finished: start it again.", file=sys.stderr)
         return 1
     except OSError as error:

@@ -194,7 +194,7 @@ if not PASSWORD_SIGN_IN and SIGN_ON is None:
     raise ImproperlyConfigured(
         "FSBENCH_PASSWORD_SIGN_IN=False leaves no way to sign in without FSBENCH_OIDC_ISSUER."
     )
-SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.openid.Outgoing"
+SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.openid.ProviderAdapter"
 # Of allauth's own pages there is none here; nothing of the provider's tokens is kept.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_STORE_TOKENS = False

@@ -17,7 +17,7 @@ from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.storing import large
 from fsbench_web.platform import limits
-from fsbench_web.platform.limits import Room
+from fsbench_web.platform.limits import RowLimits
 from fsbench_web.studies.models import Run, Series, Study
 from tests.importing import import_files
 
@@ -39,8 +39,8 @@ def table() -> bytes:
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PAGE", "REPORT", "FILE", "PINNED"):
-        monkeypatch.setattr(limits, name, Room(rows=12, single_rows=6, tables=5))
-    monkeypatch.setattr(limits, "ANSWER", Room(rows=20, single_rows=20, tables=20))
+        monkeypatch.setattr(limits, name, RowLimits(rows=12, single_rows=6, tables=5))
+    monkeypatch.setattr(limits, "ANSWER", RowLimits(rows=20, single_rows=20, tables=20))
     for name in ("MOST_LINKS", "MOST_OPTIONS", "MOST_TESTS", "MOST_LISTED_SCORES", "WINDOW"):
         monkeypatch.setattr(limits, name, 6)
     monkeypatch.setattr(limits, "MOST_LISTED", 6)

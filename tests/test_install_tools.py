@@ -258,12 +258,12 @@ def test_another_system_and_a_machine_without_a_mirror_are_told_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(install_tools, "distribution", lambda: ("ubuntu", "noble"))
-    with pytest.raises(install_tools.CannotInstall, match="No mirror of Ubuntu"):
+    with pytest.raises(install_tools.InstallError, match="No mirror of Ubuntu"):
         install_tools.source_list(tmp_path, tmp_path)
     monkeypatch.setattr(install_tools.os, "geteuid", lambda: 1000)
     assert install_tools.main(["--only", "fio"]) == 1
     assert "sudo make tools" in capsys.readouterr().err
     monkeypatch.undo()
     monkeypatch.setattr(install_tools.shutil, "which", lambda *_, **__: None)
-    with pytest.raises(install_tools.CannotInstall, match="neither Debian nor"):
+    with pytest.raises(install_tools.InstallError, match="neither Debian nor"):
         install_tools.distribution()

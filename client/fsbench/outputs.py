@@ -12,7 +12,7 @@ from fsbench import terminal
 from fsbench.client import Client
 from fsbench.exits import FINE
 from fsbench.terminal import RIGHT, Column
-from fsbench.transport import NotUnderstood
+from fsbench.transport import UnexpectedResponse
 
 
 def download(client: Client, options: argparse.Namespace) -> int:
@@ -104,7 +104,7 @@ def _content(client: Client, run: int, one: Mapping[str, Any]) -> bytes:
     """Raises NotUnderstood where it is not what the site says it is."""
     content = client.download(f"/runs/{run}/artefacts/{int(one['id'])}")
     if hashlib.sha256(content).hexdigest() != one["sha256"]:
-        raise NotUnderstood(
+        raise UnexpectedResponse(
             f"Output {one['id']} of run {run} came changed: its SHA-256 is not the one that the "
             "site names. Nothing of it was kept; ask again."
         )

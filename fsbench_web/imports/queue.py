@@ -26,7 +26,7 @@ from django.utils import timezone
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.imports import quota, targets, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import LeavesRequest, plan_files
+from fsbench_web.imports.plan import TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing import commit, large
@@ -38,7 +38,7 @@ ATTEMPTS = 3
 WAITING = (ImportState.RECEIVED, ImportState.ACCEPTED)
 
 
-class Stopped(Exception):
+class ImporterStopped(Exception):
     """The importer was told to end: the row goes back to those that wait."""
 
 
@@ -71,7 +71,9 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
     return row
 
 
-def hand_over(much: LeavesRequest, target: Target, user: User, *, only_new: bool = False) -> Import:
+def hand_over(
+    much: TooLargeForRequest, target: Target, user: User, *, only_new: bool = False
+) -> Import:
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
     sources = much.sources
     uploads.remove_expired()
@@ -179,7 +181,7 @@ def work_on(row: Import, stopping: threading.Event) -> None:
                 _check(row, sources[0], say)
             else:
                 _store(row, sources[0], say)
-        except Stopped:
+        except ImporterStopped:
             report = row.report | {"attempts": row.report["attempts"] - 1}
             _leave(row, ImportState(row.state), report)
         except ClaimLost:
@@ -300,7 +302,7 @@ def _signs_of_life(row: Import, stopping: threading.Event) -> Iterator[large.Say
     def say(phase: str, share: float) -> None:
         data["phase"], data["progress"] = phase, share
         if stopping.is_set():
-            raise Stopped
+            raise ImporterStopped
 
     def beat() -> None:
         while not ended.wait(1.0):

@@ -16,10 +16,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 # a start. ``settle`` begins it again.
 gc.disable()
 
-application = slow_senders.RequestsTellConnections(
-    framing.OneLength(
+application = slow_senders.ActiveRequestMiddleware(
+    framing.FramingMiddleware(
         TrustedProxies(
-            arrivals.HeardOut(BodyLimit(thread_pools.application())), settings.TRUSTED_PROXIES
+            arrivals.BurstMiddleware(BodyLimit(thread_pools.application())),
+            settings.TRUSTED_PROXIES,
         )
     )
 )

@@ -67,17 +67,17 @@ TOO_MANY = (
 _FIRST_INNER = "fsbench_web.platform.http.static_files.StaticFiles"
 
 
-class Lanes(ASGIHandler):
+class ThreadPoolHandler(ASGIHandler):
     """Django's handler, with the synchronous chain of middleware."""
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
-        self.pages = Lane("page", PAGES, self._answer, turns=TURNS)
-        self.files = Lane("file", FILES, self._answer)
-        self.renderings = Lane("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
-        self.signs_of_life = Lane("health", SIGNS_OF_LIFE, self._answer)
-        self.static_files = Lane("static", STATIC_FILES, self._answer)
+        self.pages = ThreadPool("page", PAGES, self._answer, turns=TURNS)
+        self.files = ThreadPool("file", FILES, self._answer)
+        self.renderings = ThreadPool("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
+        self.signs_of_life = ThreadPool("health", SIGNS_OF_LIFE, self._answer)
+        self.static_files = ThreadPool("static", STATIC_FILES, self._answer)
         self._small_files = 0
         self._files_are_done = asyncio.Event()
         self._pages = 0
@@ -126,7 +126,7 @@ class Lanes(ASGIHandler):
         if self._pages:
             await _until(self._pages_are_done, PAGES_FIRST_S)
 
-    def _lane_of(self, request: HttpRequest) -> "Lane":
+    def _lane_of(self, request: HttpRequest) -> "ThreadPool":
         if request.path_info.startswith("/api/v1/health"):
             return self.signs_of_life
         if request.path_info.startswith(settings.STATIC_URL):
@@ -178,7 +178,7 @@ def _length(request: HttpRequest) -> float:
     return int(length) if length.isdecimal() else float("inf")
 
 
-class Lane:
+class ThreadPool:
     """Some threads, and who may use them."""
 
     def __init__(
@@ -232,10 +232,10 @@ class Lane:
                 give_turn()
 
 
-def application() -> Lanes:
+def application() -> ThreadPoolHandler:
     """Django set up, and its ASGI application."""
     django.setup(set_prefix=False)
     # They are called where the connections are. Here each would cost a thread for every request.
     request_started.disconnect(close_old_connections)
     request_started.disconnect(reset_queries)
-    return Lanes()
+    return ThreadPoolHandler()

@@ -22,7 +22,7 @@ from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, queue
-from fsbench_web.studies.runs.clients.parts import NotTogether
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from runner.execution import conditions, last_checks, lock_statistics, places, planning
 from runner.execution.clients import Clients
@@ -37,7 +37,7 @@ from runner.execution.finish import (
     why_not,
 )
 from runner.execution.mount_watch import MountWatch
-from runner.execution.places import Stopped
+from runner.execution.places import RunStopped
 from runner.execution.record import Recorder
 from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
@@ -141,9 +141,9 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
         return verdict(plan, outcome, recorder)
     except REFUSALS as error:
         return Ending(RunState.FAILED, f"Refused: {error}", Cause.REFUSED)
-    except NotTogether as error:
+    except ClientsCannotContinue as error:
         return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", error.cause)
-    except Stopped:
+    except RunStopped:
         ending = why_not(Outcome(None), recorder)
         return replace(ending, reason=f"{ending.reason} Nothing was erased.")
     except LeaseLost:
@@ -266,7 +266,7 @@ def _together(
     clients = Clients(run, recorder)
     begun = clients.gathered(plan, recorder.should_stop)
     if begun is None:
-        raise Stopped
+        raise RunStopped
     outcome = _run_plan(begun, target, executor, recorder, spool, watch, clients)
     return clients.ended(plan, outcome, recorder.should_stop)
 

@@ -20,12 +20,12 @@ from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.clients import parts
-from fsbench_web.studies.runs.clients.parts import NotTogether
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
 from fsbench_web.studies.scores.quality import STEADY_STATE
 from runner.execution import client_results, tracing
-from runner.execution.client_results import Gathered
+from runner.execution.client_results import CollectedResults
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.results import activity, layouts, steadiness
 from runner.execution.results.creation import creation_values
@@ -52,7 +52,7 @@ class Ending:
     reason: str
     cause: Cause = Cause.BENCHMARK
     parsed: Results = field(default_factory=dict)
-    all_clients: Gathered | None = None
+    all_clients: CollectedResults | None = None
 
 
 def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
@@ -83,7 +83,7 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed("Its output holds no value.")
     try:
         all_clients = client_results.gathered(recorder.handle.run_id, plan, parsed)
-    except NotTogether as error:
+    except ClientsCannotContinue as error:
         return _failed(str(error), error.cause)
     if all_clients is not None:
         count = len(all_clients.together.values)

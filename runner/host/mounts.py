@@ -47,7 +47,7 @@ class ServerSilent(MountError):
 
 
 @dataclass
-class _Silence:
+class _UnansweredMount:
     """Since when a mount did not answer. ``process`` is one that cannot even be ended."""
 
     until: float
@@ -59,7 +59,7 @@ class _Silence:
         return is_stuck or time.monotonic() < self.until
 
 
-_silent: dict[str, _Silence] = {}
+_silent: dict[str, _UnansweredMount] = {}
 _lock = threading.Lock()
 
 
@@ -320,7 +320,7 @@ def _forgive(point: str) -> None:
 def _give_up(point: str, process: "subprocess.Popen[bytes]") -> None:
     """End it, and remember where even that is not possible (an uninterruptible wait)."""
     process.kill()
-    silence = _Silence(time.monotonic() + SILENT_S)
+    silence = _UnansweredMount(time.monotonic() + SILENT_S)
     try:
         process.communicate(timeout=1.0)
     except subprocess.TimeoutExpired:

@@ -19,7 +19,7 @@ _MODULES = Path("/lib/modules")
 
 
 @dataclass(frozen=True)
-class Want:
+class SetupNeed:
     """``reason`` says why in one sentence, ``command`` is what a person can run instead.
 
     ``forbidden``: why the worker does not do it by itself, or "". ``lacking`` are packages, or the
@@ -35,7 +35,7 @@ class Want:
 
 def packages_want(
     config: WorkerConfig, *, given_up: Collection[str], why_local: str, script: Path
-) -> Want | None:
+) -> SetupNeed | None:
     """What this host lacks for runs that are its own processes.
 
     ``given_up``: what its release does not have. Without root nothing is mounted, so that no mkfs
@@ -56,7 +56,7 @@ def packages_want(
         forbidden = "Only root can install them."
     elif not config.may_install:
         forbidden = f"This worker may not install them ({_keeps_off()})."
-    return Want(
+    return SetupNeed(
         PACKAGES,
         f"{why_local} This host lacks {', '.join(lacking)}.",
         "sudo make tools",
@@ -67,7 +67,7 @@ def packages_want(
 
 def image_want(
     config: WorkerConfig, found: FoundImage | None, digest: str, digest_now: str
-) -> Want | None:
+) -> SetupNeed | None:
     """What is to be made where a daemon answers. ``digest`` is of the files that this worker was
     started with; where they have changed since, the worker is to be started again first.
     """
@@ -75,7 +75,7 @@ def image_want(
     if name != OWN_IMAGE:
         if found is not None:
             return None
-        return Want(
+        return SetupNeed(
             IMAGE,
             f"The Docker daemon has no image {name}.",
             f"runner/image/build {name}",
@@ -100,7 +100,7 @@ def image_want(
             "The program docker is not installed (apt-get install docker.io, from Debian 13 on "
             "docker-cli)."
         )
-    return Want(IMAGE, reason, "make image", forbidden, (found.id if found else "",))
+    return SetupNeed(IMAGE, reason, "make image", forbidden, (found.id if found else "",))
 
 
 def _keeps_off() -> str:

@@ -241,19 +241,19 @@ def test_pages_wait_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_pages_do_not_wait_for_large_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 20)
-    monkeypatch.setattr(thread_pools.Lanes, "_let_files_go_first", never)
+    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_let_files_go_first", never)
     assert thread_pools.SMALL_FILE_BYTES < 10**6
     file_ends_before_page(10**6)
 
 
-async def never(self: thread_pools.Lanes) -> None:
+async def never(self: thread_pools.ThreadPoolHandler) -> None:
     raise AssertionError("this was to begin at once")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 0.01)
-    monkeypatch.setattr(thread_pools.Lanes, "_answer", held)
+    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_answer", held)
     release.clear()
     application = thread_pools.application()
     head = [(b"content-type", b"multipart/form-data; boundary=x"), (b"content-length", b"1")]
@@ -273,7 +273,7 @@ def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
 release = threading.Event()
 
 
-def held(self: thread_pools.Lanes, request: HttpRequest) -> HttpResponse:
+def held(self: thread_pools.ThreadPoolHandler, request: HttpRequest) -> HttpResponse:
     """Files wait until the test lets them go."""
     if request.method == "POST":
         assert release.wait(20)
@@ -395,7 +395,7 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return goes_on
 
 
-async def wait_for(application: thread_pools.Lanes, count: int) -> None:
+async def wait_for(application: thread_pools.ThreadPoolHandler, count: int) -> None:
     while application._drawn_up.total() < count:
         await asyncio.sleep(0.001)
 
@@ -502,7 +502,7 @@ def test_a_lane_that_rests_begins_the_next_after_it() -> None:
         return HttpResponse()
 
     async def three() -> None:
-        lane = thread_pools.Lane("resting", 2, compute, turns=1, rests=2.0)
+        lane = thread_pools.ThreadPool("resting", 2, compute, turns=1, rests=2.0)
         await asyncio.gather(*(lane(HttpRequest()) for _ in range(3)))
 
     asyncio.run(three())

@@ -21,7 +21,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     Option,
     OptionError,
 )
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape, with_word
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, with_word
 
 _FIRST = ("journal_mode", "atime")
 EXTERNAL_JOURNAL_LABEL = "xj"
@@ -59,7 +59,7 @@ def configuration_label(
     options: Mapping[str, str],
     scheduler: str = "",
     external_journal: bool = False,
-    shape: Shape = PLAIN_SHAPE,
+    shape: LunCounts = PLAIN_SHAPE,
 ) -> str:
     """The label of a configuration whose options have passed ``validated_options``."""
     spec = ALL[filesystem]
@@ -88,7 +88,7 @@ class LabelParts:
     options: dict[str, str] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
-    shape: Shape = PLAIN_SHAPE
+    shape: LunCounts = PLAIN_SHAPE
 
 
 def parse_label(label: str) -> LabelParts | None:

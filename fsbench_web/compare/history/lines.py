@@ -19,7 +19,7 @@ from fsbench_web.compare.history.own_of_work import own_of_work
 from fsbench_web.compare.history.same_line import same_line
 from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
 from fsbench_web.compare.models import Watch
-from fsbench_web.core.conversion import Printed, Shown, converted, shown_units
+from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.confidence import Interval, interval
@@ -104,7 +104,7 @@ Row = tuple[int, str, Any, bool, str | None, int | None]
 """(key, kernel, day, whether nobody said when it was measured, tool, probe) of a run."""
 
 
-class _NoLine(ValueError):
+class _LineUnavailable(ValueError):
     """Why nothing can be shown, in a sentence."""
 
 
@@ -144,11 +144,11 @@ def history(
         if profile is not None:
             count, latest, found = _of_work(line, profile, along, units, studies)
         elif categories.is_of_work(category):
-            raise _NoLine("The work profile of this line is not there any more.")
+            raise _LineUnavailable("The work profile of this line is not there any more.")
         else:
             count, latest = _latest(line, studies)
             found = _by_category(latest, test, category, along, units)
-    except (_NoLine, work.NoWork) as error:
+    except (_LineUnavailable, work.ProfileScoreUnavailable) as error:
         return History(problem=str(error))
     points, unit, scores = found.points, found.unit, found.scores
     lower = _lower(unit)
@@ -240,7 +240,7 @@ def _of_work(
     count, latest = _latest(line, studies)
     try:
         return count, latest, _by_work(line, latest, profile, along, units)
-    except work.NoWork:
+    except work.ProfileScoreUnavailable:
         count, latest = _latest(line, studies, profile.tests)
         return count, latest, _by_work(line, latest, profile, along, units)
 
@@ -293,16 +293,18 @@ def _ordered(names: Iterable[Any], along: str) -> list[Any]:
     return sorted(names, key=version_key if along == "kernel" else None)
 
 
-def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, Shown]:
+def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, DisplayUnit]:
     """How each printed unit is shown. Raises _NoLine where no line can hold all of them."""
     shown = shown_units(set(printed), units)
     if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
         names = sorted({unit for unit, _ in shown})
-        raise _NoLine(f"Its runs measured in {' and in '.join(names)}: no line can hold both.")
+        raise _LineUnavailable(
+            f"Its runs measured in {' and in '.join(names)}: no line can hold both."
+        )
     return shown
 
 
-def _printed_units(shown: Mapping[Printed, Shown]) -> tuple[str, ...]:
+def _printed_units(shown: Mapping[Printed, DisplayUnit]) -> tuple[str, ...]:
     is_any = any(one.is_converted for one in shown.values())
     return tuple(sorted({name for name, _ in shown})) if is_any else ()
 

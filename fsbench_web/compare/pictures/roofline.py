@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from fsbench_web.compare.pictures import own_line
 from fsbench_web.compare.pictures.base import Picture, Select, scale_select
-from fsbench_web.compare.pictures.of_contenders import OfSeveral, point
-from fsbench_web.compare.pictures.offer import MATRIX, Offer
+from fsbench_web.compare.pictures.of_contenders import SeveralContendersPicture, point
+from fsbench_web.compare.pictures.offer import MATRIX, DrawableTests
 from fsbench_web.compare.pictures.parts import (
     block_column,
     is_lower,
@@ -27,13 +27,13 @@ from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.scores import cells
 
 
-class Roofline(OfSeveral):
+class Roofline(SeveralContendersPicture):
     slug = "roofline"
     label = "Roofline"
     words = "Throughput against request size, under what the LUN does by itself."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         _, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
         # The largest file is the least of the cache.

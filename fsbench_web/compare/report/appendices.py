@@ -20,7 +20,7 @@ from fsbench_web.compare.report.blocks import (
     Prose,
     prose,
 )
-from fsbench_web.compare.report.recorded import Method, Recorded, grouped, not_listed
+from fsbench_web.compare.report.recorded import Method, RecordedSeries, grouped, not_listed
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -124,7 +124,7 @@ def _commands(method: Method, site: str) -> Iterable[Block]:
         yield prose(line)
 
 
-def _whose(several: Sequence[Recorded]) -> str:
+def _whose(several: Sequence[RecordedSeries]) -> str:
     return "; ".join(
         f"{one.configuration}, {one.workload or 'workload not known'}, run {one.run_id}"
         for one in several

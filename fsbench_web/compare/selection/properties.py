@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.labels import todays_label
-from fsbench_web.catalog.configurations.stacks import Shape
+from fsbench_web.catalog.configurations.stacks import LunCounts
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
 from fsbench_web.studies.scores.score_filter import Condition
@@ -81,7 +81,7 @@ def other_luns(names: str, lun: str | None) -> Value:
 
 def stack(stored: Mapping[str, Any], is_known: bool) -> Value:
     """On how many LUNs a configuration stands, and through what."""
-    shape = Shape.of(stored)
+    shape = LunCounts.of(stored)
     return Value(shape.slug, shape.words) if stored or is_known else UNKNOWN
 
 

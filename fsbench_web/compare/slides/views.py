@@ -25,7 +25,7 @@ from fsbench_web.compare.slides import shown
 from fsbench_web.compare.slides.drawing import Slide
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
-from fsbench_web.compare.slides.shown import Shown
+from fsbench_web.compare.slides.shown import SlideTable
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import limits, plain_text
@@ -100,7 +100,7 @@ def _known(suffix: str) -> None:
 
 
 def _loosened(
-    given: QueryDict, of_query: Callable[[QueryDict], Shown]
+    given: QueryDict, of_query: Callable[[QueryDict], SlideTable]
 ) -> tuple[QueryDict, list[str]]:
     """The address without what of it is not there, and what to say of that; the table that it
     means is the nearest: of the same test in another category. Raises SpecError where nothing is.
@@ -124,7 +124,7 @@ def _loosened(
     raise first or SpecError([shown.NOTHING])
 
 
-def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, Shown]:
+def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, SlideTable]:
     """Raises SpecError."""
     found = shown.of_comparison(given)
     address = request.build_absolute_uri(f"{reverse('compare:page')}?{found.query}")
@@ -133,8 +133,8 @@ def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, Shown
 
 
 def _of_permalink(
-    request: HttpRequest, given: QueryDict, link: Permalink, pinned: records.Pinned
-) -> tuple[Slide, Shown]:
+    request: HttpRequest, given: QueryDict, link: Permalink, pinned: records.PinnedComparison
+) -> tuple[Slide, SlideTable]:
     """Raises SpecError."""
     found = shown.of_tables(pinned.tables, given)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
@@ -163,7 +163,7 @@ def _own(given: QueryDict) -> str:
 def _page(
     request: HttpRequest,
     slide: Slide,
-    found: Shown,
+    found: SlideTable,
     files: str,
     back: str,
     compared: QueryDict,

@@ -15,7 +15,7 @@ from fsbench_web.compare.selection.spec import (
 )
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.best_scores import Chosen, choose
+from fsbench_web.compare.tables.best_scores import TableContenders, choose
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
     Contender,
@@ -149,7 +149,7 @@ def comparison(
 
 
 def _tables(
-    spec: ComparisonSpec, chosen: Chosen
+    spec: ComparisonSpec, chosen: TableContenders
 ) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
     # A work profile is of the same cells for all as it is.
     is_matched = spec.matched and not spec.is_of_work

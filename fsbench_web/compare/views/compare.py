@@ -18,7 +18,7 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
-from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
@@ -148,7 +148,7 @@ def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
     """Of the comparison one test, as much of it as a page shows."""
     if spec.from_row:
         return spec
-    limited = by_rows(Bounded(replace(spec, part_tests=(test,), from_test=0)))
+    limited = by_rows(BoundedComparison(replace(spec, part_tests=(test,), from_test=0)))
     if limited.part is None and test:
         return spec
     return limited.spec
@@ -161,7 +161,9 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_parts(spec)
-        shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
+        shown = comparison(
+            by_rows(BoundedComparison(replace(spec.whole, tests=(test,), matched=False))).spec
+        )
         contenders = [each for table in shown.shown for each in table]
         measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
     except SpecError as error:

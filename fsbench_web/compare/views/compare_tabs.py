@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from fsbench_web.compare.pictures.sections import Section, sections
-from fsbench_web.compare.selection.folds import Placed
+from fsbench_web.compare.selection.folds import FoldedEntry
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -83,7 +83,7 @@ def _slugs(tables: Sequence[DeltaTable]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRuns:
     """The runs behind the scores of a contender, and the page that lists them."""
 
     contender: str
@@ -92,7 +92,7 @@ class Measured:
     address: str
 
 
-def measured(tables: Sequence[DeltaTable]) -> list[Measured]:
+def measured(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
     """Of every contender and configuration that the tables show, by name."""
     found: dict[tuple[str, str], dict[int, None]] = {}
     for table in tables:
@@ -100,13 +100,13 @@ def measured(tables: Sequence[DeltaTable]) -> list[Measured]:
             own = found.setdefault((row.contender, row.configuration or ""), {})
             own |= dict.fromkeys(row.run_ids)
     return [
-        Measured(contender, configuration, len(runs), address_of(tuple(runs)))
+        MeasuredRuns(contender, configuration, len(runs), address_of(tuple(runs)))
         for (contender, configuration), runs in sorted(found.items())
         if runs
     ]
 
 
-def _charted(places: Sequence[Placed[rows_of_tests.TestRow]]) -> list[Section]:
+def _charted(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
     """The sections whose charts are shown."""
     rows = [each.entry for each in rows_of_tests.charted(places)]
     return [one for row in rows for one in row.shown if isinstance(one, Section)]

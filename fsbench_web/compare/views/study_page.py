@@ -215,7 +215,10 @@ def _sections(found: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
 
 
 def _of_measured(
-    request: HttpRequest, found: Study, limited: bounds.Bounded, tables: Sequence[DeltaTable]
+    request: HttpRequest,
+    found: Study,
+    limited: bounds.BoundedComparison,
+    tables: Sequence[DeltaTable],
 ) -> dict[str, Any]:
     """What the page of a study has that was measured and not published: runs stand behind it."""
     part = limited.part

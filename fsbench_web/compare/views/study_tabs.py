@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from fsbench_web.compare.drawings.speedup import speedup
-from fsbench_web.compare.selection.folds import Entry, Placed
+from fsbench_web.compare.selection.folds import Entry, FoldedEntry
 from fsbench_web.compare.selection.spec import RANGES, WORK_PARAMETERS
 from fsbench_web.compare.tables.answer import (
     TestLine,
@@ -166,7 +166,9 @@ def line_of(tables: Sequence[DeltaTable], baseline: str) -> TestLine:
     return line_against(headline_tables(tables)[0], baseline)
 
 
-def in_sight(places: Sequence[Placed[Entry]]) -> tuple[list[Placed[Entry]], list[Placed[Entry]]]:
+def in_sight(
+    places: Sequence[FoldedEntry[Entry]],
+) -> tuple[list[FoldedEntry[Entry]], list[FoldedEntry[Entry]]]:
     """The first ROWS_SHOWN of a list of tests, and the others, which are folded; no fold is cut."""
     if len(places) <= ROWS_SHOWN + 5:
         return list(places), []

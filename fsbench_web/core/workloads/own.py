@@ -51,7 +51,7 @@ _PARAMETERS = (
 )
 
 
-class _Own(Workload):
+class _OwnWorkload(Workload):
     """What both have in common: name, version, text."""
 
     def check(self) -> None:
@@ -65,7 +65,7 @@ class _Own(Workload):
         return int(self.space_mb) * MIB
 
 
-class OwnFio(_Own):
+class OwnFio(_OwnWorkload):
     """A job file of fio, of whose options only harmless ones are let through."""
 
     tool = "own-fio"
@@ -116,7 +116,7 @@ class OwnFio(_Own):
         return None
 
 
-class OwnCommand(_Own):
+class OwnCommand(_OwnWorkload):
     """One program with its words. Which programs may be called is for each worker's host to say."""
 
     tool = "own-command"

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Member, Shape
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.catalog.workers.machines import (
@@ -57,7 +57,7 @@ class PlannedRun:
     is_reference: bool = False
     journal: Lun | None = None
     members: tuple[tuple[str, Lun], ...] = ()
-    shape: Shape = PLAIN_SHAPE
+    shape: LunCounts = PLAIN_SHAPE
     preparation: Preparation = PLAIN
     machine: Machine = OWN_MACHINE
     kernel: str = ""

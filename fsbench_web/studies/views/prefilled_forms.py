@@ -102,7 +102,7 @@ def _continued(request: HttpRequest) -> Job | None:
 
 def _taken_from(
     request: HttpRequest, slug: str, cards: list[possible_runs.LunCard] | None
-) -> continued.Taken | None:
+) -> continued.ContinuedForm | None:
     """What the form can take of a study; None of one that is none, is empty or is published."""
     assert isinstance(request.user, User)
     study = Study.objects.filter(slug=slug.replace("\x00", ""), is_published=False).first()

@@ -41,7 +41,7 @@ class Query:
         return cls(kept, tuple(dict.fromkeys(kept.lower().split()))[:MOST_WORDS])
 
 
-class Found(Sequence[Any]):
+class SearchMatches(Sequence[Any]):
     """What matches, in its order, at most MOST. Its keys are known at once, of its rows a part."""
 
     def __init__(self, keys: list[int], rows: QuerySet[Any]):
@@ -57,17 +57,17 @@ class Found(Sequence[Any]):
         return [rows[key] for key in self._keys[part] if key in rows]
 
 
-def find(query: Query, kind: str) -> Found:
+def find(query: Query, kind: str) -> SearchMatches:
     """What matches. ``kind`` is one of KINDS.
 
     One query, for runs two or three, and one for each part that is read.
     """
     if kind == "studies":
-        return Found(_keys(_studies(query)), Study.objects.all())
+        return SearchMatches(_keys(_studies(query)), Study.objects.all())
     if kind == "configurations":
-        return Found(_keys(_configurations(query)), FilesystemConfiguration.objects.all())
+        return SearchMatches(_keys(_configurations(query)), FilesystemConfiguration.objects.all())
     related = ("series__study", "series__configuration", "series__workload", "series__lun__worker")
-    return Found(_runs(query), Run.objects.select_related(*related))
+    return SearchMatches(_runs(query), Run.objects.select_related(*related))
 
 
 def _keys(matching: QuerySet[Any]) -> list[int]:

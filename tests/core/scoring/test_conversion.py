@@ -17,9 +17,9 @@ from fsbench_web.core.conversion import (
     RATE,
     SIZE,
     TIME,
-    Meaning,
+    DisplayUnit,
     Printed,
-    Shown,
+    UnitFactor,
     exact,
     explained,
     is_open,
@@ -46,7 +46,7 @@ from fsbench_web.core.units import is_known
     ],
 )
 def test_a_unit_that_says_itself_what_it_is(unit: str, dimension: str, factor: int) -> None:
-    assert meaning(unit) == Meaning(dimension, Fraction(factor))
+    assert meaning(unit) == UnitFactor(dimension, Fraction(factor))
     assert meaning(unit, "dbench") == meaning(unit, "postmark")
 
 
@@ -130,58 +130,66 @@ KNOWN, OPEN = ("KB/s", "iozone"), ("KB/s", "table")
     ("printed", "system", "expected"),
     [
         # All agree: as printed, whoever printed it.
-        ([KNOWN, OPEN], "", {KNOWN: Shown("KB/s"), OPEN: Shown("KB/s")}),
-        ([("ns", "fio")], "", {("ns", "fio"): Shown("ns")}),
-        ([("ns", "fio")], BINARY, {("ns", "fio"): Shown("ns")}),
+        ([KNOWN, OPEN], "", {KNOWN: DisplayUnit("KB/s"), OPEN: DisplayUnit("KB/s")}),
+        ([("ns", "fio")], "", {("ns", "fio"): DisplayUnit("ns")}),
+        ([("ns", "fio")], BINARY, {("ns", "fio"): DisplayUnit("ns")}),
         # One is in another unit: binary, and what nobody explained stands by itself.
         (
             [KNOWN, OPEN, ("MiB/s", "table")],
             "",
             {
-                KNOWN: Shown("MiB/s", Fraction(1, 1024)),
-                OPEN: Shown("KB/s", is_unexplained=True),
-                ("MiB/s", "table"): Shown("MiB/s"),
+                KNOWN: DisplayUnit("MiB/s", Fraction(1, 1024)),
+                OPEN: DisplayUnit("KB/s", is_unexplained=True),
+                ("MiB/s", "table"): DisplayUnit("MiB/s"),
             },
         ),
-        ([KNOWN, OPEN], PRINTED, {KNOWN: Shown("KB/s"), OPEN: Shown("KB/s")}),
+        ([KNOWN, OPEN], PRINTED, {KNOWN: DisplayUnit("KB/s"), OPEN: DisplayUnit("KB/s")}),
         (
             [KNOWN, ("MiB/s", "")],
             PRINTED,
-            {KNOWN: Shown("KB/s"), ("MiB/s", ""): Shown("MiB/s")},
+            {KNOWN: DisplayUnit("KB/s"), ("MiB/s", ""): DisplayUnit("MiB/s")},
         ),
-        ([KNOWN], DECIMAL, {KNOWN: Shown("MB/s", Fraction(1024, 10**6))}),
+        ([KNOWN], DECIMAL, {KNOWN: DisplayUnit("MB/s", Fraction(1024, 10**6))}),
         # The same letters, and not the same unit.
         (
             [("MB/s", "dbench"), ("MB/s", "iozone")],
             "",
             {
-                ("MB/s", "dbench"): Shown("MiB/s", Fraction(10**6, 1024**2)),
-                ("MB/s", "iozone"): Shown("MiB/s"),
+                ("MB/s", "dbench"): DisplayUnit("MiB/s", Fraction(10**6, 1024**2)),
+                ("MB/s", "iozone"): DisplayUnit("MiB/s"),
             },
         ),
         # Times have no systems: the longest unit, where they do not agree.
         (
             [("ns", "fio"), ("µs", "fio")],
             "",
-            {("ns", "fio"): Shown("µs", Fraction(1, 1000)), ("µs", "fio"): Shown("µs")},
+            {("ns", "fio"): DisplayUnit("µs", Fraction(1, 1000)), ("µs", "fio"): DisplayUnit("µs")},
         ),
         # Other dimensions are left alone.
-        ([KNOWN, ("ops/s", "")], "", {KNOWN: Shown("KB/s"), ("ops/s", ""): Shown("ops/s")}),
-        ([("frames/s", "")], BINARY, {("frames/s", ""): Shown("frames/s")}),
+        (
+            [KNOWN, ("ops/s", "")],
+            "",
+            {KNOWN: DisplayUnit("KB/s"), ("ops/s", ""): DisplayUnit("ops/s")},
+        ),
+        ([("frames/s", "")], BINARY, {("frames/s", ""): DisplayUnit("frames/s")}),
         # A sum that nobody said the unit of goes with the others, while these agree.
-        ([("score", ""), KNOWN], "", {("score", ""): Shown("KB/s"), KNOWN: Shown("KB/s")}),
+        (
+            [("score", ""), KNOWN],
+            "",
+            {("score", ""): DisplayUnit("KB/s"), KNOWN: DisplayUnit("KB/s")},
+        ),
         (
             [("score", ""), KNOWN],
             BINARY,
             {
-                ("score", ""): Shown("score", is_unexplained=True),
-                KNOWN: Shown("MiB/s", Fraction(1, 1024)),
+                ("score", ""): DisplayUnit("score", is_unexplained=True),
+                KNOWN: DisplayUnit("MiB/s", Fraction(1, 1024)),
             },
         ),
     ],
 )
 def test_what_is_shown_side_by_side(
-    printed: list[Printed], system: str, expected: dict[Printed, Shown]
+    printed: list[Printed], system: str, expected: dict[Printed, DisplayUnit]
 ) -> None:
     assert shown_units(printed, system) == expected
 

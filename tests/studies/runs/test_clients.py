@@ -137,7 +137,9 @@ def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Work
     assert parts.accept(run.pk, "node2")
     assert parts.abandon("node1") == 0
     assert parts.abandon("node2") == 1
-    with pytest.raises(parts.NotTogether, match="node2 could not go on: Its worker was started"):
+    with pytest.raises(
+        parts.ClientsCannotContinue, match="node2 could not go on: Its worker was started"
+    ):
         parts.standing(run.pk)
 
 

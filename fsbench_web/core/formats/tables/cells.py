@@ -121,7 +121,7 @@ def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
 
 
 @dataclass
-class Place:
+class CellPosition:
     """A word of the table with its column, from 1; None where the word stands in no column."""
 
     text: str
@@ -168,7 +168,7 @@ class Grouping:
 
 
 @dataclass
-class Reading:
+class TableReading:
     """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
     and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_said``:
     whether somebody said the decimal sign.
@@ -187,7 +187,7 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     seen: dict[tuple[object, ...], int] = field(default_factory=dict)
 
-    def refuse(self, line: int, place: Place | None, message: str) -> None:
+    def refuse(self, line: int, place: CellPosition | None, message: str) -> None:
         self.problems.append(Problem(line, place.column if place else None, message))
 
     @property
@@ -201,7 +201,7 @@ class Reading:
         return len(self.problems) >= ENOUGH_PROBLEMS
 
 
-def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
+def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -> None:
     """Keep one number of a table, or note everything that is wrong with it.
 
     ``data`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
@@ -252,7 +252,7 @@ def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
 
 
 def _refuse_one_size(
-    reading: Reading, data: dict[str, Place], line: int, *, lacks_file: bool
+    reading: TableReading, data: dict[str, CellPosition], line: int, *, lacks_file: bool
 ) -> None:
     """Say what to add to a size of a block without one of its file, or the reverse. Where the
     table has no such column it is said once, and not of each row.
@@ -267,11 +267,11 @@ def _refuse_one_size(
         reading.lacks_saying = True
 
 
-def _text(data: dict[str, Place], name: str) -> str:
+def _text(data: dict[str, CellPosition], name: str) -> str:
     return data[name].text if name in data else ""
 
 
-def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
+def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> None:
     key = (
         *(value.filesystem, value.configuration, value.hardware, value.repeat, value.block),
         *(value.test, value.load, value.record_size_kb, value.file_size_kb),
@@ -289,7 +289,9 @@ def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
     reading.result.values.append(value)
 
 
-def read_size(reading: Reading, data: dict[str, Place], name: str, line: int) -> int | None:
+def read_size(
+    reading: TableReading, data: dict[str, CellPosition], name: str, line: int
+) -> int | None:
     """A size in KB, or None where nothing says one."""
     place = data.get(name)
     if place is None or place.text in MISSING:
@@ -312,7 +314,7 @@ def read_size(reading: Reading, data: dict[str, Place], name: str, line: int) ->
     return found
 
 
-def _repeat(reading: Reading, data: dict[str, Place], line: int) -> int | None:
+def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> int | None:
     place = data.get("repeat")
     if place is None or not place.text:
         return None
@@ -322,7 +324,7 @@ def _repeat(reading: Reading, data: dict[str, Place], line: int) -> int | None:
     return repeat
 
 
-def _load(reading: Reading, data: dict[str, Place], line: int) -> str:
+def _load(reading: TableReading, data: dict[str, CellPosition], line: int) -> str:
     """What worked at the same time, as measurements keep it."""
     counts: dict[str, int] = {}
     for name in LOADS:
@@ -344,7 +346,7 @@ def repeat_of(text: str) -> int | None:
     return int(text)
 
 
-def _value(reading: Reading, place: Place, line: int) -> float | None:
+def _value(reading: TableReading, place: CellPosition, line: int) -> float | None:
     """The number, read with the file's own decimal sign; None and a problem when it is none."""
     text, message, sign = place.text, "", ""
     if text.lower() in _NO_NUMBER:
