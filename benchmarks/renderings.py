@@ -40,7 +40,7 @@ KINDS = {"before": "--before", "unlimited": "--unlimited", "as it is": ""}
 def serve(descriptor: int, *, is_before: bool) -> None:
     """The web process, as the supervisor starts it."""
     from fsbench_web.renderings import answers
-    from fsbench_web.renderings.kept import RenderingCache
+    from fsbench_web.renderings.cache import RenderingCache
     from fsbench_web.serving import thread_pools, web
 
     if is_before:

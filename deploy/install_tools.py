@@ -2,11 +2,11 @@
 """Install what benchmarks need on this machine, through apt: `sudo make tools`.
 
 Without arguments: what is missing of the programs of the built-in workloads, and the mkfs of every
-file system that this kernel can mount (``fsbench_web/core/needs.py``). IOzone is in a component of
-Debian and Ubuntu that few machines enable, so packages are read from the machine's own mirror
-through a source list and lists that live only as long as this program: apt's configuration, its
-lists and its cache stay as they are. No daemon is started. Python's standard library alone, because
-it runs before there is a virtual environment.
+file system that this kernel can mount (``fsbench_web/core/requirements.py``). IOzone is in a
+component of Debian and Ubuntu that few machines enable, so packages are read from the machine's own
+mirror through a source list and lists that live only as long as this program: apt's configuration,
+its lists and its cache stay as they are. No daemon is started. Python's standard library alone,
+because it runs before there is a virtual environment.
 
     install_tools.py [--every-filesystem] [--only] [--stages] [PACKAGE...] [--if-known PACKAGE...]
 
@@ -31,7 +31,7 @@ from pathlib import Path
 from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LOCK_FOLDER = Path("/run/fsbench")
@@ -302,8 +302,8 @@ def only_one() -> Iterator[None]:
 
 def missing(every_filesystem: bool) -> list[str]:
     """The packages of tools that this machine lacks."""
-    mounted = needs.mountable()
-    return needs.missing_packages(
+    mounted = requirements.mountable()
+    return requirements.missing_packages(
         lambda program: shutil.which(program, path=PATH) is not None,
         lambda kernel_name: every_filesystem or kernel_name in mounted,
     )
@@ -323,7 +323,7 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
         if found:
             print(f"Installing: {' '.join(found)}", flush=True)
             apt.install(found)
-        optional = {*if_known, *needs.optional_packages()}
+        optional = {*if_known, *requirements.optional_packages()}
         unknown = [one for one in wanted if one not in known]
         if required := [one for one in unknown if one not in optional]:
             if apt.unreached:

@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 
 from deploy import install_tools
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 
 ROOT = Path(settings.BASE_DIR)
 pytestmark = pytest.mark.root
@@ -118,7 +118,7 @@ def test_without_arguments_it_installs_what_workloads_lack(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(install_tools, "PATH", str(tmp_path))
-    monkeypatch.setattr(needs, "mountable", lambda: {"ext4", "xfs"})
+    monkeypatch.setattr(requirements, "mountable", lambda: {"ext4", "xfs"})
     found = install_tools.missing(every_filesystem=False)
     assert {"iozone3", "fio", "postmark", "stress-ng", "fsmark", "xfsprogs"} <= set(found)
     assert "jfsutils" not in found
@@ -156,7 +156,7 @@ def test_a_mirror_that_is_away_is_the_reason_and_not_its_packages(install: Insta
 
 
 def test_one_that_only_some_releases_have_is_no_failure(install: Install) -> None:
-    optional = needs.optional_packages()[0]
+    optional = requirements.optional_packages()[0]
     script = install("--only", "fio", optional, "--if-known", "gone")
     said, _ = script.communicate()
     assert script.returncode == 0

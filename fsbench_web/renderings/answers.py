@@ -18,7 +18,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from fsbench_web.platform.http import error_pages
-from fsbench_web.renderings.kept import RenderingCache
+from fsbench_web.renderings.cache import RenderingCache
 from fsbench_web.renderings.process import LONGEST_S, Renderer, RendererUnavailable, TooLarge
 
 kept = RenderingCache()

@@ -8,7 +8,7 @@ from django.conf import settings
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.platform.http.proxies import TrustedProxies
 from fsbench_web.renderings import answers
-from fsbench_web.serving import arrivals, framing, slow_senders, thread_pools
+from fsbench_web.serving import bursts, framing, slow_senders, thread_pools
 from fsbench_web.serving.warm_up import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
@@ -19,7 +19,7 @@ gc.disable()
 application = slow_senders.ActiveRequestMiddleware(
     framing.FramingMiddleware(
         TrustedProxies(
-            arrivals.BurstMiddleware(BodyLimit(thread_pools.application())),
+            bursts.BurstMiddleware(BodyLimit(thread_pools.application())),
             settings.TRUSTED_PROXIES,
         )
     )

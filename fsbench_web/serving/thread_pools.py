@@ -45,7 +45,7 @@ from django.utils.module_loading import import_string
 from fsbench_web.accounts.networks import network_of
 from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
-from fsbench_web.serving.turns import Turns
+from fsbench_web.serving.fair_queue import Turns
 
 PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE, STATIC_FILES = 4, 2, 2, 1, 1
 """Threads of each lane, and so its connections to the database, in every web process."""

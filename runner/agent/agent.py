@@ -32,20 +32,20 @@ if TYPE_CHECKING:
         barrier,
         commands,
         filling,
+        fsbench_folder,
         machine,
         messages,
         mounted,
-        own_folder,
         sampler,
     )
 else:
     import barrier
     import commands
     import filling
+    import fsbench_folder
     import machine
     import messages
     import mounted
-    import own_folder
     import sampler
 
 
@@ -111,7 +111,7 @@ def run_step(
 
 def clean_up(plan: dict[str, Any]) -> str:
     """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
-    own_folder.remove_left(plan)
+    fsbench_folder.remove_left(plan)
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
@@ -243,9 +243,9 @@ def run(plan: dict[str, Any]) -> int:
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:
-            own_folder.check(plan)
+            fsbench_folder.check(plan)
             # What a run that was killed has left in a folder of the host.
-            own_folder.remove_left(plan)
+            fsbench_folder.remove_left(plan)
         SAMPLER = sampler.start(messages.say, plan)
         is_checked, used_before, has_begun = False, None, False
         last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]

@@ -24,7 +24,7 @@ def percentiles(ordered: Sequence[float]) -> Iterator[tuple[str, float]]:
 
 
 def say(test: str, value: str, unit: str, load: Mapping[str, int]) -> None:
-    """Print a number as fsbench_web/core/formats/own_lines.py reads it."""
+    """Print a number as fsbench_web/core/formats/agent_lines.py reads it."""
     print(json.dumps({"fsbench": test, "value": value, "unit": unit, "load": load}), flush=True)
 
 

@@ -21,7 +21,7 @@ from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, layer_marks, mounts, twins
+from runner.host import blockdev, checks, device_aliases, layer_marks, mounts
 from runner.host.locks import device_lock, mount_lock
 from runner.host.luns import LunEntry
 from runner.host.tuning import scheduler_notes
@@ -137,9 +137,10 @@ def in_use(
             for place, (use, entry, device) in enumerate(found)
         ]
         # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
-        # may two devices (runner.host.twins).
+        # may two devices (runner.host.device_aliases).
         disks = {
-            place.device if place.number is None else twins.first(place.number) for place in places
+            place.device if place.number is None else device_aliases.first(place.number)
+            for place in places
         }
         if len(disks) < len(places):
             names = ", ".join(place.name for place in places)

@@ -12,7 +12,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, POOL_SIGNATURE, is_own
+from fsbench_web.catalog.configurations.ownership_marks import (
+    LAYER_SIGNATURES,
+    POOL_SIGNATURE,
+    is_own,
+)
 from runner.host import blockdev, signatures
 from runner.host.blockdev import ToolError, run_tool
 

@@ -27,7 +27,7 @@ from runner.host import locks
 from runner.image import inputs
 from runner.setup import progress
 from runner.setup.install_process import InstallProcess
-from runner.setup.wants import IMAGE, PACKAGES, SetupNeed, facts_of, image_want, packages_want
+from runner.setup.setup_needs import IMAGE, PACKAGES, SetupNeed, facts_of, image_want, packages_want
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")

@@ -2,8 +2,9 @@
 
 A *stack* is the LUNs of a run beside its own, each in a role, and the layers between them and the
 file system, the lowest first. ``LunCounts`` is what a configuration says of it (how many LUNs in
-which role), ``Stack`` the same with the names of LUNs, as a job asks for it. The LUN alone is the plain
-stack: nothing is stored of it, so that configurations and series of before are what they were.
+which role), ``Stack`` the same with the names of LUNs, as a job asks for it. The LUN alone is the
+plain stack: nothing is stored of it, so that configurations and series of before are what they
+were.
 """
 
 import re

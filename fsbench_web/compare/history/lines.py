@@ -2,7 +2,7 @@
 
 The runs of one kernel, or of one day, are a point. By a category each finished run is scored by
 itself, and the point has the 95% interval of their scores; by a work profile a point is scored as a
-contender is (compare.history.work). scoring.changes finds where the level changes.
+contender is (compare.history.profile_line). scoring.changes finds where the level changes.
 """
 
 from collections import defaultdict
@@ -13,10 +13,10 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
-from fsbench_web.compare.history import work
-from fsbench_web.compare.history.own import OwnLine, own_line
-from fsbench_web.compare.history.own_of_work import own_of_work
-from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.history import profile_line
+from fsbench_web.compare.history.line_series import same_line
+from fsbench_web.compare.history.lun_line import OwnLine, own_line
+from fsbench_web.compare.history.profile_lun_line import own_of_work
 from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
 from fsbench_web.compare.models import Watch
 from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
@@ -139,7 +139,7 @@ def history(
 
     ``units`` as a comparison has them: runs in several units of one dimension are one line.
     """
-    profile = work.profile_of(category)
+    profile = profile_line.profile_of(category)
     try:
         if profile is not None:
             count, latest, found = _of_work(line, profile, along, units, studies)
@@ -148,7 +148,7 @@ def history(
         else:
             count, latest = _latest(line, studies)
             found = _by_category(latest, test, category, along, units)
-    except (_LineUnavailable, work.ProfileScoreUnavailable) as error:
+    except (_LineUnavailable, profile_line.ProfileScoreUnavailable) as error:
         return History(problem=str(error))
     points, unit, scores = found.points, found.unit, found.scores
     lower = _lower(unit)
@@ -240,7 +240,7 @@ def _of_work(
     count, latest = _latest(line, studies)
     try:
         return count, latest, _by_work(line, latest, profile, along, units)
-    except work.ProfileScoreUnavailable:
+    except profile_line.ProfileScoreUnavailable:
         count, latest = _latest(line, studies, profile.tests)
         return count, latest, _by_work(line, latest, profile, along, units)
 
@@ -250,7 +250,9 @@ def _by_work(
 ) -> _Measured:
     """The runs of a point are scored together, as those of a contender. Raises _NoLine, NoWork."""
     groups = _groups(latest, along)
-    found = work.scored(groups, {row[0]: row[4] for row in latest}, profile, line.workload_id)
+    found = profile_line.scored(
+        groups, {row[0]: row[4] for row in latest}, profile, line.workload_id
+    )
     printed, scored = found.printed, found.groups
     shown = _one_unit([printed], units)
     names = _ordered((name for name in scored if name != ""), along)
@@ -273,7 +275,7 @@ def _by_work(
         _printed_units(shown),
         reference=base if profile.together == RATIO else None,
         own=own_of_work(found, names, _probes(latest)).against(base / times),
-        workloads=work.titles_of(found.workloads) if len(found.workloads) > 1 else (),
+        workloads=profile_line.titles_of(found.workloads) if len(found.workloads) > 1 else (),
     )
 
 

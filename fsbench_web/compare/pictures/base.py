@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.offer import Contender, DrawableTests, Need, category_of
+from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, Need, category_of
 from fsbench_web.compare.pictures.spec import SCALES, PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable
 from fsbench_web.compare.selection import profiles, wording

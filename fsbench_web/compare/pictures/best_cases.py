@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fsbench_web.compare.pictures.base import CategoryPicture, Picture, PictureUnavailable, Select
-from fsbench_web.compare.pictures.offer import SCORES, DrawableTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, tables
 from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row

@@ -6,8 +6,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.base import Picture
-from fsbench_web.compare.pictures.of_contenders import SingleContenderPicture
-from fsbench_web.compare.pictures.offer import MATRIX, Contender
+from fsbench_web.compare.pictures.contender_pictures import SingleContenderPicture
+from fsbench_web.compare.pictures.drawable import MATRIX, Contender
 from fsbench_web.compare.pictures.parts import (
     FILE,
     block_column,

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fsbench_web.compare.pictures import own_line
+from fsbench_web.compare.pictures import lun_line
 from fsbench_web.compare.pictures.base import Picture, Select, scale_select
-from fsbench_web.compare.pictures.of_contenders import (
+from fsbench_web.compare.pictures.contender_pictures import (
     SeveralContendersPicture,
     point,
     sizes_in_words,
 )
-from fsbench_web.compare.pictures.offer import RUNS, Need, ScoredTests, is_measured
+from fsbench_web.compare.pictures.drawable import RUNS, Need, ScoredTests, is_measured
 from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
 from fsbench_web.compare.pictures.table import COUNT, Column, PictureTable
 from fsbench_web.core.scoring import loads, testnames
@@ -72,7 +72,7 @@ class LoadCurves(SeveralContendersPicture):
             text = "The loads of these measurements name no number to draw by."
             return Picture(None, notes=[text])
         at = {(one.number, one.load) for points in known.values() for one in points}
-        above = own_line.of_series(
+        above = lun_line.of_series(
             self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in at]
         )
         drawn = dict(list(known.items())[: lines.MOST_LINES - len(above)])
@@ -91,7 +91,7 @@ class LoadCurves(SeveralContendersPicture):
             among=[*(one.name for one in self.contenders), *(one.name for one in above)],
             scale=self.spec.scale,
         )
-        own_line.dashed(figure, above)
+        lun_line.dashed(figure, above)
         notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
         return Picture(figure, _table(drawn, unit, axis), notes, len(known) - len(drawn))
 

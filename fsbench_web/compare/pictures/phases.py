@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
-from fsbench_web.compare.pictures.offer import SCORES, DrawableTests, Need, ScoredTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, Need, ScoredTests, tables
 from fsbench_web.compare.pictures.parts import (
     ends_of,
     interval_cells,

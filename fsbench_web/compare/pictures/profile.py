@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select, scale_select
-from fsbench_web.compare.pictures.of_contenders import FixedSizesPicture, point
-from fsbench_web.compare.pictures.offer import MATRIX, DrawableTests
+from fsbench_web.compare.pictures.contender_pictures import FixedSizesPicture, point
+from fsbench_web.compare.pictures.drawable import MATRIX, DrawableTests
 from fsbench_web.compare.pictures.parts import (
     FILE,
     block_column,

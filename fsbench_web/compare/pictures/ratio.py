@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select
-from fsbench_web.compare.pictures.of_contenders import GONE, SingleContenderPicture
-from fsbench_web.compare.pictures.offer import MATRIX, Contender, DrawableTests
+from fsbench_web.compare.pictures.contender_pictures import GONE, SingleContenderPicture
+from fsbench_web.compare.pictures.drawable import MATRIX, Contender, DrawableTests
 from fsbench_web.compare.pictures.parts import FILE, block_column, is_lower, run_links, unknown_unit
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row

@@ -16,7 +16,7 @@ from fsbench_web.compare.pictures.base import (
     PictureKind,
     PictureUnavailable,
 )
-from fsbench_web.compare.pictures.offer import DrawableTests, offer
+from fsbench_web.compare.pictures.drawable import DrawableTests, offer
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import as_csv

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from fsbench_web.compare.pictures.base import CategoryPicture, Picture
-from fsbench_web.compare.pictures.offer import DrawableTests, Need, tables
+from fsbench_web.compare.pictures.drawable import DrawableTests, Need, tables
 from fsbench_web.compare.pictures.parts import link_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row

@@ -20,7 +20,7 @@ from fsbench_web.compare.report.blocks import (
     Prose,
     prose,
 )
-from fsbench_web.compare.report.recorded import Method, RecordedSeries, grouped, not_listed
+from fsbench_web.compare.report.recorded_series import Method, RecordedSeries, grouped, not_listed
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable

@@ -17,7 +17,7 @@ from fsbench_web.compare.report.blocks import (
     prose,
 )
 from fsbench_web.compare.report.methodology import methodology
-from fsbench_web.compare.report.recorded import Method
+from fsbench_web.compare.report.recorded_series import Method
 from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.rows import DeltaTable

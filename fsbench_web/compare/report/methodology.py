@@ -11,7 +11,7 @@ from fsbench_web.compare.report.blocks import (
     prose,
     sentences,
 )
-from fsbench_web.compare.report.recorded import Method, not_listed
+from fsbench_web.compare.report.recorded_series import Method, not_listed
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
 from fsbench_web.studies.models import Study

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
-from fsbench_web.compare.report.recorded import method_of
+from fsbench_web.compare.report.recorded_series import method_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of

@@ -24,7 +24,7 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
-from fsbench_web.compare.tables.matched import matched
+from fsbench_web.compare.tables.matched_cells import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning

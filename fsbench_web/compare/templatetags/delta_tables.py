@@ -29,7 +29,7 @@ from fsbench_web.compare.selection.table_view import (
     without_view,
 )
 from fsbench_web.compare.tables.answer import TestLine, headline_tables
-from fsbench_web.compare.tables.important import hidden, worth_percent
+from fsbench_web.compare.tables.row_filter import hidden, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.compare.tables.verdicts import uncertainty

@@ -28,7 +28,7 @@ from fsbench_web.compare.tables.delta_tables import (
 )
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.field import field_of
-from fsbench_web.compare.tables.matched import coverage
+from fsbench_web.compare.tables.matched_cells import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import compare_tabs

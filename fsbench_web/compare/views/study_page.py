@@ -38,7 +38,7 @@ from fsbench_web.compare.views import rows_of_tests, shown_series, study_tables,
 from fsbench_web.compare.views.groups_of_tests import TestGroup, Winner
 from fsbench_web.compare.views.study_map import study_map
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.figures import stacked, stated
+from fsbench_web.figures import stacked, stated_values
 from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import environments_of, spans_of
@@ -345,5 +345,5 @@ def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Fi
     )
 
 
-_stated = lru_cache(maxsize=64)(stated.stated)
+_stated = lru_cache(maxsize=64)(stated_values.stated)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)

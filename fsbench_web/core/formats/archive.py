@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from fsbench_web.core.formats import not_read
+from fsbench_web.core.formats import unsupported
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 
 MAX_MEMBERS = 2000
@@ -62,7 +62,7 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
     head = file.read(_BLOCK)
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    if reason := not_read.packed(head):
+    if reason := unsupported.packed(head):
         raise _refused(reason)
     budget = _Budget(max_bytes, size)
     try:
@@ -157,7 +157,7 @@ def _label(path: str) -> tuple[str, str]:
 
 
 def _checked(path: str, data: bytes) -> Member:
-    if reason := not_read.packed(data):
+    if reason := unsupported.packed(data):
         return Member(path, problem=reason)
     if (data.startswith(_NESTED) and not is_spreadsheet(data)) or _is_tar(data):
         message = "An archive inside an archive is not unpacked. Import it by itself, or unpack it."

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.values import test_name
 from fsbench_web.core.scoring import testnames
@@ -73,7 +73,7 @@ class OwnFio(_OwnWorkload):
     about = "A job file of fio that was uploaded here."
     paper = "Uploaded here"
     question = UPLOADED_HERE
-    programs = needs.WORKLOADS["own-fio"]
+    programs = requirements.WORKLOADS["own-fio"]
     parameters = (
         *_PARAMETERS,
         Parameter("text", "Job file", Kind.TEXT, fixed=True, maximum=MOST_BYTES),
@@ -136,7 +136,7 @@ class OwnCommand(_OwnWorkload):
         self.words = checked_words(self.text)
 
     @property
-    def needs(self) -> Mapping[str, str]:
+    def requirements(self) -> Mapping[str, str]:
         return {f"{ALLOWED_PREFIX}{self.words[0]}": ""}
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:

@@ -28,7 +28,7 @@ from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.checks.machines import Host, LeftOut, label_of
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study, client_luns
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 from fsbench_web.studies.sequence import Slot
 
 # What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow

@@ -20,7 +20,7 @@ from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.studies.jobs import suggestions
-from fsbench_web.studies.jobs.checks import room, workload
+from fsbench_web.studies.jobs.checks import space, workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
 from fsbench_web.studies.jobs.forms.workload import PresetFields
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
@@ -109,7 +109,7 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
         replace(
             one,
             problems=tuple(_problems(form, one, lun, spec)),
-            no_room=room.problem(_workload(form, one), lun, spec.configurations),
+            no_room=space.problem(_workload(form, one), lun, spec.configurations),
         )
         for one in shown
     ]

@@ -16,7 +16,7 @@ from fsbench_web.compare.history import lines
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
-from fsbench_web.compare.tables.work.lacking import lacking
+from fsbench_web.compare.tables.work.missing_cells import lacking
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.profiles.definition import from_dict
 from fsbench_web.core.workloads import presets

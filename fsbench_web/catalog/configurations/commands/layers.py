@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.marks import (
+from fsbench_web.catalog.configurations.options import OptionError
+from fsbench_web.catalog.configurations.ownership_marks import (
     INTEGRITY_LABEL_AT,
     OWN_CACHE_UUID,
     OWN_LABEL,
     own_volume_uuid,
 )
-from fsbench_web.catalog.configurations.options import OptionError
 
 # What waits until an array has written its copies or parity (runner/agent/resync.py).
 RESYNC_PROGRAM = "fsbench-resync"

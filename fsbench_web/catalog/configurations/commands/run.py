@@ -31,8 +31,8 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
-from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.networks.loopback import network_of
+from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.catalog.configurations.pools import zfs_commands
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,

@@ -7,7 +7,7 @@ from typing import ClassVar
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
-from fsbench_web.compare.pictures.offer import SCORES, DrawableTests, Need, ScoredTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, Need, ScoredTests, tables
 from fsbench_web.compare.pictures.parts import (
     ends_of,
     interval_cells,

@@ -1,7 +1,7 @@
 """Small multiples: a chart for each test, all of them on one axis."""
 
 from fsbench_web.compare.pictures.base import CategoryPicture, Picture, PictureUnavailable
-from fsbench_web.compare.pictures.offer import SCORES, DrawableTests, category_of, of_tests
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, category_of, of_tests
 from fsbench_web.compare.pictures.parts import link_of, links_of
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec

@@ -18,7 +18,7 @@ from fsbench_web.compare.tables.contenders import (
 from fsbench_web.compare.tables.field import Field, field_of
 from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
-from fsbench_web.compare.tables.work.nearest import nearest_of
+from fsbench_web.compare.tables.work.nearest_cells import nearest_of
 from fsbench_web.compare.tables.work.shares import Own, share_of_work, without_ceiling
 from fsbench_web.core import units
 from fsbench_web.core.scoring import categories, testnames

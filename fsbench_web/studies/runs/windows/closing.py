@@ -11,7 +11,7 @@ from fsbench_web.core.numbers import duration
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState
 from fsbench_web.studies.runs.windows import durations, fitting, words
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 
 _TURN = (Coalesce(F("place"), F("id")), "id")  # queue.IN_TURN, which asks this package
 

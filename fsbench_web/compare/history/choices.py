@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.http import Http404
 
-from fsbench_web.compare.history import work
-from fsbench_web.compare.history.same_line import LINE, MACHINE, same_line
+from fsbench_web.compare.history import profile_line
+from fsbench_web.compare.history.line_series import LINE, MACHINE, same_line
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.selection.wording import joined
@@ -48,7 +48,7 @@ def choices(
     for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         found[test].append(kind)
     shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = work.offered(series, found, category, studies) if found else []
+    of_work = profile_line.offered(series, found, category, studies) if found else []
     return [*shown, (testnames.WORK, of_work)] if of_work else shown
 
 
@@ -104,14 +104,16 @@ def _asked_work(
     studies: Collection[int],
 ) -> RequestedLine:
     """The latest version of a profile where none is named."""
-    profile = work.profile_of(category)
-    named = work.category_of(profile) if profile else category
+    profile = profile_line.profile_of(category)
+    named = profile_line.category_of(profile) if profile else category
     if test not in ("", testnames.WORK):
         name = testnames.label(test)
         refusal = f"{profiles.label_of(named)} is no category of {name}: it is of test=work."
         return RequestedLine(test, category, refusal)
     if named not in offered.get(testnames.WORK, ()):
-        return RequestedLine(testnames.WORK, category, work.why_not(series, category, studies))
+        return RequestedLine(
+            testnames.WORK, category, profile_line.why_not(series, category, studies)
+        )
     return RequestedLine(testnames.WORK, named)
 
 

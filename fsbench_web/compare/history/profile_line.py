@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fsbench_web.catalog.models import Workload
-from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection import profiles
 from fsbench_web.core import units

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from fsbench_web.compare.pictures.offer import category_of, offer, tables
+from fsbench_web.compare.pictures.drawable import category_of, offer, tables
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection import profiles

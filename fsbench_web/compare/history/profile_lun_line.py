@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.models import Workload
-from fsbench_web.compare.history.own import OwnLine
-from fsbench_web.compare.history.work import ProfileScore, WorkLine, some
+from fsbench_web.compare.history.lun_line import OwnLine
+from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, some
 from fsbench_web.core.scoring.ceilings import Probe
 from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from runner.agent.commands import PATH
 from runner.config import OWN_IMAGE, WorkerConfig
 from runner.executors.base import Executor, ExecutorAway, probed_tools
@@ -44,7 +44,7 @@ def packages_want(
     is_root = os.geteuid() == 0
     lacking = [
         package
-        for package in needs.missing_packages(
+        for package in requirements.missing_packages(
             has_program, lambda name: is_root and name in mountable()
         )
         if package not in given_up
@@ -119,7 +119,9 @@ def facts_of(executor: Executor) -> tuple[Any, ...] | None:
 
     None while that cannot be told (its daemon is away). Milliseconds.
     """
-    mounts = tuple(sorted(mountable() & {one.kernel_name for one in needs.FILESYSTEMS.values()}))
+    mounts = tuple(
+        sorted(mountable() & {one.kernel_name for one in requirements.FILESYSTEMS.values()})
+    )
     if isinstance(executor, DockerExecutor):
         try:
             found = executor.found_image()
@@ -158,4 +160,4 @@ def mountable() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _mountable(loaded: str, marks: tuple[int, ...]) -> frozenset[str]:
-    return frozenset(needs.mountable())
+    return frozenset(requirements.mountable())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, PictureUnavailable, Select
-from fsbench_web.compare.pictures.offer import Contender, DrawableTests, contenders
+from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, contenders
 from fsbench_web.compare.pictures.parts import note
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.core.conversion import shown_units
