@@ -128,7 +128,7 @@ CELERY_BROKER_URL = env.url(
     "filesystem://",
     ["filesystem", "memory", "redis", "rediss", "redis+socket", "sentinel"],
 )
-# Seconds between a worker's signs of life, and after how many it counts as silent.
+# Seconds between a worker's heartbeats, and after how many it counts as silent.
 WORKER_HEARTBEAT_S = env.integer("FSBENCH_WORKER_HEARTBEAT_S", 5, minimum=1, maximum=300)
 WORKER_SILENT_AFTER_S = env.integer("FSBENCH_WORKER_SILENT_AFTER_S", 30, minimum=3, maximum=3600)
 if WORKER_SILENT_AFTER_S < 3 * WORKER_HEARTBEAT_S:

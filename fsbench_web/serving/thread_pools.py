@@ -7,7 +7,7 @@ connection stays open, and as many requests as a lane has threads are worked on;
 their turn.
 
 There are five lanes, so that what takes long makes only its like wait: files that are sent, what
-is drawn up (reports, workbooks, pictures), signs of life, static files, and everything else. Event
+is drawn up (reports, workbooks, pictures), health checks, static files, and everything else. Event
 streams wait in no lane: their views are coroutines, which begin in a thread and go on without one.
 
 Threads of one process compute one at a time. Four pages that are begun together are all ready when
@@ -47,7 +47,7 @@ from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
 from fsbench_web.serving.fair_queue import Turns
 
-PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE, STATIC_FILES = 4, 2, 2, 1, 1
+PAGES, FILES, RENDERINGS, HEALTH_CHECKS, STATIC_FILES = 4, 2, 2, 1, 1
 """Threads of each lane, and so its connections to the database, in every web process."""
 TURNS = 2
 LONG_S = 1.0
@@ -76,7 +76,7 @@ class ThreadPoolHandler(ASGIHandler):
         self.pages = ThreadPool("page", PAGES, self._answer, turns=TURNS)
         self.files = ThreadPool("file", FILES, self._answer)
         self.renderings = ThreadPool("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
-        self.signs_of_life = ThreadPool("health", SIGNS_OF_LIFE, self._answer)
+        self.health_checks = ThreadPool("health", HEALTH_CHECKS, self._answer)
         self.static_files = ThreadPool("static", STATIC_FILES, self._answer)
         self._small_files = 0
         self._files_are_done = asyncio.Event()
@@ -128,7 +128,7 @@ class ThreadPoolHandler(ASGIHandler):
 
     def _lane_of(self, request: HttpRequest) -> "ThreadPool":
         if request.path_info.startswith("/api/v1/health"):
-            return self.signs_of_life
+            return self.health_checks
         if request.path_info.startswith(settings.STATIC_URL):
             return self.static_files
         if request.method == "POST" and request.content_type == "multipart/form-data":

@@ -83,7 +83,7 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
         logger.warning("no run is claimed: %s", problem)
         return False
     if not host.capabilities.is_usable:
-        # It came back since the last sign of life, and what that found would refuse the run.
+        # It came back since the last heartbeat, and what that found would refuse the run.
         host.look_at_executor()
     following = queue.next_run(lun_id)
     if following is None:

@@ -98,7 +98,7 @@ def _packed_or_nothing(said: "_ClientMessages") -> bytes | None:
 
 @dataclass
 class _ClientMessages:
-    """What the agent of a client says, and the client's own signs of life."""
+    """What the agent of a client says, and the client's own heartbeats."""
 
     part: Part
     host: Host
@@ -160,14 +160,14 @@ class _ClientMessages:
         return found
 
     def tell(self) -> None:
-        """A sign of life where one is due, and what the leader says. Raises LeaseLost, Stopped."""
+        """A heartbeat where one is due, and what the leader says. Raises LeaseLost, Stopped."""
         if self.host.stopping.is_set():
             raise RunStopped
         now = time.monotonic()
         if now - self._told < TELL_EVERY_S:
             return
         try:
-            self.start_at = parts.sign_of_life(self.part)
+            self.start_at = parts.heartbeat(self.part)
             self._told = now
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.part.run_id, error)

@@ -120,7 +120,7 @@ def make_run(lun: Lun) -> MakeRun:
 
 @pytest.fixture
 def is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broker answers, as its signs of life have it."""
+    """The broker answers, as its health checks have it."""
     monkeypatch.setattr("fsbench_web.api.health._broker", lambda expected: _Broker("ok", ["x"]))
     monkeypatch.setattr("fsbench_web.api.health.broker_state", lambda: "ok")
 
@@ -164,7 +164,7 @@ def one_of_everything() -> dict[str, Any]:
 
 
 def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
-    """(path of the description, an address) of every read but signs of life, of what is there.
+    """(path of the description, an address) of every read but health checks, of what is there.
 
     There is no job, no watch and no trace.
     """

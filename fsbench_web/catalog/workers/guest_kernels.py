@@ -27,7 +27,7 @@ def ask(worker: Worker, package: str) -> None:
         raise KernelRequestError(problem)
     if not availability.is_alive(worker):
         raise KernelRequestError(
-            f"{worker.name} gives no sign of life: start it, or run manage.py guest_kernel on its "
+            f"{worker.name} sends no heartbeat: start it, or run manage.py guest_kernel on its "
             "host."
         )
     ability = availability.guest(worker)

@@ -227,7 +227,7 @@ def look_every_s(cards: Sequence[LunCard]) -> int:
 
 
 def digest(cards: Sequence[LunCard]) -> str:
-    """Another one when the form would show something else; not with every sign of life."""
+    """Another one when the form would show something else; not with every heartbeat."""
     parts = []
     for card in cards:
         lun, worker = card.lun, card.lun.worker

@@ -298,7 +298,7 @@ def reap_lost(now: datetime | None = None) -> list[int]:
         _end(
             run,
             RunState.LOST,
-            f"Its worker{parts.as_leader(run)} gave no sign of life for "
+            f"Its worker{parts.as_leader(run)} sent no heartbeat for "
             f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
             "Nothing of it enters a score.",
             Cause.SILENT,

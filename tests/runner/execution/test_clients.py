@@ -299,7 +299,7 @@ def test_a_client_that_falls_silent_is_told_from_one_that_failed(lab: Lab) -> No
     assert parts.accept(run.pk, "node2") is None
     assert parts.accept(run.pk, "node1") is None
     run.clients.filter(place=1).update(seen_at="2020-01-01T00:00:00Z")
-    with pytest.raises(parts.ClientsCannotContinue, match="node2 gave no sign of life"):
+    with pytest.raises(parts.ClientsCannotContinue, match="node2 sent no heartbeat"):
         parts.standing(run.pk)
 
 

@@ -172,7 +172,7 @@ def test_what_is_missing_is_installed_and_found_without_a_restart(lab: Lab) -> N
 def test_it_has_not_ended_before_what_it_brought_is_known(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sign of life in between would say that all is done, and that PostMark is not there."""
+    """A heartbeat in between would say that all is done, and that PostMark is not there."""
     lab.look()
     said, probe = list[object](), lab.host.executor.probe
 

@@ -94,7 +94,7 @@ def accept(run_id: int, worker: str) -> Part | None:
 
 
 @transaction.atomic
-def sign_of_life(part: Part) -> datetime | None:
+def heartbeat(part: Part) -> datetime | None:
     """Tell that the client lives. Returns when all begin; None: not known yet. Raises LeaseLost."""
     _hold(part)
     _own(part).update(seen_at=AT_DATABASE)
@@ -184,7 +184,7 @@ def standing(run_id: int) -> ClientProgress:
             )
         if one.pk in silent:
             raise ClientsCannotContinue(
-                f"The client {one.worker} gave no sign of life for "
+                f"The client {one.worker} sent no heartbeat for "
                 f"{settings.WORKER_SILENT_AFTER_S} s.",
                 Cause.SILENT,
             )

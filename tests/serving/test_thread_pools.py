@@ -53,7 +53,7 @@ def slow(request: HttpRequest) -> HttpResponse:
 
 
 @requires(Action.OPEN)
-def slow_sign_of_life(request: HttpRequest) -> HttpResponse:
+def slow_health_check(request: HttpRequest) -> HttpResponse:
     return slow(request)
 
 
@@ -84,7 +84,7 @@ urlpatterns = [
     path("sees/", sees),
     path("streamed/", streamed),
     path("broken/", broken),
-    path("api/v1/health/slow", slow_sign_of_life),
+    path("api/v1/health/slow", slow_health_check),
     path("slow/report.pdf", slow),
     path("api/v1/slow/report.pdf", slow),
     *urls.urlpatterns,
@@ -293,14 +293,14 @@ def test_signs_of_life_and_static_files_do_not_wait_for_pages(
 
     monkeypatch.setattr(f"{__name__}.pause", until_it_is_answered)
 
-    async def sign_of_life() -> tuple[int, bytes]:
+    async def health_check() -> tuple[int, bytes]:
         answer = await ask(application, "GET", address)
         is_answered.set()
         return answer
 
     async def both() -> list[tuple[int, bytes]]:
         pages = (ask(application, "GET", "/slow/") for _ in range(5 * thread_pools.PAGES))
-        return await all_of(*pages, sign_of_life())
+        return await all_of(*pages, health_check())
 
     assert {status for status, _ in asyncio.run(both())} == {200}
 
