@@ -114,7 +114,7 @@ def _clean_up(host: Host) -> list[str] | None:
         return None
     if removed:
         logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
-    leftovers.give_back_schedulers(host)
+    leftovers.restore_host_settings(host)
     leftovers.remove_traces(host)
     return removed
 
@@ -146,7 +146,7 @@ def send_heartbeat(host: Host) -> None:
         if removed is not None:
             _take_over(host, worker, removed)
     elif host.has_taken_over:
-        leftovers.look(host)
+        leftovers.remove_leftovers(host)
     lifecycle.reap_lost()
     lifecycle.leave_out_what_is_over()
     if host.has_taken_over and not host.stopping.is_set():

@@ -41,7 +41,7 @@ def download(client: Client, options: argparse.Namespace) -> int:
         else:
             _write(path, _content(client, options.number, one))
         if not options.json:
-            terminal.say(str(path))
+            terminal.print_line(str(path))
     if options.json:
         terminal.print_json(chosen)
     return FINE
@@ -84,7 +84,7 @@ def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> N
             (one["id"], one["name"], terminal.size(one["size_bytes"]), one["sha256"])
             for one in chosen
         ]
-        terminal.say(terminal.table(columns, rows))
+        terminal.print_line(terminal.table(columns, rows))
     else:
         terminal.complain(f"Run {options.number} has no raw output.")
 

@@ -95,7 +95,7 @@ about.
 
 
 @lru_cache(maxsize=4096)
-def meaning(unit: str, tool: str | None = None) -> UnitFactor | None:
+def unit_factor(unit: str, tool: str | None = None) -> UnitFactor | None:
     """What a unit is in results of ``tool``; None for one that is not known, or says either."""
     unit = unit.strip()
     base = 1000 if unit.startswith(_SI) else 0
@@ -115,7 +115,7 @@ def meaning(unit: str, tool: str | None = None) -> UnitFactor | None:
 
 def is_open(unit: str, tool: str | None = None) -> bool:
     """Whether it must be asked what KB, MB, GB or TB of a unit are."""
-    return unit.strip().removesuffix("/s") in _OPEN and meaning(unit, tool) is None
+    return unit.strip().removesuffix("/s") in _OPEN and unit_factor(unit, tool) is None
 
 
 def base_of(unit: str, factor: Fraction) -> int | None:
@@ -174,7 +174,7 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
     where they do not agree. SUM, where nobody knows of what, goes with what all others agree in.
     """
     units = {unit for unit, _ in printed} - {SUM}
-    known = {one: meaning(*one) for one in printed}
+    known = {one: unit_factor(*one) for one in printed}
     factors = {found.factor for found in known.values() if found is not None}
     if len(units) <= 1 and len(factors) <= 1 and system in ("", PRINTED):
         common = next(iter(units), SUM)
@@ -211,6 +211,6 @@ def _target(dimension: str, printed: Collection[Printed], system: str) -> str | 
 
 
 def _factor(unit: str, tool: str | None = None) -> Fraction:
-    found = meaning(unit, tool)
+    found = unit_factor(unit, tool)
     assert found is not None  # only of units that are known
     return found.factor

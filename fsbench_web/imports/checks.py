@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from fsbench_web.catalog.configurations.labels import parse_label
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import kilobytes
 from fsbench_web.imports.problems import ImportProblem
@@ -27,7 +27,7 @@ def target_problems(target: Target) -> list[ImportProblem]:
     for name, text in target.texts.items():
         if problem := plain_text.problem(text):
             problems.append(
-                ImportProblem(f"{name} holds a character that cannot be shown. {problem}")
+                ImportProblem(f"{name} holds a character that cannot be quoted. {problem}")
             )
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
@@ -91,7 +91,7 @@ def label_problems(
     if hardware and not slug_of(hardware):
         refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
     if problem := plain_text.problem(hardware):
-        refuse(f"hardware holds a character that cannot be shown. {problem}", False)
+        refuse(f"hardware holds a character that cannot be quoted. {problem}", False)
     if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
     return problems
@@ -118,10 +118,10 @@ def unread_columns(
     warnings, problems = [], []
     for line, word in columns:
         if word in (ignored or ()):
-            message = f"Column {shown(word)} is not read, as the import says."
+            message = f"Column {quoted(word)} is not read, as the import says."
             warnings.append(ImportProblem(message, source.path, line, is_note=True))
             continue
-        message = f"Column {shown(word)} is not one that fsbench keeps."
+        message = f"Column {quoted(word)} is not one that fsbench keeps."
         if ignored is None:
             warnings.append(ImportProblem(message, source.path, line))
         else:

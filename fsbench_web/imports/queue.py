@@ -128,14 +128,14 @@ def problems_of(row: Import) -> list[ImportProblem]:
     if not row.report.get("keys"):
         return [*(ImportProblem(**one) for one in row.report.get("problems", [])), *refused]
     source = uploads.sources_of(row, with_content=False)[0]
-    return [*large.told_of(row.report, source, Target(**row.target))[0], *refused]
+    return [*large.problems_and_notes(row.report, source, Target(**row.target))[0], *refused]
 
 
 def warnings_of(row: Import) -> list[WarningRow]:
     """What an import left out or would leave out, where the importer read it or it is stored."""
     if row.state == ImportState.PREVIEWED and row.report.get("large"):
         source, target = uploads.sources_of(row, with_content=False)[0], Target(**row.target)
-        return [one.as_warning() for one in large.told_of(row.report, source, target)[1]]
+        return [one.as_warning() for one in large.problems_and_notes(row.report, source, target)[1]]
     found: list[WarningRow] = row.report.get("warnings", [])
     return found
 
@@ -232,7 +232,7 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         large.store(row, source, table, target, row.created_by, say, known)
         row.files.all().delete()
         report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
-        if warnings := large.told_of(row.report, source, target)[1]:
+        if warnings := large.problems_and_notes(row.report, source, target)[1]:
             report["warnings"] = [one.as_warning() for one in warnings]
         _finish(row, report | ({"known": len(known)} if known else {}))
 

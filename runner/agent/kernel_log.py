@@ -78,7 +78,7 @@ def kind_of(line: str) -> str:
     return NO_MEMORY if _NO_MEMORY.match(line) else ""
 
 
-def trouble_in(text: str) -> KernelProblem | None:
+def problem_in(text: str) -> KernelProblem | None:
     """The trouble that explains the others: the first crash, else the first I/O error, and so on.
 
     An I/O error that a crash followed is told with the crash's lines: it came first.

@@ -41,7 +41,7 @@ def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> Collec
     return CollectedResults(found, separate, _artefacts(outputs))
 
 
-def left(run_id: int) -> dict[str, bytes]:
+def partial_results(run_id: int) -> dict[str, bytes]:
     """What the other clients of a run that did not end well have handed over."""
     return _artefacts(parts.handed_over(run_id))
 
@@ -74,7 +74,7 @@ def _values(parsed: dict[str, ParsedResult]) -> list[ParsedValue]:
     return [value for one in parsed.values() for value in one.values]
 
 
-def noted(run_id: int) -> dict[str, object]:
+def client_conditions(run_id: int) -> dict[str, object]:
     """For the conditions of the run: how many there were, which of them were one machine
     (the names, of each), and how far they worked at once.
     """

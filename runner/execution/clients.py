@@ -67,7 +67,7 @@ class Clients:
         parts.lead(self.recorder.handle, ClientState.READY)
         began = time.monotonic()
         asked = -ASK_AGAIN_S
-        while missing := parts.standing(self.run.pk).missing:
+        while missing := parts.progress_of(self.run.pk).missing:
             now = time.monotonic()
             if has_to_end():
                 return None
@@ -96,7 +96,7 @@ class Clients:
             return
         self._looked = now
         try:
-            self.are_done = parts.standing(self.run.pk).are_done
+            self.are_done = parts.progress_of(self.run.pk).are_done
         except ClientsCannotContinue as error:
             self.problem, self.cause = str(error), error.cause
 

@@ -32,9 +32,9 @@ from runner.execution.finish import (
     Ending,
     end,
     has_succeeded,
+    interrupted_ending,
     persist,
     verdict,
-    why_not,
 )
 from runner.execution.mount_watch import MountWatch
 from runner.execution.places import RunStopped
@@ -144,7 +144,7 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
     except ClientsCannotContinue as error:
         return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", error.cause)
     except RunStopped:
-        ending = why_not(Outcome(None), recorder)
+        ending = interrupted_ending(Outcome(None), recorder)
         return replace(ending, reason=f"{ending.reason} Nothing was erased.")
     except LeaseLost:
         raise
@@ -202,7 +202,7 @@ def _erase_and_measure(
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
-                owned = block_events.owner(host.config.site, host.name)
+                owned = block_events.instance_prefix(host.config.site, host.name)
                 unseen = (
                     IN_A_GUEST
                     if machine.is_guest

@@ -267,7 +267,7 @@ def scheduler_of(host: Host, places: Sequence[UsedLun], wanted: str) -> Iterator
             if place is not places[0] and not read_schedulers(number)[1]:
                 continue
             if wanted:
-                stack.enter_context(scheduler_notes.noted(notes, number, wanted))
+                stack.enter_context(scheduler_notes.note_scheduler(notes, number, wanted))
             found = stack.enter_context(scheduler_set(number, wanted))
             if place is places[0]:
                 effective = found

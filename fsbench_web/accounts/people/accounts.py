@@ -99,7 +99,7 @@ def change(
     if is_active != before["open"]:
         closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
     if not is_active:
-        closing.settle(user, by, permalinks, is_asked=bool(before["open"]))
+        closing.apply_to_permalinks(user, by, permalinks, is_asked=bool(before["open"]))
     return user
 
 

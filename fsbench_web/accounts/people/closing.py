@@ -66,7 +66,9 @@ def permalinks_of(user: User) -> QuerySet[Any]:
     return rows.exclude(visibility=_PRIVATE).defer("snapshot")
 
 
-def settle(user: User, by: User | str, permalinks: Permalinks | None, *, is_asked: bool) -> None:
+def apply_to_permalinks(
+    user: User, by: User | str, permalinks: Permalinks | None, *, is_asked: bool
+) -> None:
     """Do with the account's permalinks what was said. The caller holds the transaction.
 
     ``is_asked``: it must be said where there are any. Raises NotSaid.

@@ -37,7 +37,7 @@ def canonical_scheduler(scheduler: str) -> str:
     return _RENAMED_SCHEDULERS.get(scheduler, scheduler)
 
 
-def todays_label(label: str) -> str:
+def current_label(label: str) -> str:
     """The same with today's word for its scheduler: ``ext4_noop`` is ``ext4_none``.
 
     What is no label of ours stays what it is.

@@ -17,7 +17,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded
-from fsbench_web.compare.tables.work.missing_cells import MissingCells, lacking
+from fsbench_web.compare.tables.work.missing_cells import MissingCells, find_missing
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import Workload
 from fsbench_web.core.workloads.measuring import measuring
@@ -40,7 +40,7 @@ def order(request: HttpRequest) -> HttpResponse:
     """
     try:
         spec = bounded(ComparisonSpec.from_query(request.GET)).spec
-        found = lacking(spec) if spec.is_of_work else MissingCells((), ())
+        found = find_missing(spec) if spec.is_of_work else MissingCells((), ())
     except SpecError as error:
         return plain_refusal(error)
     serieses = _alike(found.series_ids)

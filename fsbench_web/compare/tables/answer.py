@@ -363,7 +363,7 @@ def _of_pair(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
     return best.verdict if best.verdict and best.verdict.against == (other.contender,) else None
 
 
-def trust(tables: Sequence[DeltaTable]) -> Caveats:
+def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
     """Of the headline tables of ``tables``."""
     shown = headline_tables(tables)
     rows = [row for table in shown for row in table.rows]

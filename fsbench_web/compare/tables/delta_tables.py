@@ -6,7 +6,7 @@ from functools import cached_property
 
 from django.db.models import QuerySet
 
-from fsbench_web.catalog.configurations.labels import todays_label
+from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.compare.selection.spec import (
     EVERYTHING,
     FILTERS,
@@ -27,7 +27,7 @@ from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched_cells import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
-from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning
+from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, unit_factor
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score, Study
@@ -243,7 +243,7 @@ def refuse_unknown_parts(spec: ComparisonSpec) -> None:
 def _baseline(spec: ComparisonSpec, shown: Sequence[Contender]) -> str:
     """The name of the contender that is meant: an old label means today's where none has it."""
     if spec.by == "configuration" and all(each.name != spec.baseline for each in shown):
-        return todays_label(spec.baseline)
+        return current_label(spec.baseline)
     return spec.baseline
 
 
@@ -305,7 +305,7 @@ def _unit_base(unit: str, shown: Sequence[Contender]) -> int | None:
     for printed, tool, times in {
         (each.row.printed_unit, tool_of(each.row), each.times) for each in shown
     }:
-        found = meaning(printed, tool)
+        found = unit_factor(printed, tool)
         bases.add(None if found is None else base_of(unit, found.factor / times))
     return bases.pop() if len(bases) == 1 else None
 

@@ -111,7 +111,7 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
     has_standing = uncertainty.has_standing(table)
     lines = []
     for place, row in enumerate(table.rows):
-        text = standing(uncertainty.standing(row), row.verdict) if has_standing else ""
+        text = standing(uncertainty.verdict_words(row), row.verdict) if has_standing else ""
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [

@@ -310,9 +310,9 @@ def _verdict_of(line: TestLine) -> str:
         return "not ranked"
     if line.other is None:
         return "nothing to compare it with"
-    words = uncertainty.of_pair(line.verdict)
+    words = uncertainty.pair_verdict(line.verdict)
     if line.is_undecided_elsewhere and line.best.verdict:
-        return f"{words}; {uncertainty.of_others(line.best.verdict)}"
+        return f"{words}; {uncertainty.verdict_over_others(line.best.verdict)}"
     return words
 
 

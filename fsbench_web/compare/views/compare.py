@@ -69,7 +69,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "json_query": _for_programs(limited.address, shown.tables).to_query(),
         "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
-        **compare_tabs.of_page(
+        **compare_tabs.page_context(
             *(limited.address, view, tab, shown.tables),
             limited.part.whole.tests if limited.part else spec.tests,
             all_categories=all_categories,

@@ -60,7 +60,7 @@ def tables_at(spec: ComparisonSpec, view: TableView, *, all_categories: bool = T
     return f"{reverse('compare:tests')}?{query}{'&' if query else ''}"
 
 
-def of_one_test(spec: ComparisonSpec) -> dict[str, Any]:
+def test_context(spec: ComparisonSpec) -> dict[str, Any]:
     """What writes the tables and the chart of a test, and where chart and data points come from."""
     return {
         "one_test": ONE_TEST,
@@ -112,7 +112,7 @@ def _charted(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Secti
     return [one for row in rows for one in row.shown if isinstance(one, Section)]
 
 
-def of_page(
+def page_context(
     spec: ComparisonSpec,
     view: TableView,
     tab: str,
@@ -134,11 +134,11 @@ def of_page(
         tables, spec.baseline, lambda name: at(replace(spec, baseline=name), view, tab)
     )
     rows = [one for one in found if tab != LATENCY or study_tabs.is_latency(one.test)]
-    shown = rows_of_tests.of_page(
+    shown = rows_of_tests.rows_context(
         rows, tables_at(spec, view, all_categories=all_categories), chosen
     )
     row_count = sum(len(one.rows) for one in tables)
-    is_open = rows_of_tests.stand_open(shown["placed"])
+    is_open = rows_of_tests.opens_by_default(shown["placed"])
     of_runs = measured(tables) if tab == RUNS else []
     # The one test of a large comparison stands in its page, but in no fold of the summary.
     is_alone = len(shown["placed"]) == 1 and tab != SUMMARY
@@ -166,7 +166,7 @@ def of_page(
         "charted": _charted(shown["placed"]) if tab == CHARTS else [],
         "measured": of_runs[:MOST_CONTENDERS],
         "measured_of": len(of_runs),
-        **of_one_test(spec),
+        **test_context(spec),
         "has_tables_here": has_tables_here,
         "rows_open": is_open,
         "tests_folded": tab == SUMMARY and not is_open,

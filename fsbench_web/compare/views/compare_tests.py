@@ -53,7 +53,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         "query": spec.to_query(),
         "rows": rows,
         "sections": shown,
-        **compare_tabs.of_one_test(spec),
+        **compare_tabs.test_context(spec),
         "heading": " and ".join(one.label for one in shown) if tests else "All tables",
         "compare_at": compare_tabs.address(
             spec, view, compare_tabs.TESTS, all_categories=all_categories

@@ -45,7 +45,7 @@ from fsbench_web.core.formats.text import (
     check_lengths,
     lines_of,
     lines_to_look_at,
-    shown,
+    quoted,
 )
 from fsbench_web.core.formats.vdbench import flat_file, summary
 
@@ -247,7 +247,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
             Problem(
                 1,
                 None,
-                f"{name} starts with {shown(first)} and is not the output of a tool that fsbench "
+                f"{name} starts with {quoted(first)} and is not the output of a tool that fsbench "
                 f"reads ({', '.join(FORMATS)}), nor a table. A table has a header row with the "
                 "columns test, record_size_kb, file_size_kb, value and unit, separated by commas, "
                 "semicolons or tabs.",

@@ -129,7 +129,7 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
     )
 
 
-def told_of(
+def problems_and_notes(
     kept: dict[str, Any], source: SourceFile, target: Target
 ) -> tuple[list[ImportProblem], list[ImportProblem]]:
     """Everything that stands against storing a table whose report is ``kept``; and what whoever
@@ -194,7 +194,7 @@ def import_large(
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
-    problems, told = told_of(report(table, source), source, target)
+    problems, told = problems_and_notes(report(table, source), source, target)
     if problems:
         raise ImportRefused(problems)
     warnings = [*told, *notes]

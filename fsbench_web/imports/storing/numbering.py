@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.formats.result import OwnKey, ParsedResult
 from fsbench_web.core.formats.settings import differences
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports.dates import MeasuredDate
@@ -183,7 +183,7 @@ class Numbering:
         several = [(of, list(some.values())) for of, some in together.items() if len(some) > 1]
         for (tool, _, label, _), some in several[:_MOST_NAMED]:
             own = dict.fromkeys(setting for own in differences(some) for setting in own)
-            named = shown("; ".join(own), _MOST_LETTERS) if own else "what it measured"
+            named = quoted("; ".join(own), _MOST_LETTERS) if own else "what it measured"
             what = f"{len(some):,} workloads, which are no repeats of each other"
             yield _note(f"{tool} on {label}: {what}, by {named}.")
         if (more := len(several) - _MOST_NAMED) > 0:

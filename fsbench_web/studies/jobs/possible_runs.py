@@ -184,7 +184,7 @@ def _workload(form: JobForm, shown: PresetFields) -> Workload:
         return preset.workload()
 
 
-def nothing(
+def why_nothing_runs(
     form: JobForm,
     cards: Sequence[LunCard],
     lun: Lun | None,
@@ -196,7 +196,7 @@ def nothing(
         if first is None or any(not card.problems for card in cards):
             return ""
         setup = availability.setup(first.lun.worker)
-        return suggestions.nothing("any LUN", first.lun.worker.name, setup, first.problems)
+        return suggestions.why_nothing_runs("any LUN", first.lun.worker.name, setup, first.problems)
     setup = availability.setup(lun.worker)
     parts = list(availability.lun_problems(lun))
     if not parts:
@@ -209,7 +209,7 @@ def nothing(
             if any(not each for each in every):
                 return ""
             parts = [each for one in every for each in one]
-    return suggestions.nothing(lun.name, lun.worker.name, setup, parts)
+    return suggestions.why_nothing_runs(lun.name, lun.worker.name, setup, parts)
 
 
 def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:

@@ -247,7 +247,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
         following_runs.write_next_repeat(run, now)
-        races.go_on(run, now)
+        races.continue_race(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run, reason)
     leases.free(run)

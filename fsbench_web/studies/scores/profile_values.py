@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fsbench_web.core.conversion import RATE, SIZE, meaning
+from fsbench_web.core.conversion import RATE, SIZE, unit_factor
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
@@ -307,7 +307,7 @@ def _measure(unit: str, tool: str | None) -> Measure | None:
     if not is_known(unit):
         return None
     lower = lower_is_better(unit)
-    found = meaning(unit, tool)
+    found = unit_factor(unit, tool)
     if found is None:
         return Measure(f"unit {unit}", unit, 1.0, lower)
     return Measure(found.dimension, unit, float(found.factor), lower)

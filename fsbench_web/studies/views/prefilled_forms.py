@@ -109,7 +109,7 @@ def _taken_from(
     if not slug or study is None:
         return None
     cards = possible_runs.lun_cards(request.user) if cards is None else cards
-    return study_continuation.taken_from(study, cards)
+    return study_continuation.continued_form(study, cards)
 
 
 def _is_key(text: str) -> bool:

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
-from fsbench_web.catalog.configurations.labels import canonical_scheduler, todays_label
+from fsbench_web.catalog.configurations.labels import canonical_scheduler, current_label
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.studies.models import Run, RunState, Series, Study
 
@@ -151,7 +151,7 @@ def _with_options() -> QuerySet[FilesystemConfiguration]:
 def _of_configuration(word: str) -> Q:
     found = _contains(("label", "filesystem", "scheduler", "option_text"), word)
     # By its old word, and by its old label.
-    renamed = canonical_scheduler(word.lower()), todays_label(word.lower())
+    renamed = canonical_scheduler(word.lower()), current_label(word.lower())
     return reduce(
         or_,
         [

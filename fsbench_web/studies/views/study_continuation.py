@@ -38,7 +38,7 @@ class ContinuedForm:
     left: list[str] = field(default_factory=list)
 
 
-def taken_from(study: Study, cards: Sequence[possible_runs.LunCard]) -> ContinuedForm | None:
+def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> ContinuedForm | None:
     """Of the study's file systems those that can be made on its LUN, or on the one that the form
     takes by itself; its repeats; its workloads that this site has. None where it has no series.
     """

@@ -23,8 +23,8 @@ from fsbench_web.core.conversion import (
     exact,
     explained,
     is_open,
-    meaning,
     shown_units,
+    unit_factor,
 )
 from fsbench_web.core.formats import parse
 from fsbench_web.core.units import is_known
@@ -46,8 +46,8 @@ from fsbench_web.core.units import is_known
     ],
 )
 def test_a_unit_that_says_itself_what_it_is(unit: str, dimension: str, factor: int) -> None:
-    assert meaning(unit) == UnitFactor(dimension, Fraction(factor))
-    assert meaning(unit, "dbench") == meaning(unit, "postmark")
+    assert unit_factor(unit) == UnitFactor(dimension, Fraction(factor))
+    assert unit_factor(unit, "dbench") == unit_factor(unit, "postmark")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_unit_that_says_itself_what_it_is(unit: str, dimension: str, factor: i
     ],
 )
 def test_what_a_tool_means_by_kb(unit: str, tool: str, factor: int) -> None:
-    found = meaning(unit, tool)
+    found = unit_factor(unit, tool)
     assert found is not None
     assert found.factor == factor
 
@@ -70,12 +70,12 @@ def test_what_a_tool_means_by_kb(unit: str, tool: str, factor: int) -> None:
     ("unit", "tool"), [("KB/s", ""), ("MB/s", "table"), ("MB/s", "ior"), ("MB/s", "phoronix")]
 )
 def test_what_says_either_is_not_known(unit: str, tool: str) -> None:
-    assert meaning(unit, tool) is None
+    assert unit_factor(unit, tool) is None
 
 
 @pytest.mark.parametrize("unit", ["", "/s", "frames", "score", "kb/s", "MB/min"])
 def test_what_is_no_known_unit_has_no_meaning(unit: str) -> None:
-    assert meaning(unit, "iozone") is None
+    assert unit_factor(unit, "iozone") is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_was_asked_about_says_itself_what_it_is(
     assert is_open(unit, "table")
     assert explained(unit, base) == said
     assert not is_open(said)
-    found = meaning(said)
+    found = unit_factor(said)
     assert found is not None
     assert found.factor == factor
     assert is_known(said)
@@ -116,7 +116,7 @@ def test_there_and_back_is_the_same_fraction(
     there = exact(value) * shown[unit, ""].times
     assert there / shown[unit, ""].times == Fraction(Decimal(repr(value)))
     # By way of another unit it is the same.
-    one, two = meaning(unit), meaning(other)
+    one, two = unit_factor(unit), unit_factor(other)
     assert one is not None
     assert two is not None
     beside = exact(value) * one.factor / two.factor

@@ -300,7 +300,7 @@ def test_a_client_that_falls_silent_is_told_from_one_that_failed(lab: Lab) -> No
     assert parts.accept(run.pk, "node1") is None
     run.clients.filter(place=1).update(seen_at="2020-01-01T00:00:00Z")
     with pytest.raises(parts.ClientsCannotContinue, match="node2 sent no heartbeat"):
-        parts.standing(run.pk)
+        parts.progress_of(run.pk)
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:

@@ -89,7 +89,7 @@ def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worke
     assert handle is not None
     assert part is not None
     parts.move(part, ClientState.READY)
-    assert parts.standing(run.pk).missing == ()
+    assert parts.progress_of(run.pk).missing == ()
     parts.start(handle, timezone.now())
     assert parts.heartbeat(part) is not None
     assert lifecycle.reap_lost(after_silence()) == [run.pk]
@@ -140,7 +140,7 @@ def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Work
     with pytest.raises(
         parts.ClientsCannotContinue, match="node2 could not go on: Its worker was started"
     ):
-        parts.standing(run.pk)
+        parts.progress_of(run.pk)
 
 
 def test_it_has_its_turn_on_the_luns_of_the_others(nodes: dict[str, Worker]) -> None:

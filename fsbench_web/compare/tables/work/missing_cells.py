@@ -7,7 +7,7 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.work.coverage import fullest_of
 from fsbench_web.compare.tables.work.entries import Entry
-from fsbench_web.compare.tables.work.ranking import look
+from fsbench_web.compare.tables.work.ranking import ranking_data
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import presets
 from fsbench_web.core.workloads.measuring import measuring
@@ -29,9 +29,9 @@ class MissingCells:
     again: tuple[RequiredCell, ...] = ()
 
 
-def lacking(spec: ComparisonSpec) -> MissingCells:
+def find_missing(spec: ComparisonSpec) -> MissingCells:
     """Three queries more than the comparison. Raises SpecError."""
-    looked = look(spec)
+    looked = ranking_data(spec)
     incomplete = [
         entry
         for one in looked.asked

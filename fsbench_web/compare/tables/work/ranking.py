@@ -80,7 +80,7 @@ class RankingData:
 
 def ranked(spec: ComparisonSpec) -> Ranked:
     """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
-    looked = look(spec)
+    looked = ranking_data(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
     answers = []
     printed = len(looked.facts.keys() - looked.found.keys())
@@ -100,7 +100,7 @@ def ranked(spec: ComparisonSpec) -> Ranked:
     return Ranked(groups, tuple(answers), field.considered, field.left_out)
 
 
-def look(spec: ComparisonSpec) -> RankingData:
+def ranking_data(spec: ComparisonSpec) -> RankingData:
     asked = asked_of(spec)
     field = field_of(_everything(spec))
     considered = field.considered.order_by()

@@ -14,7 +14,7 @@ from fsbench_web.core.formats.result import (
     Problem,
     load_text,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, shown, vanishes
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
 
 _UNITS = {
     "kb/s": "KB/s",
@@ -160,8 +160,8 @@ class Grouping:
             return None
         plain = text.replace(",", "").replace(".", "")
         message = (
-            f"{shown(text)} may be {plain} or a thousandth of it, and no number of the table tells "
-            "which: say the decimal sign on the import page, or write the numbers without "
+            f"{quoted(text)} may be {plain} or a thousandth of it, and no number of the table "
+            "tells which: say the decimal sign on the import page, or write the numbers without "
             "separators of thousands."
         )
         return Problem(line, None, message)
@@ -212,7 +212,7 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
     value = _value(reading, data["value"], line)
     test = test_of(data["test"].text)
     if test is None:
-        found = shown(data["test"].text)
+        found = quoted(data["test"].text)
         message = f"Found {found}, expected the name of a test, such as random_read."
         reading.refuse(line, data["test"], message)
     record_kb = read_size(reading, data, "record_size_kb", line)
@@ -226,7 +226,7 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
     if not unit:
         reading.refuse(line, data.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
     elif len(unit) > 20:
-        reading.refuse(line, data.get("unit"), f"{shown(unit)} is too long for a unit.")
+        reading.refuse(line, data.get("unit"), f"{quoted(unit)} is too long for a unit.")
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
         _refuse_one_size(reading, data, line, lacks_file=file_kb is None)
         return
@@ -302,13 +302,13 @@ def read_size(
     if not unit_bytes and place.text.isdecimal():
         reading.lacks_saying = True
         message = (
-            f"{shown(place.text)} has no unit, and may be bytes or KB: say which on the import "
+            f"{quoted(place.text)} has no unit, and may be bytes or KB: say which on the import "
             "page, in the header, as in record_size_kb or bs (bytes), or with each size, as in 4k."
         )
         reading.refuse(line, place, message)
         return None
     if found is None or found > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
-        message = f"Found {shown(place.text)}, expected a size in KB, such as 64."
+        message = f"Found {quoted(place.text)}, expected a size in KB, such as 64."
         reading.refuse(line, place, message)
         return None
     return found
@@ -320,7 +320,7 @@ def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> 
         return None
     repeat = repeat_of(place.text)
     if repeat is None:
-        reading.refuse(line, place, f"Found {shown(place.text)}, expected {A_REPEAT}.")
+        reading.refuse(line, place, f"Found {quoted(place.text)}, expected {A_REPEAT}.")
     return repeat
 
 
@@ -332,7 +332,7 @@ def _load(reading: TableReading, data: dict[str, CellPosition], line: int) -> st
         if place is None or place.text in MISSING:
             continue
         if not _WHOLE.fullmatch(place.text) or not 1 <= int(place.text) <= MAX_LOAD:
-            message = f"Found {shown(place.text)}, expected how many {name} there were, such as 8."
+            message = f"Found {quoted(place.text)}, expected how many {name} there were, such as 8."
             reading.refuse(line, place, message)
         else:
             counts[name] = int(place.text)
@@ -360,22 +360,24 @@ def _value(reading: TableReading, place: CellPosition, line: int) -> float | Non
     elif _COMMA.fullmatch(text) and not reading.is_said:
         reading.lacks_saying = True
         message = (
-            f"{shown(text)} has a comma in a table that commas separate: say on the import page "
+            f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
             "whether it is its decimal sign."
         )
     else:
-        message = f"Found {shown(text)}, expected a number such as 1234.5, without separators."
+        message = f"Found {quoted(text)}, expected a number such as 1234.5, without separators."
     if not message and sign:
         if reading.decimal not in ("", sign):
-            message = f"Found {shown(text)}, but numbers before have a decimal {reading.decimal!r}."
+            message = (
+                f"Found {quoted(text)}, but numbers before have a decimal {reading.decimal!r}."
+            )
         reading.decimal = reading.decimal or sign
     if not message:
         reading.grouping.see(line, text)
         value = float(text.replace(",", "."))
         if value > MAX_VALUE:  # infinity too
-            message = f"{shown(text)} is too large a number."
-        elif vanishes(text, value):
-            message = f"{shown(text)} is too small a number: no measurement is below {MIN_VALUE}."
+            message = f"{quoted(text)} is too large a number."
+        elif underflows(text, value):
+            message = f"{quoted(text)} is too small a number: no measurement is below {MIN_VALUE}."
         elif value < 0:
             message = f"{text} is negative, and no rate or time is."
         else:

@@ -21,7 +21,7 @@ from fsbench_web.core.formats.tables.fields import Fields, Flags, Ints, quotient
 from fsbench_web.core.formats.tables.grid import SPACES
 from fsbench_web.core.formats.tables.long_rows import KnownWords, ReadRow, RowReader
 from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.formats.text import vanishes
+from fsbench_web.core.formats.text import underflows
 
 MAX_ROWS = 5_000_000
 _MAX_KNOWN = 60_000
@@ -157,7 +157,7 @@ class BlockReader:
         for row, word in zip(others.tolist(), fields.words(column, others), strict=True):
             if _POINT(word) and (sign == "." or b"." not in word):
                 value = float(word)
-                if value <= MAX_VALUE and not vanishes(word.decode(), value):
+                if value <= MAX_VALUE and not underflows(word.decode(), value):
                     values[row], plain[row], pointed[row] = value, True, b"." in word
         return values, plain, pointed
 

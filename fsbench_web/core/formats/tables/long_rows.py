@@ -18,7 +18,7 @@ from fsbench_web.core.formats.tables.cells import (
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, row_of
 from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
-from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, shown
+from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, quoted
 from fsbench_web.core.measurement_columns import NONE
 
 MAX_RUNS = 20_000
@@ -216,7 +216,7 @@ class RowReader:
         repeat = values.get("repeat", "")
         if repeat and repeat_of(repeat) is None:
             column = self.mapping.columns.get("repeat", -1) + 1
-            message = f"Found {shown(repeat)}, expected {A_REPEAT}."
+            message = f"Found {quoted(repeat)}, expected {A_REPEAT}."
             self.refuse(number, column or None, message)
             return None
         own = (

@@ -26,7 +26,7 @@ from fsbench_web.core.formats.tables.cells import (
     test_of,
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted
 
 FORMAT = "table"
 
@@ -122,7 +122,7 @@ class Mapping:
         if len(self.names) > MOST_NAMES:
             found.append(f"More than {MOST_NAMES} names of tests cannot be said.")
         wrong = [name for name in self.names.values() if test_of(name) is None]
-        found += [f"{shown(name)} is no name of a test, as random_read is." for name in wrong[:1]]
+        found += [f"{quoted(name)} is no name of a test, as random_read is." for name in wrong[:1]]
         if {*self.columns, *self.constants} - set(FIELDS):
             found.append("There is no such field.")
         return found
@@ -343,7 +343,7 @@ def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mappin
     test = test or mapping.constants.get("test", "") or title_of(sheet)[0]
     unit = unit or mapping.constants.get("unit", "")
     if not test:
-        above = f"{shown(block.title)} above it names none" if block.title else "nothing names one"
+        above = f"{quoted(block.title)} above it names none" if block.title else "nothing names one"
         message = f"The matrix needs a test: {above}."
         reading.refuse(block.head.line, None, message)
         return

@@ -163,7 +163,7 @@ class ClientProgress:
     are_done: bool
 
 
-def standing(run_id: int) -> ClientProgress:
+def progress_of(run_id: int) -> ClientProgress:
     """Raises NotTogether where one has failed or is silent."""
     rows = list(
         RunClient.objects.filter(run=run_id, place__gt=0).defer("content", "results", "facts")
