@@ -3,12 +3,12 @@
 Django's own handler makes a thread for every request, which begins with a new connection to the
 database, and takes each middleware that is not asynchronous there and back. A dozen requests at
 once are then slow together. Here the whole chain of middleware is one visit to a thread, whose
-connection stays open, and as many requests as a lane has threads are worked on; the others wait for
+connection stays open, and as many requests as a pool has threads are worked on; the others wait for
 their turn.
 
-There are five lanes, so that what takes long makes only its like wait: files that are sent, what
+There are five pools, so that what takes long makes only its like wait: files that are sent, what
 is drawn up (reports, workbooks, pictures), health checks, static files, and everything else. Event
-streams wait in no lane: their views are coroutines, which begin in a thread and go on without one.
+streams wait in no pool: their views are coroutines, which begin in a thread and go on without one.
 
 Threads of one process compute one at a time. Four pages that are begun together are all ready when
 the last is; one after the other, the first is ready after a quarter of that. So only ``TURNS``
@@ -48,7 +48,7 @@ from fsbench_web.renderings.addresses import is_rendered
 from fsbench_web.serving.fair_queue import Turns
 
 PAGES, FILES, RENDERINGS, HEALTH_CHECKS, STATIC_FILES = 4, 2, 2, 1, 1
-"""Threads of each lane, and so its connections to the database, in every web process."""
+"""Threads of each pool, and so its connections to the database, in every web process."""
 TURNS = 2
 LONG_S = 1.0
 SMALL_FILE_BYTES = 64 * 1024
@@ -86,19 +86,19 @@ class ThreadPoolHandler(ASGIHandler):
         self._refuse = _with_headers(_come_again)
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
-        """As Django's own, in a thread of the request's lane."""
-        lane = self._lane_of(request)
-        is_small_file = lane is self.files and _length(request) <= SMALL_FILE_BYTES
-        is_page = lane is self.pages
+        """As Django's own, in a thread of the request's pool."""
+        pool = self._pool_of(request)
+        is_small_file = pool is self.files and _length(request) <= SMALL_FILE_BYTES
+        is_page = pool is self.pages
         self._small_files += is_small_file
         self._pages += is_page
         try:
-            if lane is self.renderings:
+            if pool is self.renderings:
                 response = await self._drawn_up_in_turn(request)
             else:
                 if is_page and self._small_files:
                     await self._let_files_go_first()
-                response = await lane(request)
+                response = await pool(request)
         finally:
             self._small_files -= is_small_file
             self._pages -= is_page
@@ -126,7 +126,7 @@ class ThreadPoolHandler(ASGIHandler):
         if self._pages:
             await _until(self._pages_are_done, PAGES_FIRST_S)
 
-    def _lane_of(self, request: HttpRequest) -> "ThreadPool":
+    def _pool_of(self, request: HttpRequest) -> "ThreadPool":
         if request.path_info.startswith("/api/v1/health"):
             return self.health_checks
         if request.path_info.startswith(settings.STATIC_URL):

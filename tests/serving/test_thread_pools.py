@@ -311,13 +311,13 @@ def test_files_wait_in_a_lane_of_their_own() -> None:
     head = [(b"content-type", b"multipart/form-data; boundary=x")]
     form = [(b"content-type", b"application/x-www-form-urlencoded")]
 
-    def lane(method: str, headers: Any) -> Any:
+    def pool(method: str, headers: Any) -> Any:
         scope = {"type": "http", "method": method, "path": "/", "headers": headers}
-        return application._lane_of(ASGIRequest(scope, BytesIO()))
+        return application._pool_of(ASGIRequest(scope, BytesIO()))
 
-    assert lane("POST", head) is application.files
-    assert lane("POST", form) is application.pages
-    assert lane("GET", head) is application.pages
+    assert pool("POST", head) is application.files
+    assert pool("POST", form) is application.pages
+    assert pool("GET", head) is application.pages
 
 
 @pytest.mark.django_db(transaction=True)
@@ -491,7 +491,7 @@ def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.M
 
 
 def test_a_lane_that_rests_begins_the_next_after_it() -> None:
-    """Twice as long as the one before computed: a third of the time at most is this lane's."""
+    """Twice as long as the one before computed: a third of the time at most is this pool's."""
     times: list[tuple[float, float]] = []
 
     def compute(request: HttpRequest) -> HttpResponse:
@@ -502,8 +502,8 @@ def test_a_lane_that_rests_begins_the_next_after_it() -> None:
         return HttpResponse()
 
     async def three() -> None:
-        lane = thread_pools.ThreadPool("resting", 2, compute, turns=1, rests=2.0)
-        await asyncio.gather(*(lane(HttpRequest()) for _ in range(3)))
+        pool = thread_pools.ThreadPool("resting", 2, compute, turns=1, rests=2.0)
+        await asyncio.gather(*(pool(HttpRequest()) for _ in range(3)))
 
     asyncio.run(three())
     assert all(next_[0] - last[1] >= 0.09 for last, next_ in itertools.pairwise(times))
