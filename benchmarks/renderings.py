@@ -6,7 +6,7 @@ Starts the site's web process (SQLite, the published studies) three times, one a
 asks for ``/glossary/`` and ``/studies/`` as one client does, first alone and then beside the loops,
 on a report as PDF, a workbook and a report on the screen:
 
-before      as if nothing were done: all in the thread pool of pages, drawn up in threads, nothing kept
+before      as if nothing were done: all with the pages, drawn up in threads, nothing kept
 unlimited   as it is, but for the number of calls that one client has (FSBENCH_RENDERED_CALLS=0)
 as it is
 
