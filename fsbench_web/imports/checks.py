@@ -27,7 +27,7 @@ def target_problems(target: Target) -> list[ImportProblem]:
     for name, text in target.texts.items():
         if problem := plain_text.problem(text):
             problems.append(
-                ImportProblem(f"{name} holds a character that cannot be quoted. {problem}")
+                ImportProblem(f"{name} holds a character that cannot be shown. {problem}")
             )
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
@@ -91,7 +91,7 @@ def label_problems(
     if hardware and not slug_of(hardware):
         refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
     if problem := plain_text.problem(hardware):
-        refuse(f"hardware holds a character that cannot be quoted. {problem}", False)
+        refuse(f"hardware holds a character that cannot be shown. {problem}", False)
     if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
     return problems

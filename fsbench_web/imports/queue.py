@@ -172,7 +172,7 @@ def claim(now: datetime | None = None) -> Import | None:
 def work_on(row: Import, stopping: threading.Event) -> None:
     """Check or store a claimed table."""
     kind = {"large": True} if row.report.get("large") else {}
-    with _signs_of_life(row, stopping) as say:
+    with _heartbeats(row, stopping) as say:
         try:
             sources = uploads.sources_of(row)
             if not kind:
@@ -289,7 +289,7 @@ def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _signs_of_life(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
+def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
     """Renew the claim and tell the progress from another thread, so that the work does not wait.
 
     SQLite has one writer: while the table is stored nothing can be told, and nobody else can

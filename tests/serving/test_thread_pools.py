@@ -283,7 +283,7 @@ def held(self: thread_pools.ThreadPoolHandler, request: HttpRequest) -> HttpResp
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("address", ["/api/v1/health/slow", "/static/css/fsbench.css"])
-def test_signs_of_life_and_static_files_do_not_wait_for_pages(
+def test_health_checks_and_static_files_do_not_wait_for_pages(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     application, is_answered = thread_pools.application(), threading.Event()

@@ -136,7 +136,7 @@ class OwnCommand(_OwnWorkload):
         self.words = checked_words(self.text)
 
     @property
-    def requirements(self) -> Mapping[str, str]:
+    def needs(self) -> Mapping[str, str]:
         return {f"{ALLOWED_PREFIX}{self.words[0]}": ""}
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
