@@ -33,6 +33,8 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 CLOCK_SKEW_S = 60
 BEGUN_LASTS_S = 600
 MOST_BEGUN = 10
+# What allauth says of an answer that is no JSON object, or one of thousands of brackets.
+_NO_OBJECT = (ValueError, KeyError, TypeError, RecursionError)
 _BEGUN = "oidc_begun"
 _WAY_OUT = "oidc_way_out"
 
@@ -149,9 +151,9 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
         raise Refused(
             "The sign-in service did not confirm this sign-in. Begin again.", "code refused"
         ) from None
-    except (requests.RequestException, ValueError, KeyError) as error:
+    except (requests.RequestException, *_NO_OBJECT) as error:
         raise Unreachable(f"token endpoint: {error}") from None
-    token = claimed.get("id_token")
+    token = claimed.get("id_token") if isinstance(claimed, dict) else None
     if not isinstance(token, str):
         raise Unreachable("no ID token beside the access token")
     result = _checked(token, sign_on, about, state["nonce"])
@@ -219,7 +221,9 @@ def leaving(request: HttpRequest, sign_on: SignOn | None) -> str:
 
 def _client(request: HttpRequest, sign_on: SignOn, about: Mapping[str, Any]) -> OAuth2Client:
     app = SocialApp(provider="openid_connect", client_id=sign_on.client_id, secret=sign_on.secret)
-    methods = about.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    methods = about.get("token_endpoint_auth_methods_supported")
+    if not isinstance(methods, list):
+        methods = ["client_secret_basic"]
     return OAuth2Client(
         request,
         app.client_id,
@@ -239,7 +243,7 @@ def _read(address: object, **kwargs: Any) -> dict[str, Any]:
             if response.status_code != 200:
                 raise Unreachable(f"{address} answers {response.status_code}")
             found = response.json()
-    except (requests.RequestException, ValueError) as error:
+    except (requests.RequestException, ValueError, RecursionError) as error:
         raise Unreachable(f"{address}: {error}") from None
     if not isinstance(found, dict):
         raise Unreachable(f"{address} answers with no JSON object")

@@ -146,7 +146,7 @@ def email(name: str, timeout_s: int) -> dict[str, Any]:
             "smtp+plain://) or console://; write / @ # ? : of a password as %2F %40 %23 %3F %3A."
         )
     return {
-        "EMAIL_BACKEND": f"{backends}smtp.EmailBackend",
+        "EMAIL_BACKEND": "fsbench_web.platform.mail_server.EmailBackend",
         "EMAIL_HOST": host,
         "EMAIL_PORT": port or ports[parts.scheme],
         "EMAIL_HOST_USER": unquote(parts.username or ""),

@@ -5,13 +5,16 @@ import io
 import os
 import signal
 import tarfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import docker
 from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
+from docker.types import LogConfig
 from requests.exceptions import RequestException
 
 from fsbench_web.studies.causes import Cause
@@ -20,6 +23,12 @@ from runner.host import blockdev
 
 ERRORS = (DockerException, RequestException)
 END_WAIT_S = 60
+# Whatever the daemon does with logs of its own accord: these can be read back, and end.
+KEPT_LOGS = LogConfig(type="json-file", config={"max-size": "32m"})
+_MEDDLING = {
+    "pause": "The container was paused from outside: what it measures includes that.",
+    "update": "The container's limits were changed from outside while it measured.",
+}
 NOT_ALLOWED = "this user may not use that socket"
 _SILENCES: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such socket",
@@ -120,6 +129,31 @@ def end_process(pid: int, container_id: str) -> bool:
             os.kill(pid, signal.SIGKILL)
             return True
     return False
+
+
+@contextlib.contextmanager
+def meddling(client: docker.DockerClient, container: Container) -> Iterator[list[str]]:
+    """Sentences on what others do to the container that makes its numbers wrong, as they do it.
+
+    The daemon says so to whoever listens, and remembers it no longer than some hundred other
+    events. ``client`` must wait long for what seldom comes.
+    """
+    said: list[str] = []
+    events = client.events(
+        filters={"container": str(container.id), "event": list(_MEDDLING)}, decode=True
+    )
+
+    def listen() -> None:
+        # It ends with the daemon, or when this is over.
+        with contextlib.suppress(*ERRORS, OSError, ValueError):
+            for event in events:
+                said.append(_MEDDLING[str(event["Action"])])
+
+    threading.Thread(target=listen, daemon=True, name="container-events").start()
+    try:
+        yield said
+    finally:
+        events.close()
 
 
 def exit_code_of(container: Container) -> int | None:

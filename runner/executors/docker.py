@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import docker
-from docker.errors import NotFound
+from docker.errors import ContainerError, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig, Mount
 
+from fsbench_web.studies.causes import Cause
 from runner.executors import containers
 from runner.executors.base import (
     Capabilities,
@@ -41,6 +42,7 @@ logger = logging.getLogger("fsbench.worker")
 
 API_TIMEOUT_S = 30
 ANSWER_S = 5
+PROBE_LIMIT_S = 60
 # So long a daemon that is away may take to come back before a run ends without it.
 REMOVE_WAIT_S = 10
 SILENCE_S = 40 * 24 * 3600
@@ -127,12 +129,13 @@ class DockerExecutor:
             load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
-        except (*ERRORS, OSError, ValueError, KeyError) as error:
+            found = capabilities_from(message, where=f"in the image {self.image}")
+        except (*ERRORS, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            # Of another image than ours under this name nothing is certain.
             return Capabilities(
                 is_usable=False,
                 reason=f"The image {self.image} cannot be run: {short(error)}",
             )
-        found = capabilities_from(message, where=f"in the image {self.image}")
         return replace(found, versions={"Docker": version})
 
     def problem(self) -> str:
@@ -144,14 +147,7 @@ class DockerExecutor:
         The LUNs are checked here, and a daemon on another host would erase the disk of the same
         name there. Raises DockerException, RequestException, OSError, ValueError.
         """
-        output = self.client.containers.run(
-            self.image,
-            entrypoint=["cat"],
-            command=[_BOOT_ID],
-            remove=True,
-            network_mode="none",
-            labels={"fsbench.site": self.site},
-        )
+        output = self._printed(["cat"], [_BOOT_ID])
         if not output.strip():
             raise ValueError("a container of it prints nothing")
         if output.strip() == _boot_id():
@@ -163,14 +159,33 @@ class DockerExecutor:
         )
 
     def _environment(self) -> Any:
-        output = self.client.containers.run(
+        return json.loads(self._printed(None, ["--probe", *probed_tools()]).splitlines()[-1])
+
+    def _printed(self, entrypoint: list[str] | None, command: list[str]) -> bytes:
+        """What a command prints in a container that has nothing of the host, and is gone then.
+
+        Not by docker-py's ``containers.run``: that reads nothing where the daemon keeps its logs
+        another way ("local", "syslog", "none"), fetches an image of this name from a registry, and
+        leaves a container behind that did not end in time. Raises DockerException,
+        RequestException.
+        """
+        container = self.client.containers.create(
             self.image,
-            command=["--probe", *probed_tools()],
-            remove=True,
+            entrypoint=entrypoint,
+            command=command,
             network_mode="none",
+            log_config=containers.KEPT_LOGS,
             labels={"fsbench.site": self.site},
         )
-        return json.loads(output.splitlines()[-1])
+        try:
+            container.start()
+            status = int(container.wait(timeout=PROBE_LIMIT_S)["StatusCode"])
+            if status:
+                said = container.logs(stdout=False, stderr=True).decode("utf-8", "replace")
+                raise ContainerError(container, status, command, self.image, said)
+            return bytes(container.logs(stdout=True, stderr=False))
+        finally:
+            self._remove_for_certain(container)
 
     def device_path(self, lun: str, device: str, role: str = "data", place: int = 0) -> str:
         return f"/dev/fsbench/{lun}"
@@ -271,23 +286,27 @@ class DockerExecutor:
         # hours, so this connection has a time limit of its own.
         client = docker.from_env(timeout=SILENCE_S)
         try:
-            stream = client.api.attach(
-                str(container.id), stdout=True, stderr=True, stream=True, demux=True
-            )
-            if should_stop():  # a daemon may have taken long to answer until here
-                return Outcome(None, was_stopped=True)
-            container.start()
-            self._pids[str(container.id)] = containers.first_process(container)
-            was_stopped = follow(
-                containers.chunks(stream),
-                on_message,
-                should_stop,
-                stop=lambda: containers.send_signal(container, "SIGTERM"),
-                kill=lambda: containers.send_signal(container, "SIGKILL"),
-            )
-            exit_code = containers.exit_code_of(container)
+            with containers.meddling(client, container) as meddled:
+                stream = client.api.attach(
+                    str(container.id), stdout=True, stderr=True, stream=True, demux=True
+                )
+                if should_stop():  # a daemon may have taken long to answer until here
+                    return Outcome(None, was_stopped=True)
+                container.start()
+                self._pids[str(container.id)] = containers.first_process(container)
+                was_stopped = follow(
+                    containers.chunks(stream),
+                    on_message,
+                    lambda: bool(meddled) or should_stop(),
+                    stop=lambda: containers.send_signal(container, "SIGTERM"),
+                    kill=lambda: containers.send_signal(container, "SIGKILL"),
+                )
+                exit_code = containers.exit_code_of(container)
         finally:
             client.close()
+        if meddled and not should_stop():
+            # Whatever it says of itself: what stood still or was slowed down is no measurement.
+            return Outcome(None, reason=meddled[0], cause=Cause.KILLED)
         reason, cause = containers.why_ended(container, exit_code, was_stopped)
         return Outcome(exit_code, was_stopped, reason, cause)
 

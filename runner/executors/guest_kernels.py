@@ -145,14 +145,7 @@ class GuestKernels(DockerExecutor):
         return ""
 
     def _ask(self, command: list[str]) -> dict[str, Any]:
-        output = self.client.containers.run(
-            self.image,
-            entrypoint=["python3", "-I"],
-            command=command,
-            remove=True,
-            network_mode="none",
-            labels={"fsbench.site": self.site},
-        )
+        output = self._printed(["python3", "-I"], command)
         answer: dict[str, Any] = json.loads(output.splitlines()[-1])
         return answer
 
@@ -310,7 +303,7 @@ class GuestKernels(DockerExecutor):
             command=["/fsbench/guest.json"],
             devices=containers.devices_in(pairs),
             network_mode="none",
-            log_config=LogConfig(type="json-file" if has_logs else "none"),
+            log_config=containers.KEPT_LOGS if has_logs else LogConfig(type="none"),
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             labels={"fsbench.site": self.site, **labels},

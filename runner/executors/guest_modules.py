@@ -19,7 +19,7 @@ from typing import IO
 import docker
 from docker.models.containers import Container
 
-from runner.executors.containers import ERRORS, short
+from runner.executors.containers import ERRORS, KEPT_LOGS, short
 from runner.host.guest_kernels import kernel_packages
 from runner.host.guest_kernels.apt import Apt, CannotFetch, Say
 from runner.image.inputs import SUITE_LABEL
@@ -111,6 +111,7 @@ def _container(
             entrypoint=["sh", "-c", SCRIPT, "sh"],
             command=arguments,
             network_mode="host",
+            log_config=KEPT_LOGS,  # its last lines say why it failed
             labels={"fsbench.builds": "zfs"},
         )
     except ERRORS as error:

@@ -15,24 +15,35 @@ from runner.executors.base import Message, OnMessage, ShouldStop
 STOP_GRACE_S = 3.0
 # What was killed and holds its pipes for longer than this is not waited for.
 GONE_S = 60.0
+# A message holds at most what a command printed, cut (agent.commands.PRINTED_CHARACTERS).
+LONGEST_LINE = 16 * 2**20
 # Bounds the memory when the database is slow; then the agent's pipe fills, and it waits.
 QUEUE_LENGTH = 1000
 
 
 @dataclass
 class LineReader:
-    """Puts chunks of bytes together to lines, and lines to messages."""
+    """Puts chunks of bytes together to lines, and lines to messages.
 
-    _rests: dict[str, bytes] = field(default_factory=dict)
+    Of a line longer than any message its beginning is kept, for the log: whatever a container
+    prints, it does not take the worker's memory.
+    """
+
+    _rests: dict[str, bytearray] = field(default_factory=dict)
 
     def feed(self, stream: str, data: bytes) -> list[Message]:
-        *lines, rest = (self._rests.get(stream, b"") + data).split(b"\n")
-        self._rests[stream] = rest
+        rest = self._rests.setdefault(stream, bytearray())
+        first, *others = data.split(b"\n")
+        rest += first[: max(LONGEST_LINE - len(rest), 0)]
+        if not others:
+            return []
+        lines = [bytes(rest), *others[:-1]]
+        rest[:] = others[-1]
         return [message_of(stream, line) for line in lines if line.strip()]
 
     def end(self) -> list[Message]:
         rests, self._rests = self._rests, {}
-        return [message_of(stream, rest) for stream, rest in rests.items() if rest.strip()]
+        return [message_of(stream, bytes(rest)) for stream, rest in rests.items() if rest.strip()]
 
 
 def message_of(stream: str, line: bytes) -> Message:
@@ -41,7 +52,7 @@ def message_of(stream: str, line: bytes) -> Message:
     if stream == "stdout":
         try:
             message = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             message = None
         if isinstance(message, dict) and isinstance(message.get("type"), str):
             return message

@@ -123,7 +123,7 @@ def provider() -> Iterator[Provider]:
             pass
 
         def answer(self, status: int, body: object, **headers: str) -> None:
-            content = json.dumps(body).encode()
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             for name, value in {"Content-Type": "application/json", **headers}.items():
                 self.send_header(name, value)

@@ -23,7 +23,7 @@ PREFIX, IN_USE = "fsbench-docker-", "in-use"
 class Dockerd(Service):
     """``host`` is its DOCKER_HOST, ``folder`` is where everything of it is."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         docker = program("docker", "docker.io or docker-cli")
         self.folder, self.host = folder, f"unix://{folder}/docker.sock"
         super().__init__(
@@ -31,7 +31,7 @@ class Dockerd(Service):
                 *(program("dockerd", "docker.io"), "-H", self.host),
                 *("--iptables=false", "--ip6tables=false", "--bridge=none"),
                 *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
-                *("--pidfile", str(folder / "pid")),
+                *("--pidfile", str(folder / "pid"), *options),
             ],
             log=folder / "log",
         )
@@ -61,7 +61,7 @@ STORED = ("image", "overlay2")
 
 
 @contextmanager
-def docker_daemon(store: Path | None = None) -> Iterator[Dockerd]:
+def docker_daemon(store: Path | None = None, *options: str) -> Iterator[Dockerd]:
     """Start dockerd (it starts its own containerd). Raises ServiceFailed.
 
     Of a ``store`` (``store_of``) it has the images at once.
@@ -69,7 +69,7 @@ def docker_daemon(store: Path | None = None) -> Iterator[Dockerd]:
     if os.geteuid() != 0:
         raise ServiceFailed("dockerd needs root: run the tests as root, or `make test-quick`")
     with daemon_folder(store, store and store.parent) as folder:
-        service = Dockerd(folder)
+        service = Dockerd(folder, *options)
         try:
             yield service
         finally:

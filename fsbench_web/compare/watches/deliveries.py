@@ -58,7 +58,13 @@ def send_due(now: datetime | None = None) -> int:
         message__watch__is_active=True,
         message__watch__user__is_active=True,
     ).order_by("next_try_at", "id")
-    return sum(_send(delivery, now) for delivery in _with_rows(due)[:SENT_AT_ONCE])
+    tried = 0
+    for key in list(due.values_list("pk", flat=True)[:SENT_AT_ONCE]):
+        # Read when its turn comes: those before it may have taken minutes, in which its watch was
+        # paused, or its owner lost what allowed to be told.
+        for delivery in _with_rows(due.filter(pk=key)):
+            tried += _send(delivery, now)
+    return tried
 
 
 def send_now(message: WatchMessage) -> None:
@@ -75,9 +81,11 @@ def _with_rows(deliveries: QuerySet[WatchDelivery]) -> QuerySet[WatchDelivery]:
 
 def _send(delivery: WatchDelivery, now: datetime) -> bool:
     tries = delivery.tries + 1
+    # From this moment, and not from when the first of those before it was sent.
+    claimed_until = max(now, timezone.now()) + CLAIM_LASTS
     claimed = WatchDelivery.objects.filter(
         pk=delivery.pk, state=State.WAITING, tries=delivery.tries, next_try_at__lte=now
-    ).update(tries=tries, next_try_at=now + CLAIM_LASTS)
+    ).update(tries=tries, next_try_at=claimed_until)
     if claimed != 1:
         return False
     if not watch_rights.may_be_sent(delivery.message):

@@ -38,7 +38,7 @@ def _value(found: Collector, line: str, number: int) -> None:
     try:
         # Digits stay as printed.
         entry = json.loads(line, parse_float=str, parse_int=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         found.refuse(number, f"{shown(line)} is no JSON object: it is cut off or was changed.")
         return
     value, unit, load = entry.get("value"), entry.get("unit"), _load(entry.get("load", {}))

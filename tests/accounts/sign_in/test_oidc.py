@@ -326,6 +326,32 @@ def test_a_provider_that_describes_itself_badly_is_not_asked(
     assert service.asked == ["/.well-known/openid-configuration"]
 
 
+@pytest.mark.parametrize(
+    ("part", "answer"),
+    [
+        ("token", '"access_token"'),
+        ("token", '{"access_token": ' + "[" * 5000),
+        ("keys", "[" * 5000),
+        ("keys", "[1]"),
+    ],
+)
+def test_an_answer_that_is_no_object_is_said_to_be_wrong(
+    service: Provider, client: Client, monkeypatch: pytest.MonkeyPatch, part: str, answer: str
+) -> None:
+    monkeypatch.setattr(service, part, lambda *_: answer.encode())
+    response = sign_in(client)
+    assert response.status_code == 502
+    assert "does not answer as it should" in response.content.decode()
+    assert name_of(client) is None
+
+
+def test_a_way_of_asking_for_tokens_that_is_none_is_the_usual_one(
+    service: Provider, client: Client
+) -> None:
+    service.description = {"token_endpoint_auth_methods_supported": 5}
+    assert sign_in(client).status_code == 302
+
+
 def test_redirects_of_the_provider_are_not_followed(service: Provider, client: Client) -> None:
     service.description = {"jwks_uri": f"{service.issuer}/elsewhere"}
     assert sign_in(client).status_code == 502

@@ -4,6 +4,7 @@ import copy
 import json
 import threading
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler
 from importlib import import_module
 
 import pytest
@@ -11,6 +12,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.core import mail
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -22,6 +24,7 @@ from fsbench_web.compare.watches.deliveries import secret_of
 from fsbench_web.compare.watches.retry import BACK_OFF, MOST_TRIES
 from fsbench_web.compare.watches.webhook import signature
 from fsbench_web.studies.models import Series, Study
+from tests.accounts.people import person
 from tests.compare.history.test_history import measured
 from tests.compare.watches.test_webhook import receiver, says
 
@@ -294,8 +297,6 @@ class TestAtTheSameMoment:
         together = threading.Barrier(4)
 
         def housekeeper() -> None:
-            from django.db import connection
-
             together.wait()
             try:
                 told.append(watching.run_maintenance())
@@ -311,6 +312,46 @@ class TestAtTheSameMoment:
         watching.run_maintenance()
         assert WatchMessage.objects.count() == 1
         assert len(mail.outbox) == 1
+
+    def test_what_waited_long_for_its_turn_is_sent_once(self, ada, line):
+        """Fifty receivers that keep silent take four minutes, and a claim lasts two."""
+        found: list[int] = []
+
+        def another_housekeeper(handler: BaseHTTPRequestHandler) -> None:
+            found.append(deliveries.send_due())
+            connection.close()
+            says(200)(handler)
+
+        with receiver(another_housekeeper) as (address, received):
+            watched(ada, line, email="", webhook_url=address)
+            kernel("6.3", 80)
+            began = timezone.now() - 2 * deliveries.CLAIM_LASTS
+            watching.look_at_all(began)
+            assert deliveries.send_due(began) == 1
+        assert (found, len(received)) == ([0], 1)
+        assert states() == [("webhook", DELIVERED, 1)]
+
+    @pytest.mark.parametrize("how", ["paused", "deleted", "closed", "a viewer now"])
+    def test_what_ends_while_others_are_sent_is_not_told(self, ada, line, how):
+        def end(handler: BaseHTTPRequestHandler) -> None:
+            if how == "paused":
+                watching.pause(second)
+            elif how == "deleted":
+                watching.delete(second)
+            elif how == "closed":
+                User.objects.filter(pk=other.pk).update(is_active=False)
+            else:
+                Person.objects.filter(user=other).update(role=Role.VIEWER)
+            connection.close()
+            says(200)(handler)
+
+        other = person(Role.CONTRIBUTOR, "eve")
+        with receiver(end) as (address, received):
+            watched(ada, line, email="", webhook_url=address)
+            second = watched(other, line, email="", webhook_url=f"{address}/hers")
+            kernel("6.3", 80)
+            watching.run_maintenance()
+        assert [path for path, _, _ in received] == ["/"]
 
     def test_an_older_look_writes_nothing(self, ada, line):
         one = watched(ada, line)
@@ -404,7 +445,7 @@ class TestDelivery:
         assert "FSBENCH_EMAIL_URL is not set" in WatchDelivery.objects.get().last_error
 
     def test_a_mail_server_that_refuses_is_tried_again(self, ada, line, settings):
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_BACKEND = "fsbench_web.platform.mail_server.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
         watched(ada, line)
         kernel("6.3", 80)

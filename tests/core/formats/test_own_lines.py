@@ -21,6 +21,7 @@ def test_numbers_are_read_between_other_lines() -> None:
     ("line", "words"),
     [
         (GOOD[:30], "cut off"),
+        ('{"fsbench": "x", "load": ' + "[" * 9_000, "cut off"),
         ('{"fsbench": "x", "unit": "s"}', "no value"),
         ('{"fsbench": "x", "value": [1], "unit": "s"}', "no value"),
         ('{"fsbench": "x", "value": "1"}', "no unit"),

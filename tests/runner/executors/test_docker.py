@@ -1,5 +1,6 @@
 """Real containers on a real loop device, measured by the real IOzone."""
 
+import json
 import subprocess
 import threading
 import time
@@ -10,8 +11,10 @@ from pathlib import Path
 import docker
 import pytest
 from docker.errors import DockerException
+from docker.models.containers import Container
 from docker.utils import parse_devices
 
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
 from runner.executors import containers
@@ -25,6 +28,8 @@ from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, one
 from tests.runner.conftest import LONG, write_luns
+from tests.services.dockerd import docker_daemon
+from tests.services.image import runner_store
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
@@ -205,6 +210,38 @@ def test_a_killed_container_fails_the_run_with_the_reason(
     )
 
 
+@pytest.mark.parametrize(
+    ("meddle", "words"),
+    [
+        (lambda container: (container.pause(), container.unpause()), "paused from outside"),
+        (lambda container: container.pause(), "paused from outside"),
+        (lambda container: container.update(cpu_shares=2), "limits were changed from outside"),
+    ],
+)
+def test_a_container_that_somebody_holds_up_measures_nothing(
+    host: Host,
+    lun_file: Path,
+    client: docker.DockerClient,
+    meddle: Callable[[Container], object],
+    words: str,
+) -> None:
+    """Nor does one that stays paused keep its LUN until the time of its workload is over."""
+    work = OnLun(host, lun_file).start()
+    try:
+        (container,) = client.containers.list()
+        meddle(container)
+        work.thread.join(60)
+        assert work.outcome is not None
+        assert (work.outcome.exit_code, work.outcome.was_stopped) == (None, False)
+        assert words in work.outcome.reason
+        assert work.outcome.cause == Cause.KILLED
+        assert client.containers.list(all=True) == []
+        work.assert_free()
+    finally:
+        work.stop.set()
+        work.thread.join(60)
+
+
 def test_leftovers_of_a_worker_are_removed_and_others_stay(
     host: Host,
     lun_file: Path,
@@ -282,6 +319,40 @@ def test_a_daemon_on_another_host_gets_no_run(
     assert not found.is_usable
     assert "on another host" in found.reason
     assert executor.problem() == found.reason
+
+
+def test_a_daemon_that_keeps_no_logs_is_as_good(
+    runner_image: str, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many have "local", "syslog" or "none" as their log driver, whose logs cannot be read back."""
+    with docker_daemon(runner_store(), "--log-driver", "none") as daemon:
+        monkeypatch.setenv("DOCKER_HOST", daemon.host)
+        found = DockerExecutor(runner_image, "test").probe()
+    assert found.is_usable, found.reason
+    assert dict(found.tools["iozone"]) == dict(host.capabilities.tools["iozone"])
+
+
+@pytest.mark.parametrize("entrypoint", ["true", "echo 5", "echo {}", "sleep 600"])
+def test_another_image_of_that_name_is_refused_in_words_and_leaves_nothing(
+    entrypoint: str,
+    client: docker.DockerClient,
+    runner_image: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(docker_executor, "PROBE_LIMIT_S", 1)
+    made_of = client.containers.create(runner_image, network_mode="none")
+    try:
+        words = json.dumps(["sh", "-c", entrypoint])
+        made_of.commit("odd", "odd", changes=f"ENTRYPOINT {words}")
+    finally:
+        made_of.remove()
+    try:
+        found = DockerExecutor("odd:odd", "test").probe()
+        assert not found.is_usable
+        assert found.reason.startswith("The image odd:odd cannot be run: ")
+        assert client.containers.list(all=True) == []
+    finally:
+        client.images.remove("odd:odd", force=True)
 
 
 def test_a_device_with_a_colon_in_its_name_is_no_other_device() -> None:

@@ -1,0 +1,62 @@
+"""Whatever a container prints: lines, messages, and nothing that ends the worker."""
+
+import pytest
+
+from runner.executors import stream
+from runner.executors.stream import LineReader, follow, message_of
+
+PHASE = b'{"type": "phase", "phase": "mkfs"}'
+
+
+def texts(reader: LineReader, *data: bytes) -> list[str]:
+    found = [message for each in data for message in reader.feed("stdout", each)]
+    return [str(message.get("phase") or message["text"]) for message in found + reader.end()]
+
+
+def test_lines_are_put_together_of_any_pieces() -> None:
+    said = PHASE + b"\nplain\n\n" + PHASE + b"\nrest"
+    for length in (1, 2, 7, 1000):
+        pieces = [said[start : start + length] for start in range(0, len(said), length)]
+        assert texts(LineReader(), *pieces) == ["mkfs", "plain", "mkfs", "rest"]
+
+
+def test_a_line_without_end_takes_no_more_memory_than_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream, "LONGEST_LINE", 1 << 20)
+    reader, piece = LineReader(), b"\0" * 65536
+    for _ in range(100):
+        assert reader.feed("stdout", piece) == []
+    assert sum(map(len, reader._rests.values())) == 1 << 20
+    (cut, phase) = reader.feed("stdout", piece + b"\n" + PHASE + b"\n")
+    assert (cut["type"], len(cut["text"]), phase["type"]) == ("log", 2000, "phase")
+    assert reader.end() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 100_000,
+        b'{"type": ' + b"[" * 100_000,
+        b"9" * 10_000,
+        b"\xff\xfe\0",
+        b'{"type": 5}',
+        b'"\\ud800"',
+        b"NaN",
+    ],
+)
+def test_what_is_no_message_is_a_line_of_the_log(line: bytes) -> None:
+    assert message_of("stdout", line)["type"] == "log"
+
+
+def test_what_follows_nonsense_is_heard() -> None:
+    heard: list[str] = []
+    pieces = [("stdout", b"[" * 100_000 + b"\n"), ("stdout", PHASE + b"\n")]
+
+    def fail() -> None:
+        raise AssertionError("it was ended")
+
+    is_stopped = follow(
+        pieces, lambda m: heard.append(str(m["type"])), lambda: False, stop=fail, kill=fail
+    )
+    assert (is_stopped, heard) == (False, ["log", "phase"])
