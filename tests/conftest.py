@@ -110,8 +110,9 @@ def pytest_collection_modifyitems(
             item.add_marker("same_on_any_database")
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
-    # refuses: browser tests come in one piece. What module_db writes stays until its file ends.
-    items.sort(key=lambda item: (_is_browser_test(item), _has_rows_of_its_file(item)))
+    # refuses: browser tests come in one piece. What module_db writes stays until its file ends, and
+    # keeps SQLite's one lock for writing, so that what has a server comes before it.
+    items.sort(key=lambda item: (_has_rows_of_its_file(item), _is_browser_test(item)))
     _refuse_misplaced(items)
     left_out: set[pytest.Item] = set()
     if config.getoption("--database"):

@@ -40,3 +40,13 @@ def test_what_takes_longest_begins_first() -> None:
     assert [Path(path).stem[5:] for path in with_lanes] == ["backup", "stack", *files]
     without = sorted(counts, key=lambda path: place_of(path, counts, False))
     assert [Path(path).stem[5:] for path in without] == [*files, "backup", "stack"]
+
+
+def test_what_has_a_server_comes_before_what_keeps_the_lock(request: pytest.FixtureRequest) -> None:
+    """Of a file's rows SQLite's lock for writing is kept until the file ends: its server waited."""
+    keeps = set()
+    for item in request.session.items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "module_db" in fixtures:
+            keeps.add(item.path)
+        assert item.path not in keeps or "site" not in fixtures, item.nodeid

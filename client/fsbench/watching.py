@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from typing import Any
 
 from fsbench import terminal
 from fsbench.client import Client
@@ -72,14 +73,8 @@ def follow_job(
         job = client.get(f"/sweeps/{number}")
         counts = job["runs"]
         has_ended = counts["waiting"] == 0 and counts["running"] == 0
-        ended = counts["done"] + counts["failed"] + counts["cancelled"]
-        words = f"{ended} of {counts['total']} runs"
-        if leader := (job.get("race") or {}).get("leader"):
-            words += f", {terminal.clean(leader)} leads"
-        if counts["failed"]:
-            words += f", {counts['failed']} failed"
         left = "" if has_ended else _left(job["remaining_s"])
-        screen.draw(f"job {number}", job["share_ended"], job["state"], words, left)
+        screen.draw(f"job {number}", job["share_ended"], job["state"], _how_far(job), left)
         if has_ended:
             break
         time.sleep(poll_s)
@@ -110,6 +105,18 @@ def follow_job(
     return OUT_OF_TIME
 
 
+def _how_far(job: dict[str, Any]) -> str:
+    """``3 of 4 runs planned so far, ext4_none leads``: a race plans its next runs as it goes."""
+    counts, race = job["runs"], job.get("race")
+    ended = counts["done"] + counts["failed"] + counts["cancelled"]
+    words = f"{ended} of {counts['total']} runs"
+    if race and race["phase"] != "ended":
+        words += " planned so far"
+    if leader := (race or {}).get("leader"):
+        words += f", {terminal.clean(leader)} leads"
+    return words + (f", {counts['failed']} failed" if counts["failed"] else "")
+
+
 def _left(seconds: float | None) -> str:
     return f"{terminal.duration(seconds)} left" if seconds is not None else ""
 
@@ -128,7 +135,9 @@ class _Screen:
             return
         if not self._is_live:
             if text != self._last:
-                print(f"{text}  {share:.0%}", flush=True)
+                # Behind the words it would be taken for theirs: "ext4 leads  97%".
+                parts = (label, state, f"{share:.0%}", words)
+                print("  ".join(part for part in parts if part), flush=True)
             self._last = text
             return
         filled = round(share * BAR)

@@ -1,5 +1,7 @@
 """What a benchmark is run on, and with which settings."""
 
+from dataclasses import dataclass
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -164,6 +166,16 @@ class Worker(models.Model):
         return f"host.{self.name}"
 
 
+@dataclass(frozen=True)
+class OtherUse:
+    """The worker whose run has the disk, and the run's number; None where whoever asks must not
+    see that run.
+    """
+
+    worker: str
+    run: int | None
+
+
 class Lun(models.Model):
     """A block device, sparse file, directory or mount that a worker's own file lists as free to
     erase (a directory or mount: as free to write files into).
@@ -207,6 +219,9 @@ class Lun(models.Model):
     is_listed = models.BooleanField(default=True, help_text="Still in the host's file")
     announced_at = models.DateTimeField()
 
+    other_use: OtherUse | None = None
+    """Of its disk by another worker's run; set by ``catalog.workers.shared_disks`` alone."""
+
     class Meta:
         ordering = ["worker__name", "name"]
         constraints = [
@@ -223,5 +238,13 @@ class Lun(models.Model):
 
     @property
     def recognised_by(self) -> list[list[str]]:
-        """``identity`` without what ``device`` says already: pages show both beside each other."""
-        return [[label, value] for label, value in self.identity if value != self.device]
+        """``identity`` without what ``device`` says already: pages show both beside each other.
+
+        The path that the host's list names is called what it is beside ``device``, "Path" there.
+        """
+        listed = "File" if self.kind == self.Kind.SPARSE_FILE else "Path in the host's list"
+        return [
+            [listed if label == "Path on the host" else label, value]
+            for label, value in self.identity
+            if value != self.device
+        ]

@@ -45,6 +45,8 @@ def test_no_path_is_said_twice(client, worker, admin_user):
         page = client.get(address).content.decode()
         for path in ("/dev/disk/by-id/disk1", "/dev/sdb", "/srv/small.img", "/dev/loop7"):
             assert page.count(f">{path}</dd>") == 1, (address, path)
+        assert "<dt>File</dt><dd>/srv/small.img</dd>" in page, address
+        assert "Path on the host" not in page, address
     spec = f"lun={small.pk}&fs=ext2.1&scheduler=none&workload=iozone-small&new_study=X&repeats=1"
     review = client.get(f"/runs/new/review/?{spec}").content.decode()
     assert review.count(">/dev/loop7</dd>") == review.count(">/srv/small.img</dd>") == 1

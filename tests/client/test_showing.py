@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -164,6 +165,17 @@ def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
     shown = fsbench("show", "--job", job).stdout
     assert "Race by write, total_average: confirming after 1 block, " in shown
     assert " leads: the best of those left with a probability of 50%." in shown
+    with subprocess.Popen(
+        [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(job)],
+        env=fsbench.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        assert watching.stdout is not None
+        line = watching.stdout.readline()
+        watching.terminate()
+    told = r"job \d+  \w+  50%  2 of 4 runs planned so far, ext4_\w+ leads\n"
+    assert re.fullmatch(told, line), line
     (xfs,) = [line for line in shown.splitlines() if line.startswith("xfs") and "%" in line]
     assert xfs.split()[1:4] == ["left", "1", "-20.0%"]
     assert json.loads(fsbench("show", "--job", job, "--json").stdout)["race"]["budget_s"] == 28800

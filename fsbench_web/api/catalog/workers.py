@@ -25,7 +25,9 @@ router = Router()
 
 
 class WorkerLun(Schema):
-    """``run`` is the number of the run that uses it; ``problem`` is empty when it can be used.
+    """``run`` is the number of the run that uses it, and ``used_by`` the worker whose run that is:
+    another one where that lists the same disk (``run`` is null then where you must not see it).
+    ``problem`` is empty when it can be used.
 
     ``state``: free, in use, not usable, for journals, or not known (its worker is silent);
     ``silent_since`` is when such a worker was last heard, else null.
@@ -41,6 +43,7 @@ class WorkerLun(Schema):
     state: str
     silent_since: datetime | None
     run: int | None
+    used_by: str | None
     waiting: int
 
 
@@ -222,6 +225,7 @@ def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
     """A LUN of the worker as ``WorkerLun`` says it."""
     # What was announced long ago is no promise: whoever picks a LUN by an empty problem must not
     # pick one of a host that is off.
+    run, other = state.run_of(lun), lun.other_use
     silence = "" if state.is_alive else next(iter(state.problems), "")
     return {
         "name": lun.name,
@@ -233,6 +237,7 @@ def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
         "problem": silence or lun.problem,
         "state": lun_use(state, lun),
         "silent_since": None if state.is_alive else state.worker.seen_at,
-        "run": state.run_of(lun),
+        "run": other.run if other else run,
+        "used_by": other.worker if other else state.worker.name if run is not None else None,
         "waiting": getattr(lun, "waiting", 0),
     }

@@ -10,6 +10,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestAbility
 from fsbench_web.catalog.workers.setup import WorkerSetup
+from fsbench_web.catalog.workers.shared_disks import note_other_use
 from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.platform import clock
 
@@ -118,20 +119,24 @@ class WorkerState:
 
 
 def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
-    """All workers by name with ``luns`` (all that are listed unless given). Two queries."""
+    """All workers by name with ``luns`` (all that are listed unless given). Two queries, and one
+    where a LUN has a worldwide name.
+    """
     wanted = Lun.objects.filter(is_listed=True) if luns is None else luns
     return _states(Worker.objects.order_by("name"), wanted)
 
 
 def worker_state(name: str) -> WorkerState | None:
-    """One worker with all its LUNs and their use, or None. Two queries."""
+    """One worker with all its LUNs and their use, or None. Queries as of ``worker_states``."""
     found = _states(Worker.objects.filter(name=name), luns_with_use().filter(worker__name=name))
     return found[0] if found else None
 
 
 def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]:
     by_worker: dict[int, list[Lun]] = {}
-    for lun in luns.select_related("worker", "lease").order_by("-is_listed", "name"):
+    found = list(luns.select_related("worker", "lease").order_by("-is_listed", "name"))
+    note_other_use(found)
+    for lun in found:
         by_worker.setdefault(lun.worker_id, []).append(lun)
     return [
         WorkerState(
@@ -194,7 +199,7 @@ def lun_use(state: WorkerState, lun: Lun) -> str:
         return "no longer listed"
     if not state.is_alive:
         return "not known"
-    if state.run_of(lun) is not None:
+    if state.run_of(lun) is not None or lun.other_use is not None:
         return "in use"
     if lun.problem:
         return "not usable"

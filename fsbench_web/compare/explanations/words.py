@@ -38,6 +38,31 @@ _PHRASES = {
     "merged_share": "had {} the share of merged requests",
     "switches_per_1000_operations": "switched contexts {} as often",
 }
+# Where one of the two has next to nothing, a ratio says little: what it had is said, with its unit.
+_AMOUNTS = {
+    "write_amplification": ("wrote {} to the device for each byte of its work", " bytes"),
+    "read_amplification": ("read {} from the device for each byte of its work", " bytes"),
+    "flushes_per_1000_operations": ("flushed {} for 1,000 operations", " times"),
+    "mean_write_request": ("had write requests of {} on average", " KiB"),
+    "mean_read_request": ("had read requests of {} on average", " KiB"),
+    "cpu_seconds_per_gib": ("took {} of the machine for each GiB", " CPU seconds"),
+    "process_cpu_seconds_per_gib": ("took {} of its processes for each GiB", " CPU seconds"),
+    "operations_per_cpu_second": ("did {} for each CPU second", " operations"),
+    "space_amplification": ("took {} for each byte in its files", " bytes"),
+    "energy_per_gib": ("took {} for each GiB", " J"),
+    "device_energy_per_gib": ("took {} of the device for each GiB", " J"),
+    "io_pressure": ("waited for I/O {} of the time", "%"),
+    "cpu_pressure": ("waited for a processor {} of the time", "%"),
+    "memory_pressure": ("waited for memory {} of the time", "%"),
+    "device_utilisation": ("kept the device busy {} of the time", "%"),
+    "device_queue_depth": ("had {} in the device on average", " requests"),
+    "wait_outside_device": ("waited for I/O with an idle device {} of the time", "%"),
+    "device_read_time": ("had reads of the device that took {}", " ms"),
+    "device_write_time": ("had writes of the device that took {}", " ms"),
+    "device_flush_time": ("had flushes that took {}", " ms"),
+    "merged_share": ("had {} of its requests merged", "%"),
+    "switches_per_1000_operations": ("switched contexts {} for 1,000 operations", " times"),
+}
 
 
 def times(ratio: float) -> str:
@@ -51,17 +76,23 @@ def times(ratio: float) -> str:
 def phrase(difference: Difference) -> str:
     """What the contender did, against the other one."""
     cost = difference.cost
-    if difference.is_next_to_nothing:
-        mine, its = (amount(one, cost.unit) for one in (difference.value, difference.other))
-        return f"had {mine} of “{cost.label}” against {its}"
+    if difference.is_next_to_nothing and cost.test in _AMOUNTS:
+        text, unit = _AMOUNTS[cost.test]
+        mine, its = (_counted(one, unit) for one in (difference.value, difference.other))
+        return f"{text.format(mine)} (the other {'never' if its == '0 times' else its})"
     value = _PHRASES.get(cost.test)
     ratio = times(difference.ratio)
     return value.format(ratio) if value else f"had {ratio} the {cost.label}"
 
 
+def _counted(value: float, unit: str) -> str:
+    text = amount(value, "")
+    return text + (unit[:-1] if text == "1" and unit.endswith("s") and unit != " ms" else unit)
+
+
 def amount(value: float, unit: str) -> str:
     """A value with its unit, without digits that a cost does not have."""
-    return numbers.with_unit(float(f"{max(value, 0.0):.3g}"), unit)
+    return numbers.with_unit(float(f"{max(value, 0.0):.3g}"), unit).replace(" %", "%")
 
 
 def sentence(

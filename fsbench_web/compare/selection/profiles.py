@@ -1,6 +1,7 @@
 """The work profiles that a comparison ranks by: one of a name, or a range of its address."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from django.http import QueryDict
@@ -62,9 +63,13 @@ def label_of(category: str) -> str:
 
 def titles() -> dict[str, str]:
     """Every profile that may be asked for by its slug, in its latest version: {slug: title}. One
-    query.
+    query. Where several have one title each has its slug behind it.
     """
-    return {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
+    found = {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
+    times = Counter(found.values())
+    return {
+        slug: title if times[title] == 1 else f"{title} ({slug})" for slug, title in found.items()
+    }
 
 
 def latest() -> list[Profile]:

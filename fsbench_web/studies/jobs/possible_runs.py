@@ -16,6 +16,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestKernel
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
+from fsbench_web.catalog.workers.shared_disks import note_other_use
 from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP_EVERY_S
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
@@ -45,9 +46,13 @@ class LunCard:
 
 
 def lun_cards(user: User) -> list[LunCard]:
-    """Every listed LUN, those that can be used first. Three queries."""
+    """Every listed LUN, those that can be used first. Three queries, and one where a LUN has a
+    worldwide name.
+    """
     refusals = _refusals(user)
-    luns = list(Lun.objects.filter(is_listed=True).select_related("worker__hardware"))
+    listed = Lun.objects.filter(is_listed=True)
+    luns = list(listed.select_related("worker__hardware", "lease"))
+    note_other_use(luns)
     waiting = runs_before(luns)
     found = [
         LunCard(lun, [*availability.lun_problems(lun), *refusals(lun)], waiting.get(lun.pk, 0))
@@ -238,7 +243,7 @@ def digest(cards: Sequence[LunCard]) -> str:
         parts.append(
             [
                 [lun.pk, lun.name, lun.role, lun.kind, lun.device, lun.size_bytes, lun.identity],
-                [lun.schedulers, lun.can_discard, card.waiting, lun.problem],
+                [lun.schedulers, lun.can_discard, card.waiting, lun.problem, lun.other_use],
                 [bool(card.silent_since), worker.is_drained, bool(card.problems)],
                 [worker.name, worker.executor, can, setup.state if setup else ""],
                 [guest.is_usable, guest.reason, guest.accelerator_reason] if guest else [],

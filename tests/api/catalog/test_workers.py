@@ -35,6 +35,7 @@ def test_it_says_what_every_worker_has_and_does(
             "state": "in use",
             "silent_since": None,
             "run": first.pk,
+            "used_by": "bench-1",
             "waiting": 1,
         }
     ]

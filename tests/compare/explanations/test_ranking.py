@@ -6,7 +6,10 @@ import pytest
 
 from fsbench_web.compare.explanations import words
 from fsbench_web.compare.templatetags.explanations import explanation_table
-from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, RunCosts, explained
+from fsbench_web.core.activity import price
+from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.activity.waits import WAITS
+from fsbench_web.core.explanation import ALIKE, DIFFERS, UNSURE, Difference, RunCosts, explained
 from fsbench_web.core.setup_effects import SetupDifference
 
 SCATTER = (0.97, 1.03, 1.0, 0.99, 1.01)
@@ -113,8 +116,24 @@ def test_a_little_against_nothing_is_no_large_ratio() -> None:
     many = explained(runs(flushes_per_1000_operations=250.0), runs(flushes_per_1000_operations=0.0))
     assert many.work[0].status == DIFFERS
     assert words.phrase(many.work[0]) == (
-        "had 250 flushes/1000 ops of “Flushes for 1,000 operations” against 0 flushes/1000 ops"
+        "flushed 250 times for 1,000 operations (the other never)"
     )
+
+
+def test_what_next_to_nothing_is_of_is_a_sentence_with_its_unit() -> None:
+    some, none = {"merged_share": 38.1, "write_amplification": 0.01}, {"merged_share": 0.0}
+    found = explained(runs(**some), runs(**none | {"write_amplification": 1.4}))
+    said = words.sentence("ext4", "XFS", 40.0, found)
+    assert "wrote 0.01 bytes to the device for each byte of its work (the other 1.4 bytes)" in said
+    assert "had 38.1% of its requests merged (the other 0%)" in said
+    assert "38.1% of requests" in explanation_table(found.waits, "How it waited")
+
+
+def test_next_to_nothing_of_every_cost_is_said_with_both_values() -> None:
+    for cost in (*COSTS.values(), *WAITS.values()):
+        if cost.test not in price.TESTS:
+            one = Difference(cost, "work", DIFFERS, cost.floor * 1000, 0.0, 1001.0)
+            assert "(the other " in words.phrase(one)
 
 
 def test_one_run_of_each_says_so_and_is_sure_of_nothing() -> None:

@@ -48,8 +48,8 @@ def test_what_nobody_recorded_is_told_by_its_counts() -> None:
     """A limit that something outside of fsbench set: the device idles while the run waits."""
     (one,) = (one for one in TRIES if one.cause == "throttled reads")
     said = words.sentence("a", "b", 60.0, explained(*one.sides()))
-    assert said.startswith("a is 60% slower than b: it had ")
-    assert "Waited outside of the device" in said
+    assert said.startswith("a is 60% slower than b: it waited for I/O with an idle device ")
+    assert "% of the time (the other 0%)" in said
     assert "Set up differently" not in said
 
 

@@ -61,6 +61,16 @@ def test_no_profile_takes_the_name_of_a_preset_or_of_another(ada):
     assert slugs == ["oltp-2", "my-shop", "my-shop-2", "new-2", "profile"]
 
 
+def test_profiles_of_one_title_are_told_apart_where_one_is_chosen(ada):
+    records.make(MINE, ada)
+    page = Client().get("/compare/?study=none").content.decode()
+    assert ">My shop</option>" in page
+    records.make(MINE, ada)
+    page = Client().get("/compare/?study=none").content.decode()
+    assert ">My shop (my-shop)</option>" in page
+    assert ">My shop (my-shop-2)</option>" in page
+
+
 def test_a_permalink_keeps_its_version_and_its_numbers(ada):
     made = records.make(MINE, ada)
     database("ext4", 200, 100)

@@ -53,6 +53,18 @@ def test_it_reads_what_spreadsheets_write(encoding: str) -> None:
     assert [v.value for v in parse("x.csv", data).values] == [1.5]
 
 
+@pytest.mark.parametrize(
+    ("written", "unit"),
+    [
+        *((one, "MB/s") for one in ("MB/s", "MB/sec", "MBps", "MBytes/s")),
+        *((one, "IOPS") for one in ("IOPS", "iops")),
+        *((one, one) for one in ("mb/s", "Mb/s", "Mbps", "mbps", "MB/S")),  # bits, or nobody knows
+    ],
+)
+def test_a_unit_becomes_another_only_where_both_are_one(written: str, unit: str) -> None:
+    assert values(f"test,value,unit\nread,5,{written}\n") == [("read", None, None, 5.0, unit)]
+
+
 def test_a_test_without_sizes_has_none() -> None:
     assert values("test,value,unit\nuntar,93.5,s\n") == [("untar", None, None, 93.5, "s")]
 

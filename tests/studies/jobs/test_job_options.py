@@ -1,11 +1,13 @@
 """An option of a job is declared once: API, documents and the form have it by that."""
 
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.http import QueryDict
 
 from fsbench_web.api.runs.schemas import JobIn
@@ -15,6 +17,7 @@ from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import written
 from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms.option_words import LABELS
 from fsbench_web.studies.jobs.forms.options import OptionsForm
 from fsbench_web.studies.jobs.spec import GuestSpec, JobOptions, JobSpec, LimitsSpec, RaceSpec
 
@@ -73,23 +76,43 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"precondition_twice": True}, "What is written twice is written: say precondition, too."),
-        ({"age_rounds": 2}, "A file system is aged at a fill level: say fill_percent, too"),
-        ({"fill_percent": 50, "age_extents": 150}, "age_extents ends the ageing earlier"),
-        ({"precondition": True, "sprandom_percent": 10}, "sprandom writes the whole LUN by itself"),
+        (
+            {"precondition_twice": True},
+            "What is written twice is written: say {precondition}, too.",
+        ),
+        (
+            {"age_rounds": 2},
+            "A file system is aged at a fill level: say {fill_percent}, too, or leave {age_rounds} "
+            "out.",
+        ),
+        (
+            {"fill_percent": 50, "age_extents": 150},
+            "{age_extents} ends the ageing earlier: say {age_rounds}, too.",
+        ),
+        (
+            {"precondition": True, "sprandom_percent": 10},
+            "sprandom writes the whole LUN by itself: leave {precondition} out, or sprandom.",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_told_where_they_stand(
     spec: Callable[..., JobSpec], said: dict[str, Any], sentence: str
 ) -> None:
-    """In words, by the form too, which was an error of the server."""
+    """In words, by the form too, which was an error of the server, and with its own labels."""
     document = written(spec(), study="S", lun="disk1", worker="lab1") | {"preparation": said}
     [problem] = expand(document).problems["preparation"]
-    assert problem.startswith(sentence)
-    assert problem.count(".") == 1
+    assert problem == sentence.format_map({name: name for name in LABELS})
     query = QueryDict(job_form.prefilled(spec()).to_query(), mutable=True)
     query.update({name: "yes" if one is True else str(one) for name, one in said.items()})
-    assert job_form.read(query).spec().unreadable == {"preparation": [problem]}
+    labelled = sentence.format_map({name: f"“{label}”" for name, label in LABELS.items()})
+    assert job_form.read(query).spec().unreadable == {"preparation": [labelled]}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_the_form_has_the_labels_that_sentences_name(name: str) -> None:
+    template = (settings.BASE_DIR / "templates/studies/job_form.html").read_text()
+    place = re.search(rf'name="{name}"[^\n]*<span>{LABELS[name]}</span>', template)
+    assert place or f'<label for="id-{name}">{LABELS[name]} <' in template
 
 
 def test_a_part_of_a_part_is_told_at_its_place_too(spec: Callable[..., JobSpec]) -> None:

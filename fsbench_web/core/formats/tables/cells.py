@@ -28,6 +28,7 @@ _UNITS = {
     "gib/s": "GiB/s",
     "gib/sec": "GiB/s",
     "ops/sec": "ops/s",
+    **{"iops": "IOPS", "kiops": "kIOPS"},
     "us": "µs",
     "μs": "µs",
 }
@@ -84,9 +85,18 @@ FIELDS = (
 )
 
 
+_BYTES_A_SECOND = re.compile("([MGT])B(?:/sec|ps|ytes/s|ytes/sec)")
+
+
 def unit_of(text: str) -> str:
-    """A unit as fsbench writes it."""
-    return _UNITS.get(text.strip().lower(), text.strip())
+    """A unit as fsbench writes it, where it is certain that both are one.
+
+    ``mb/s`` and ``Mb/s`` stay: a small b is of bits as often as of bytes.
+    """
+    text = text.strip()
+    if (found := _BYTES_A_SECOND.fullmatch(text)) is not None:
+        return f"{found[1]}B/s"
+    return _UNITS.get(text.lower(), text)
 
 
 def test_of(text: str) -> str | None:

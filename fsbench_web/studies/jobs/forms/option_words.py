@@ -1,5 +1,7 @@
 """What the job form says of its options: how each is to be said, and what was chosen."""
 
+import re
+
 from fsbench_web.catalog.configurations.limits import MOST
 from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_AGE_ROUNDS,
@@ -51,6 +53,13 @@ IS = {
     "int_type": "is not a whole number",
     "moment": "is not a time",
 }
+LABELS = {
+    "precondition": "Write the whole LUN once",
+    "fill_percent": "Fill level",
+    "age_rounds": "Age it first",
+    "age_extents": "Or until a file is in",
+}
+"""What the form calls the options that sentences about several of them name by their keys."""
 PREPARED = {
     "discard": "discard",
     "precondition": "write the whole LUN once",
@@ -88,3 +97,9 @@ LIMIT_WORDS: tuple[dict[str, str], ...] = (
     {"label": "CPUs", "unit": "number"},
 )
 """In the order of the limits."""
+
+
+def with_labels(sentence: str) -> str:
+    """A sentence that names options by their keys, as job files write them, with their labels."""
+    keys = "|".join(LABELS)
+    return re.sub(rf"\b({keys})\b", lambda found: f"“{LABELS[found[1]]}”", sentence)

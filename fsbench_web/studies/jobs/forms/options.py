@@ -18,7 +18,14 @@ from fsbench_web.catalog.configurations.limits import MOST
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.forms import times
-from fsbench_web.studies.jobs.forms.option_words import ASKED, IS, LIMIT_WORDS, PREPARED, STEERED
+from fsbench_web.studies.jobs.forms.option_words import (
+    ASKED,
+    IS,
+    LIMIT_WORDS,
+    PREPARED,
+    STEERED,
+    with_labels,
+)
 from fsbench_web.studies.jobs.reading import Steps, read, said_of
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
@@ -244,7 +251,7 @@ class OptionsForm:
             text, why = _shown(getattr(self, name)), IS.get(error["type"], "cannot be")
             sentence = f'"{text}" {why}: {ASKED[name]}.'
         else:  # fields of a part that do not go together
-            sentence = said_of(error)
+            sentence = with_labels(said_of(error))
         unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(sentence)
 
     def write_options(self, query: QueryDict) -> None:
