@@ -26,7 +26,7 @@ from runner.executors.base import Capabilities
 from runner.executors.containers import ERRORS, short
 from runner.executors.docker import DockerExecutor
 from runner.executors.guest_probes import BootedKernel, is_waiting, waiting
-from runner.host.guest_kernels import kernels
+from runner.host.guest_kernels import kernels, notes
 from runner.host.guest_kernels.kernel_fetch import KernelFetch
 from runner.host.guest_kernels.kernels import Kernel, Package, UnusableKernel
 
@@ -156,7 +156,7 @@ class GuestKernels(DockerExecutor):
             kernel = kernels.unpacked(package, self.cache)
         except UnusableKernel as error:
             return BootedKernel(None, said | {"problem": str(error)})
-        except OSError as error:
+        except (OSError, LookupError, TypeError, ValueError) as error:
             return BootedKernel(None, said | {"problem": f"It cannot be unpacked: {error}."})
         said["version"] = kernel.version
         known = {*layer_modules(), *loopback.modules()}
@@ -165,7 +165,7 @@ class GuestKernels(DockerExecutor):
             if not self.accelerator:
                 self._choose_accelerator(kernel)
             return BootedKernel(kernel, said | self._probed(kernel))
-        except (*ERRORS, OSError, ValueError) as error:
+        except (*ERRORS, OSError, LookupError, TypeError, ValueError) as error:
             # Not kept: a daemon that is away comes back.
             return BootedKernel(
                 kernel, said | {"problem": f"It could not be tried: {short(error)}"}
@@ -175,8 +175,7 @@ class GuestKernels(DockerExecutor):
         """What a boot shows, or has shown before with the same image and accelerator."""
         image = str(self.client.images.get(self.image).id).rpartition(":")[2][:16]
         kept = kernel.folder / f"seen-{image}-{self.accelerator}.json"
-        if kept.is_file():
-            known: dict[str, Any] = json.loads(kept.read_text())
+        if known := notes.noted(kept):
             return known
         logger.info("kernel %s is booted to see what it can do", kernel.name)
         request: dict[str, Any] = {"do": "probe", "filesystems": guest_probes.probes()}
@@ -192,9 +191,7 @@ class GuestKernels(DockerExecutor):
             "schedulers": found["schedulers"],
             "boot_s": found["boot_s"],
         }
-        unfinished = kept.with_suffix(f".{os.getpid()}")
-        unfinished.write_text(json.dumps(said))
-        unfinished.rename(kept)
+        notes.note(kept, said)
         return said
 
     def _choose_accelerator(self, kernel: Kernel) -> None:
@@ -202,11 +199,11 @@ class GuestKernels(DockerExecutor):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         same = {"boot": boot, "qemu": self.qemu}
         kept = self.cache / "accelerator.json"
-        known = json.loads(kept.read_text()) if kept.is_file() else {}
-        if same.items() - known.items():
+        known = notes.noted(kept)
+        if any(known.get(name) != value for name, value in same.items()):
             reason = self._why_no_kvm(kernel)
             known = {**same, "accelerator": EMULATED if reason else KVM, "reason": reason}
-            kept.write_text(json.dumps(known))
+            notes.note(kept, known)
         self.accelerator, self.accelerator_reason = known["accelerator"], known["reason"]
 
     def _why_no_kvm(self, kernel: Kernel) -> str:

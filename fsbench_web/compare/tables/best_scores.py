@@ -37,6 +37,7 @@ from fsbench_web.studies.scores.queries import (
     ROW,
     ScoreRow,
     SeriesFacts,
+    columns_of,
     row_of,
     scores_for,
     series_facts,
@@ -186,7 +187,7 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
         tables = found.order_by().values_list("test", "category").distinct()
         kept = _shown(spec, tables, headlines_only=True)
         found = found.filter(category__in={category for _, category in kept})
-    columns = found.order_by("pk").values_list(*ROW)
+    columns = columns_of(found.order_by("pk"), *ROW)
     rows = [row_of(series[one[0]], one) for one in columns if one[0] in competing.names]
     of_part = replace(
         asked, tests={row.test for row in rows}, categories={row.category for row in rows}

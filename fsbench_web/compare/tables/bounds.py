@@ -110,9 +110,14 @@ class BoundedComparison:
         return None
 
 
-def bounded(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
-    """What of ``spec`` a page shows: so many studies, and of these so many rows."""
-    return by_rows(_latest(spec), room=room)
+def bounded(
+    spec: ComparisonSpec, room: RowLimits | None = None, tables: int | None = None
+) -> BoundedComparison:
+    """What of ``spec`` a page shows: so many studies, and of these so many rows.
+
+    ``tables`` as for ``by_rows``.
+    """
+    return by_rows(_latest(spec), room=room, tables=tables)
 
 
 def answered(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
@@ -150,7 +155,10 @@ def too_many(part: Part, room: RowLimits) -> str:
 
 
 def by_rows(
-    given: BoundedComparison, filesystems: Sequence[str] = (), room: RowLimits | None = None
+    given: BoundedComparison,
+    filesystems: Sequence[str] = (),
+    room: RowLimits | None = None,
+    tables: int | None = None,
 ) -> BoundedComparison:
     """The first tests of ``given`` that have room, or those from ``from_test`` on.
 
@@ -158,7 +166,8 @@ def by_rows(
     before all others; a single table to some file systems, and where these are too many too, to
     the scores from ``from_row`` on, best first. Where there is more than fits, what ``given`` is a
     part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
-    queries; fewer where there are so few tables and contenders that all must fit.
+    queries; fewer where there are so few tables and contenders that all must fit, and one less for
+    who knows in how many ``tables`` anything has scores (``ScoreChoices.tables``).
     """
     room = limits.PAGE if room is None else room
     asked, spec = given.spec, given.spec.whole
@@ -170,7 +179,7 @@ def by_rows(
     contenders = len({value.slug for value in competing.values.values()})
     all_at_once = replace(given, spec=replace(asked, from_test=0, from_row=0))
     if not is_single:
-        tables = count_tables(room.tables + 1)
+        tables = count_tables(room.tables + 1) if tables is None else tables
         if tables <= room.tables and tables * contenders <= most:
             return all_at_once
     scores = competing.considered.order_by()

@@ -125,16 +125,19 @@ def _exist(studies: Collection[str]) -> bool:
 
 
 def comparison(
-    spec: ComparisonSpec, counts_runs: bool = False, known: Facts | None = None
+    spec: ComparisonSpec,
+    counts_runs: bool = False,
+    known: Facts | None = None,
+    choices: ScoreChoices | None = None,
 ) -> Comparison:
     """The same with what the page needs around the tables.
 
     Six queries, or five, and one for scores that lack their runs; one less with ``known``
-    contenders (``field_of``).
+    contenders (``field_of``), and none for what there is to choose from where ``choices`` say it.
 
     ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
     """
-    choices = score_choices()
+    choices = score_choices() if choices is None else choices
     problems = spec.unknown_values(choices)
     if spec.matched and spec.cells:
         problems.append("cells and matched cannot be combined: leave one of them out.")

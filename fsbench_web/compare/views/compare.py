@@ -36,6 +36,7 @@ from fsbench_web.compare.views.picker import papers_left_out, picker, without_pa
 from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
+from fsbench_web.studies.scores.choices import score_choices
 from fsbench_web.studies.scores.source_runs import environments_of, spans_of
 
 
@@ -49,11 +50,13 @@ def page(request: HttpRequest) -> HttpResponse:
     view = TableView.from_query(request.GET)
     try:
         asked = compare_tabs.without_place(without_view(request.GET))
-        limited = bounded(without_papers(ComparisonSpec.from_query(asked)))
+        wanted = without_papers(ComparisonSpec.from_query(asked))
         if view.problems:
             raise SpecError(view.problems)
+        choices = score_choices()
+        limited = bounded(wanted, tables=choices.tables)
         spec = limited.spec
-        shown = comparison(spec, counts_runs=True, known=limited.known)
+        shown = comparison(spec, counts_runs=True, known=limited.known, choices=choices)
     except SpecError as error:
         return refused(request, error)
     tab = compare_tabs.tab_of(request.GET, shown.tables)

@@ -30,6 +30,7 @@ from fsbench_web.studies.scores.queries import (
     ConfigurationFacts,
     ScoreRow,
     SeriesFacts,
+    columns_of,
     row_of,
 )
 from fsbench_web.studies.scores.score_filter import PRINTED_UNIT
@@ -277,7 +278,7 @@ def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> di
     rows = {}
     for part in _parts(score_ids):
         found = Score.selections.filter(pk__in=part)
-        for score_id, *row in found.values_list("pk", *ROW):
+        for score_id, *row in columns_of(found, "pk", *ROW):
             rows[score_id] = row_of(series[row[0]], row)
     return rows
 

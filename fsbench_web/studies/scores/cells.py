@@ -6,6 +6,7 @@ as in scores. Values are as measured: a mean is the mean of what is there, and w
 has no entry.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -114,15 +115,13 @@ def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], di
     for numbers in _bounded(
         one.taken(_sized(one.columns, None, None)) for one in _read(series_ids, test)
     ):
-        columns = numbers.columns
-        codes = columns.codes.tolist()
-        of_unit = {
-            code: values.setdefault((numbers.series_id, columns.tests[code].unit), {})
-            for code in dict.fromkeys(codes)
-        }
-        cells = zip(columns.records.tolist(), columns.files.tolist(), strict=True)
-        for code, cell, value in zip(codes, cells, columns.values.tolist(), strict=True):
-            of_unit[code].setdefault(cell, []).append(value)
+        for code in dict.fromkeys(numbers.columns.codes.tolist()):
+            of_unit = numbers.columns.taken(numbers.columns.codes == code)
+            key = (numbers.series_id, of_unit.tests[code].unit)
+            of_cells = values.setdefault(key, defaultdict(list))
+            cells = zip(of_unit.records.tolist(), of_unit.files.tolist(), strict=True)
+            for cell, value in zip(cells, of_unit.values.tolist(), strict=True):
+                of_cells[cell].append(value)
     return {
         key: {cell: mean(repeats) for cell, repeats in of_cells.items()}
         for key, of_cells in values.items()
