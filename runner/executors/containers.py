@@ -112,11 +112,19 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def send_signal(container: Container, name: str) -> None:
-    """To its first process."""
-    # It may have ended by itself in this moment; removing it follows in any case.
+def ask_to_end(container: Container, pid: int) -> None:
+    """Have its first process end by itself, as a daemon that may not answer would."""
+    if not _signalled(pid, str(container.id), signal.SIGTERM):
+        # It may have ended by itself in this moment; removing it follows in any case.
+        with contextlib.suppress(*ERRORS):
+            container.kill(signal="SIGTERM")
+
+
+def end(container: Container, pid: int) -> None:
+    """End it now. The daemon is told too: what is frozen ends only when that thaws it."""
+    end_process(pid, str(container.id))
     with contextlib.suppress(*ERRORS):
-        container.kill(signal=name)
+        container.kill(signal="SIGKILL")
 
 
 def first_process(container: Container) -> int:
@@ -129,14 +137,19 @@ def first_process(container: Container) -> int:
 
 
 def end_process(pid: int, container_id: str) -> bool:
-    """End the first process, and with it all of the container and its mounts. True when it did.
+    """End the first process, and with it all of the container and its mounts. True when it did."""
+    return _signalled(pid, container_id, signal.SIGKILL)
+
+
+def _signalled(pid: int, container_id: str, number: signal.Signals) -> bool:
+    """Send a signal to its first process without the daemon. True when that was done.
 
     Only if that is still the process it was: its control group bears the container's id
     (cgroups(7)). A daemon on another host has no process here.
     """
     with contextlib.suppress(OSError):
         if pid and container_id in Path(f"/proc/{pid}/cgroup").read_text():
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
             return True
     return False
 

@@ -98,7 +98,7 @@ class DockerExecutor:
     def found_image(self) -> FoundImage | None:
         """The image as the daemon has it now, or None. Quick. Raises ExecutorAway."""
         try:
-            # Asked with every sign of life: a daemon that hangs must not silence the worker.
+            # Asked with every heartbeat: a daemon that hangs must not silence the worker.
             if self._asking is None:
                 # On most hosts there is none, and a client of it costs milliseconds in vain.
                 containers.connect(_address(), timeout_s=ANSWER_S)
@@ -295,13 +295,15 @@ class DockerExecutor:
                 if should_stop():  # a daemon may have taken long to answer until here
                     return Outcome(None, was_stopped=True)
                 container.start()
-                self._pids[str(container.id)] = containers.first_process(container)
+                pid = containers.first_process(container)
+                self._pids[str(container.id)] = pid
                 was_stopped = follow(
                     containers.chunks(stream),
                     on_message,
                     lambda: bool(meddled) or should_stop(),
-                    stop=lambda: containers.send_signal(container, "SIGTERM"),
-                    kill=lambda: containers.send_signal(container, "SIGKILL"),
+                    # By a daemon that hangs each would take half a minute, and a lease less.
+                    stop=lambda: containers.ask_to_end(container, pid),
+                    kill=lambda: containers.end(container, pid),
                 )
                 exit_code = containers.exit_code_of(container)
         finally:

@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from runner.host.guest_kernels import notes
+
 NAME = re.compile(r"[a-z0-9][a-z0-9._+~-]{0,99}")
 _PACKAGE = re.compile(r"\.(?:deb|tar|tar\.gz|tgz|tar\.xz)$")
 _KERNEL = re.compile(r"(?:^|/)(?:vmlinuz|bzImage)(?:-([A-Za-z0-9._+~-]+))?$")
@@ -191,7 +193,10 @@ def check(path: Path) -> None:
 def unpacked(package: Package, cache: Path) -> Kernel:
     """The kernel of a package, out of the cache if it is there. Raises UnusableKernel."""
     folder = cache / package.digest
-    if not (folder / "kernel.json").is_file():
+    said = notes.noted(folder / "kernel.json")
+    if not said:
+        # Power that failed leaves empty files, which would be read at every look from then on.
+        shutil.rmtree(folder, ignore_errors=True)
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache, prefix=".unpack-") as work:
             try:
@@ -204,7 +209,7 @@ def unpacked(package: Package, cache: Path) -> Kernel:
             if not folder.exists():
                 shutil.copytree(whole, folder.with_suffix(f".{os.getpid()}"))
                 folder.with_suffix(f".{os.getpid()}").rename(folder)
-    said = json.loads((folder / "kernel.json").read_text())
+        said = json.loads((folder / "kernel.json").read_text())
     return Kernel(
         *(package.name, package.digest, said["version"], folder, said["needs"], said["aliases"]),
         tuple(said["builtin"]),

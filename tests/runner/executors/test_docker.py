@@ -1,6 +1,7 @@
 """Real containers on a real loop device, measured by the real IOzone."""
 
 import json
+import signal
 import socket
 import subprocess
 import threading
@@ -29,7 +30,7 @@ from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, one
 from tests.runner.conftest import LONG, write_luns
-from tests.services.dockerd import docker_daemon
+from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import runner_store
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
@@ -241,6 +242,34 @@ def test_a_container_that_somebody_holds_up_measures_nothing(
     finally:
         work.stop.set()
         work.thread.join(60)
+
+
+def test_what_is_to_end_ends_while_the_daemon_hangs(
+    host: Host,
+    lun_file: Path,
+    client: docker.DockerClient,
+    docker_service: Dockerd,
+) -> None:
+    """When a lease runs out, nothing may touch the LUN any more: another host may have it then."""
+    work = OnLun(host, lun_file).start()
+    (container,) = client.containers.list()
+    first_process = Path("/proc") / str(containers.first_process(container))
+    assert first_process.exists()
+    docker_service.process.send_signal(signal.SIGSTOP)
+    try:
+        work.stop.set()
+        deadline = time.monotonic() + docker_executor.API_TIMEOUT_S * 0.8
+        while first_process.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not first_process.exists()
+    finally:
+        docker_service.process.send_signal(signal.SIGCONT)
+        work.stop.set()
+        work.thread.join(120)
+    assert work.outcome is not None
+    assert work.outcome.was_stopped
+    assert client.containers.list(all=True) == []
+    work.assert_free()
 
 
 def test_leftovers_of_a_worker_are_removed_and_others_stay(

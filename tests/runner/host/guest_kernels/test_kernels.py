@@ -117,6 +117,16 @@ def test_it_is_unpacked_once(package: Path) -> None:
     assert (unpack(package).folder / "mark").exists()
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff"])
+def test_what_a_power_failure_left_of_it_is_unpacked_anew(package: Path, content: bytes) -> None:
+    kernel = unpack(package)
+    kernel.image.write_bytes(b"")
+    (kernel.folder / "kernel.json").write_bytes(content)
+    again = unpack(package)
+    assert again == kernel
+    assert again.image.read_bytes() == b"the kernel"
+
+
 def test_another_package_of_the_same_name_is_unpacked_anew(package: Path) -> None:
     first = unpack(package)
     deb(package, files() | {f"./boot/vmlinuz-{VERSION}": b"another kernel"})

@@ -1,0 +1,170 @@
+"""The lines that can be looked at, and what can be shown of each."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Case, Count, F, Max, Min, Q, When
+from django.http import Http404
+
+from fsbench_web.compare.history import profile_line
+from fsbench_web.compare.history.line_series import LINE, MACHINE, same_line
+from fsbench_web.compare.selection import profiles
+from fsbench_web.compare.selection.values import short
+from fsbench_web.compare.selection.wording import joined
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.platform import limits
+from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
+
+DEFAULT_CATEGORY = "total_average"
+MOST_LINES = 100
+"""Offered of one study."""
+
+
+def choices(
+    series: Series, asked: str = "", studies: Collection[int] = (), category: str = ""
+) -> list[tuple[str, list[str]]]:
+    """What can be shown of the line: its tests in order, each with its categories. One query.
+
+    Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
+    another query then. ``category`` is asked for too: of a work profile it may be an older version.
+    """
+    of_line = Series.objects.filter(same_line(series, studies)).values("pk")
+    every = (
+        Score.objects.filter(series__in=of_line)
+        .order_by()
+        .values_list("test", "category")
+        .distinct()
+    )
+    most = limits.MOST_TESTS * len(categories.all_slugs())
+    pairs = list(every.order_by("test", "category")[: most + 1])
+    tests = list(dict.fromkeys(test for test, _ in pairs))
+    if len(tests) > limits.MOST_TESTS:
+        kept = set(tests[: limits.MOST_TESTS])
+        pairs = [pair for pair in pairs if pair[0] in kept]
+        if asked not in kept:
+            pairs += every.filter(test=asked)
+    found: dict[str, list[str]] = defaultdict(list)
+    for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
+        found[test].append(kind)
+    shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
+    of_work = profile_line.offered(series, found, category, studies) if found else []
+    return [*shown, (testnames.WORK, of_work)] if of_work else shown
+
+
+@dataclass(frozen=True)
+class RequestedLine:
+    """A test and a category of a line. ``refusal`` says why there is no such line; ``instead`` that
+    another category is shown than was asked for, as the one of a test that was chosen before.
+    """
+
+    test: str
+    category: str
+    refusal: str = ""
+    instead: str = ""
+
+
+def asked(
+    series: Series,
+    offered: Mapping[str, Sequence[str]],
+    test: str,
+    category: str,
+    studies: Collection[int] = (),
+) -> RequestedLine:
+    """What is shown of ``offered`` (``choices``) where these are asked for, "" for none."""
+    if category.startswith(categories.PROFILE):
+        return _asked_work(series, offered, test, category, studies)
+    if test and test not in offered:
+        return RequestedLine(test, category, _no_test(test, offered))
+    test = test or next(iter(offered), "")
+    of_test = offered.get(test, ())
+    chosen = category if category in of_test else ""
+    if not chosen:
+        chosen = DEFAULT_CATEGORY if DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
+    if not category or chosen == category or not offered:
+        return RequestedLine(test, chosen)
+    name = testnames.label(test)
+    if category not in categories.all_slugs():
+        has = joined(of_test)
+        return RequestedLine(
+            test, category, f'{name} has no category "{short(category)}"; it has {has}.'
+        )
+    category_name = categories.in_sentence(categories.label(category))
+    shown = categories.in_sentence(categories.label(chosen))
+    return RequestedLine(
+        test, chosen, instead=f"{name} has no {category_name}: shown is its {shown}."
+    )
+
+
+def _asked_work(
+    series: Series,
+    offered: Mapping[str, Sequence[str]],
+    test: str,
+    category: str,
+    studies: Collection[int],
+) -> RequestedLine:
+    """The latest version of a profile where none is named."""
+    profile = profile_line.profile_of(category)
+    named = profile_line.category_of(profile) if profile else category
+    if test not in ("", testnames.WORK):
+        name = testnames.label(test)
+        refusal = f"{profiles.label_of(named)} is no category of {name}: it is of test=work."
+        return RequestedLine(test, category, refusal)
+    if named not in offered.get(testnames.WORK, ()):
+        return RequestedLine(
+            testnames.WORK, category, profile_line.why_not(series, category, studies)
+        )
+    return RequestedLine(testnames.WORK, named)
+
+
+def _no_test(test: str, offered: Collection[str]) -> str:
+    if test == testnames.WORK:
+        return "This line has every test of no work profile: choose a test."
+    return f'This line has no test "{short(test)}"; it has {joined(offered) or "none yet"}.'
+
+
+@dataclass(frozen=True)
+class LineChoice:
+    """A line that can be looked at, by one of its series."""
+
+    series: Series
+    kernels: int
+    runs: int
+
+
+def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
+    """The lines of studies, taken together; those over most kernels first. Two queries."""
+    rows = list(
+        Series.objects.filter(study__in=studies)
+        .annotate(alone=Case(When(hardware=None, lun=None, then=F("study"))))
+        .order_by()
+        .values(*LINE, *MACHINE, "alone")
+        .annotate(
+            first=Min("pk"),
+            kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
+            done=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
+            latest=Max("runs__pk"),
+        )
+        .filter(done__gt=0)
+        .order_by("-kernels", "-done", "first")[:most]
+    )
+    series = Series.objects.select_related(
+        "configuration", "workload", "hardware", "lun__worker"
+    ).in_bulk([row["first"] for row in rows])
+    return [LineChoice(series[row["first"]], row["kernels"], row["done"]) for row in rows]
+
+
+def series_of(text: str) -> Series:
+    """The series of a number in an address. Raises Http404."""
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        found = (
+            Series.objects.select_related(
+                *("study__team", "configuration", "workload", "hardware"),
+                *("lun__worker", "journal_lun"),
+            )
+            .filter(pk=int(text))
+            .first()
+        )
+        if found is not None:
+            return found
+    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")

@@ -1,0 +1,339 @@
+"""Work profiles over time: what the runs of one kernel or day come to together."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fsbench_web.catalog.models import Workload
+from fsbench_web.compare.history.line_series import same_line
+from fsbench_web.compare.models import Watch
+from fsbench_web.compare.selection import profiles
+from fsbench_web.core import units
+from fsbench_web.core.conversion import Printed
+from fsbench_web.core.scoring import categories
+from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, combined, put_together
+from fsbench_web.core.scoring.profiles.coverage import cells_were
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
+from fsbench_web.studies.models import Run, Score, Series
+from fsbench_web.studies.scores.cells import TooManyValues
+from fsbench_web.studies.scores.profile_values import (
+    Measure,
+    SeriesValues,
+    kind_of,
+    profile_values,
+)
+
+MOST_NAMED = 3
+
+
+class ProfileScoreUnavailable(ValueError):
+    """Why a line has no score of a profile, in a sentence."""
+
+
+def offered(line: Series, own: Collection[str], asked: str, studies: Collection[int]) -> list[str]:
+    """The profiles, as categories, all of whose tests were measured of the line, some by its own
+    workload, others by any in the same place: the latest version of each, and the one that is
+    ``asked`` for, as watches of an older one do. ``own`` are tests of the line. Two queries.
+    """
+    latest = profiles.latest()
+    older = profile_of(asked)
+    if older is not None and asked == category_of(older) and older not in latest:
+        latest = [*latest, older]
+    wanted = {test for one in latest for test in one.tests}
+    pairs = _measured(line, wanted, studies)
+    by_own = set(own) | {test for test, workload in pairs if workload == line.workload_id}
+    by_any = by_own | {test for test, _ in pairs}
+    return [
+        category_of(one)
+        for one in latest
+        if by_any.issuperset(one.tests) and not by_own.isdisjoint(one.tests)
+    ]
+
+
+def category_of(profile: Profile) -> str:
+    """What stands for a profile in the place of a category."""
+    return f"{categories.PROFILE}{profile.name}"
+
+
+def profile_of(category: str) -> Profile | None:
+    """The profile that stands in the place of a category; None of any other."""
+    if not category.startswith(categories.PROFILE):
+        return None
+    return profiles.profile_named(category.removeprefix(categories.PROFILE))
+
+
+def why_not(line: Series, category: str, studies: Collection[int] = ()) -> str:
+    """Why a profile that is asked for is no line, in a sentence. Two queries."""
+    profile = profile_of(category)
+    if profile is None:
+        name = category.removeprefix(categories.PROFILE)[:60]
+        return f'There is no work profile "{name}": Lab, Work profiles, lists all that there are.'
+    by_any = {test for test, _ in _measured(line, profile.tests, studies)}
+    missing = [one.words for one in profile.parts if one.test not in by_any]
+    if missing:
+        return (
+            f"{profile.label} is no line of this configuration: nothing in this place measured "
+            f"{some(missing)}."
+        )
+    return (
+        f"{profile.label} is no line of this workload, which measures none of its parts: others in "
+        "the same place do, and their lines have it."
+    )
+
+
+def _measured(
+    line: Series | Watch, wanted: Collection[str], studies: Collection[int]
+) -> list[tuple[str, int | None]]:
+    """The tests of ``wanted`` that were measured in the place of a line, with the workload of
+    each. One query.
+    """
+    same = Series.objects.filter(same_line(line, studies, any_workload=True))
+    rows = Score.objects.filter(series__in=same.values("pk"), test__in=list(wanted))
+    return list(rows.order_by().values_list("test", "series__workload_id").distinct())
+
+
+@dataclass(frozen=True)
+class ProfileScore:
+    """What ``runs`` come to together, and each repeat by itself that has every cell.
+
+    ``sources`` are the runs that gave each cell, by repeat.
+    """
+
+    runs: tuple[int, ...]
+    level: float
+    of_repeats: Mapping[str, float]
+    sources: Mapping[RequiredCell, Mapping[str, int]]
+
+    def against(self, baseline: float) -> "ProfileScore":
+        """In multiples of the baseline."""
+        repeats = {name: value / baseline for name, value in self.of_repeats.items()}
+        return replace(self, level=self.level / baseline, of_repeats=repeats)
+
+
+@dataclass(frozen=True)
+class WorkLine:
+    """What each group of runs comes to, in the dimension's own unit, of which one ``printed`` unit
+    is ``factor``. ``measures`` are those of the tests, ``workload_of`` the workloads of the runs.
+    """
+
+    profile: Profile
+    groups: dict[Any, ProfileScore]
+    printed: Printed
+    factor: float
+    measures: Mapping[str, Measure]
+    workload_of: Mapping[int, int | None] = field(default_factory=dict)
+
+    @property
+    def lower(self) -> dict[str, bool]:
+        """Whether less is better, by test."""
+        return {test: one.lower_is_better for test, one in self.measures.items()}
+
+    @property
+    def workloads(self) -> set[int | None]:
+        """Those that gave any cell."""
+        return {self.workload_of[run] for one in self.groups.values() for run in one.runs}
+
+
+@dataclass(frozen=True)
+class _RunContext:
+    """Series, block and workload of a run."""
+
+    series: int
+    block: str
+    workload: int | None
+
+
+def scored(
+    groups: Mapping[Any, Sequence[int]],
+    tools: Mapping[int, str | None],
+    profile: Profile,
+    own: int | None,
+) -> WorkLine:
+    """Each group of runs that has every cell, scored as a contender is. Five queries.
+
+    Of each cell the mean of the repeats, then the formula of the profile. A repeat is a block of
+    runs that were measured beside each other and have each cell once; else each run, or of several
+    workloads that share no block what came first of each, second, and so on. Of several workloads
+    that measured an operation those count, for the whole line, that measured most of its cells in
+    one way (``put_together``), and of these the line's ``own``. Raises NoWork.
+    """
+    rows = Run.objects.filter(pk__in=list(tools))
+    columns = ("pk", "series_id", "block", "series__workload_id")
+    facts = {pk: _RunContext(*of) for pk, *of in rows.values_list(*columns)}
+    tool_of = {of.series: tools[pk] or "" for pk, of in facts.items()}
+    try:
+        found = profile_values(set(tool_of), profile.demands, tool_of)
+    except TooManyValues:
+        raise ProfileScoreUnavailable(
+            "The runs of this line have too many numbers to be scored at once."
+        ) from None
+    workload_of_series = {of.series: of.workload for of in facts.values()}
+    sources = _sources(found, workload_of_series, profile, own)
+    kept: dict[str, list[SeriesValues]] = {}
+    for kind, workloads in sources.items():
+        some = [one for pk, one in found.items() if workload_of_series[pk] == workloads[0]]
+        kept.setdefault(kind.test, [one for one in some if kind.test in one.measures])
+    measures = {test: some[0].measures[test] for test, some in kept.items()}
+    lower = {test: one.lower_is_better for test, one in measures.items()}
+    if profile.together != RATIO and len({one.dimension for one in measures.values()}) > 1:
+        raise ProfileScoreUnavailable(
+            f"The parts of {profile.label} have several units here, of which no amount of work is "
+            "made."
+        )
+    of_groups: dict[Any, ProfileScore] = {}
+    why = ""
+    for name, runs in groups.items():
+        values, of_cells = _values(runs, facts, found, measures, sources)
+        try:
+            one = combined(profile, values, lower)
+        except ScoreUnavailable as error:
+            why = str(error)
+            continue
+        used = {run for some in of_cells.values() for run in some.values()}
+        of_groups[name] = ProfileScore(tuple(sorted(used)), one.level, one.of_repeats, of_cells)
+    if not of_groups:
+        raise ProfileScoreUnavailable(_nothing(profile, found, workload_of_series, sources, why))
+    workload_of = {pk: of.workload for pk, of in facts.items()}
+    if profile.together == RATIO:
+        return WorkLine(profile, of_groups, (units.RATIO, None), 1.0, measures, workload_of)
+    measure = measures[profile.tests[0]]
+    tool = tool_of[kept[profile.tests[0]][0].series_id] or None
+    printed = (measure.unit, tool)
+    return WorkLine(profile, of_groups, printed, measure.factor, measures, workload_of)
+
+
+def _nothing(
+    profile: Profile,
+    found: Mapping[int, SeriesValues],
+    workload_of: Mapping[int, int | None],
+    sources: "_Ranked",
+    why: str,
+) -> str:
+    """What no group of runs has all of. One query where workloads are not put together."""
+    by: dict[RequiredCell, set[int | None]] = defaultdict(set)
+    for pk, series in found.items():
+        for demand in series.values:
+            by[demand].add(workload_of[pk])
+    missing = [demand.words for demand in profile.demands if demand not in by]
+    text = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
+    if missing:
+        return f"{text}: nobody measured {some(missing)}."
+    apart = [one for one in profile.demands if by[one].isdisjoint(sources.get(kind_of(one), ()))]
+    if apart:
+        titles = titles_of({workload for one in apart for workload in by[one]})
+        return (
+            f"{text} in one way: {some([one.words for one in apart])} "
+            f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
+            f"({some(titles) or 'not known'}), which measures in another way or does not say how."
+        )
+    is_apart = not why or why.endswith("not measured")
+    return f"{text}{' together' if is_apart else f': {why}'}."
+
+
+def some(cells: Sequence[str]) -> str:
+    """Cells in words, which have commas: MOST_NAMED of them."""
+    more = len(cells) - MOST_NAMED
+    return "; ".join(cells[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def titles_of(workloads: Collection[int | None]) -> tuple[str, ...]:
+    """In their order. One query."""
+    rows = Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None])
+    return tuple(rows.order_by("title").values_list("title", flat=True))
+
+
+_Ranked = Mapping[RequiredCell, Sequence[int | None]]
+"""By kind of demand the workloads whose numbers count; each cell is of the first that has it."""
+
+
+def _sources(
+    found: Mapping[int, SeriesValues],
+    workload_of: Mapping[int, int | None],
+    profile: Profile,
+    own: int | None,
+) -> _Ranked:
+    cells: dict[int | None, set[RequiredCell]] = defaultdict(set)
+    ways: dict[int | None, str] = {}
+    for pk, series in found.items():
+        cells[workload_of[pk]].update(series.values)
+        ways[workload_of[pk]] = series.measurement
+    wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
+    for demand in profile.demands:
+        wanted[kind_of(demand)].append(demand)
+    return {
+        kind: put_together(
+            able,
+            some,
+            lambda workload: cells[workload],
+            lambda workload: ways[workload],
+            lambda workload: (workload == own, -(workload or 0)),
+        )
+        for kind, some in wanted.items()
+        if (able := [one for one in cells if not cells[one].isdisjoint(some)])
+    }
+
+
+_Values = dict[RequiredCell, dict[str, float]]
+_Sources = dict[RequiredCell, dict[str, int]]
+
+
+def _values(
+    runs: Sequence[int],
+    facts: Mapping[int, _RunContext],
+    found: Mapping[int, SeriesValues],
+    measures: Mapping[str, Measure],
+    sources: _Ranked,
+) -> tuple[_Values, _Sources]:
+    """By cell and repeat, of one group; and the run of each. What was measured in another
+    dimension, or by a workload that is not of the line, is not there.
+    """
+    by: dict[RequiredCell, dict[int | None, list[tuple[int, float]]]] = {}
+    for run in runs:
+        series = found.get(facts[run].series)
+        for demand, of_runs in series.values.items() if series else ():
+            if run not in of_runs or series is None:
+                continue
+            own = series.measures[demand.test]
+            if own.dimension == measures[demand.test].dimension:
+                of_cell = by.setdefault(demand, defaultdict(list))
+                of_cell[facts[run].workload].append((run, of_runs[run]))
+    cells: dict[RequiredCell, list[tuple[int, float]]] = {}
+    for demand, of_cell in by.items():
+        for workload in sources[kind_of(demand)]:
+            if workload in of_cell:
+                cells[demand] = of_cell[workload]
+                break
+    names = _repeat_names(cells, facts)
+    return (
+        {demand: {names[run]: value for run, value in some} for demand, some in cells.items()},
+        {demand: {names[run]: run for run, _ in some} for demand, some in cells.items()},
+    )
+
+
+def _repeat_names(
+    cells: Mapping[RequiredCell, Sequence[tuple[int, float]]], facts: Mapping[int, _RunContext]
+) -> dict[int, str]:
+    twice = {
+        block
+        for some in cells.values()
+        for block, count in Counter(facts[run].block for run, _ in some).items()
+        if count > 1
+    }
+    runs = sorted({run for some in cells.values() for run, _ in some})
+    by_workload: dict[int | None, list[int]] = defaultdict(list)
+    for run in runs:
+        by_workload[facts[run].workload].append(run)
+    blocks = [{facts[run].block for run in some} for some in by_workload.values()]
+    has_blocks = all(facts[run].block and facts[run].block not in twice for run in runs)
+    has_blocks &= bool(blocks) and bool(set.intersection(*blocks))
+    if len(by_workload) > 1 and not has_blocks:
+        return {
+            run: f"{place}"
+            for some in by_workload.values()
+            for place, run in enumerate(some, start=1)
+        }
+    return {
+        run: facts[run].block if facts[run].block and facts[run].block not in twice else f"#{run}"
+        for run in runs
+    }

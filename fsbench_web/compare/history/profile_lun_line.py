@@ -1,0 +1,129 @@
+"""The LUN's own line beside that of a work profile: the ceilings of its cells, put together as the
+score is of its values, for each repeat by the probes of its own runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsbench_web.catalog.models import Workload
+from fsbench_web.compare.history.lun_line import OwnLine
+from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, some
+from fsbench_web.core.scoring.ceilings import Probe
+from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
+from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
+from fsbench_web.core.scoring.scores import mean
+from fsbench_web.core.workloads import ParameterError, workload_of
+from fsbench_web.core.workloads import Workload as Kind
+from fsbench_web.studies.scores.shares import SeriesCeilings, read_probes
+
+NOT_MEASURED = (
+    "The LUN itself was measured beside none of these runs: there is no line of its own, and "
+    "whether a change is the disk cannot be told."
+)
+
+
+def own_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> OwnLine:
+    """Of the points ``names``, in multiples of what ``line.groups`` has; ``probe_of`` are the
+    probes of runs, by key. Two queries; none where there is no probe.
+    """
+    used = {run for name in names for run in line.groups[name].runs}
+    probes = {run: probe for run, probe in probe_of.items() if run in used}
+    if not probes:
+        return OwnLine(why=NOT_MEASURED)
+    found = _Ceilings(line, probes, read_probes(set(probes.values())), _kinds(line.workloads))
+    levels = [found.levels(line.groups[name]) for name in names]
+    if not any(levels):
+        return OwnLine(why=found.why)
+    of = f"requests of the same work, {len(line.profile.demands)} cells by their weights"
+    return OwnLine(
+        of,
+        tuple(tuple(own for own, _ in some) for some in levels),
+        tuple(tuple(percent for _, percent in some) for some in levels),
+    )
+
+
+def _kinds(workloads: set[int | None]) -> dict[int | None, Kind]:
+    found: dict[int | None, Kind] = {}
+    for row in Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None]):
+        try:
+            found[row.pk] = workload_of(row.tool, row.parameters)
+        except ParameterError:
+            continue  # of another release
+    return found
+
+
+@dataclass
+class _Ceilings:
+    """What the LUN did of each cell, by the probe of the run that gave it."""
+
+    line: WorkLine
+    probe_of: Mapping[int, int]
+    probes: Mapping[int, Probe]
+    kinds: Mapping[int | None, Kind]
+    missing: set[RequiredCell] = field(default_factory=set)
+    _known: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
+
+    def levels(self, one: ProfileScore) -> list[tuple[float, float]]:
+        """(the LUN's own, the score in percent of it) of each repeat, of all together where none
+        has every cell."""
+        if not one.of_repeats:
+            some = [self._level(one.level, {d: list(r.values()) for d, r in one.sources.items()})]
+        else:
+            some = [
+                self._level(value, {d: [runs[name]] for d, runs in one.sources.items()})
+                for name, value in one.of_repeats.items()
+            ]
+        return [each for each in some if each is not None]
+
+    def _level(
+        self, score: float, runs_of: Mapping[RequiredCell, Sequence[int]]
+    ) -> tuple[float, float] | None:
+        ceilings: dict[RequiredCell, float] = {}
+        for demand, runs in runs_of.items():
+            known = [own for run in runs if (own := self._ceiling(demand, run)) is not None]
+            if known:
+                ceilings[demand] = mean(known)
+        if len(ceilings) < len(self.line.profile.demands):
+            return None
+        lower = self.line.lower
+        try:
+            own = level_of(self.line.profile, ceilings, lower)
+        except ScoreUnavailable:
+            return None
+        is_of_time = self.line.profile.together != RATIO and set(lower.values()) == {True}
+        return own, 100 * (own / score if is_of_time else score / own)
+
+    def _ceiling(self, demand: RequiredCell, run: int) -> float | None:
+        """In the dimension's own unit."""
+        workload, probe = self.line.workload_of[run], self.probe_of.get(run)
+        kind = self.kinds.get(workload)
+        if probe is None or probe not in self.probes:
+            return None
+        if kind is None:
+            self.missing.add(demand)
+            return None
+        key = (workload, probe)
+        if key not in self._known:
+            self._known[key] = SeriesCeilings(kind, [self.probes[probe]])
+        measure = self.line.measures[demand.test]
+        own = self._known[key].in_unit(measure.unit, demand.test, demand.record_kb)
+        if own is None:
+            self.missing.add(demand)
+            return None
+        return own * measure.factor
+
+    @property
+    def why(self) -> str:
+        """Why no repeat has a ceiling of every cell."""
+        if not self.missing:
+            return (
+                "The LUN itself was measured beside some of these runs, and beside all runs of no "
+                "repeat: there is no line of its own."
+            )
+        cells = [demand.words for demand in self.line.profile.demands if demand in self.missing]
+        return (
+            f"There is no line of the LUN itself: {len(cells)} of {len(self.line.profile.demands)} "
+            f"cells have no counterpart among what was measured of it ({some(cells)})"
+            "."
+        )

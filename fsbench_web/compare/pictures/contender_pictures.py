@@ -1,0 +1,181 @@
+"""Pictures of single contenders: configurations that were measured, one, two or several."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from fsbench_web.compare.pictures.base import Picture, PictureKind, PictureUnavailable, Select
+from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, contenders
+from fsbench_web.compare.pictures.parts import note
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.core.conversion import shown_units
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures.lines import MOST_LINES, Point
+from fsbench_web.figures.sizes import size_name
+from fsbench_web.platform import limits
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import LoadCurve, Matrix, Repeats, RepeatsOfSeries
+
+Found = TypeVar("Found", LoadCurve, Matrix, RepeatsOfSeries)
+
+GONE = (
+    "A contender of this address is not in this comparison, or has no finished run of the test any "
+    "more. Choose another."
+)
+
+
+class ContenderPicture(PictureKind):
+    """One of measured configurations."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.contenders, emulated = contenders(spec.comparison, self.measured)
+        self.notices += [emulated] if emulated else []
+
+    @property
+    def measured(self) -> list[str]:
+        """The tests of which contenders must have any."""
+        return [self.test]
+
+    def draw(self) -> Picture:
+        if not self.contenders:
+            raise PictureUnavailable(self.needs.nothing)
+        return self.draw_known()
+
+    def draw_known(self) -> Picture:
+        """As ``draw``, where there is any contender."""
+        raise NotImplementedError
+
+    def in_one_unit(self, found: Iterable[Found]) -> list[Found]:
+        """The same in one unit of each dimension, as the comparison has them."""
+        tools = {one.key: one.tool for one in self.contenders}
+        some = list(found)
+        printed = {(one.unit, tools[one.series_id]) for one in some}
+        shown = shown_units(printed, self.spec.comparison.units)
+        return [
+            one if to.unit == one.unit and not to.is_converted else one.converted(to)
+            for one in some
+            for to in [shown[one.unit, tools[one.series_id]]]
+        ]
+
+    def select(self, parameter: str, label: str, chosen: Contender | None) -> Select:
+        """A box to choose one contender in."""
+        offered = [(one.key, one.name) for one in self.contenders[: limits.MOST_OPTIONS]]
+        return Select(parameter, label, offered, chosen.key if chosen else None)
+
+
+class SingleContenderPicture(ContenderPicture):
+    """One of ``a``: the contender that is asked for, else the best."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.known = {one.key: one for one in self.contenders}
+        best = self.contenders[0] if self.contenders else None
+        self.a = best if spec.a is None else self.known.get(spec.a, best)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [self.select("a", "Contender", self.a)]
+
+    def draw_known(self) -> Picture:
+        if self.a is None or self.spec.a not in (None, self.a.key):
+            raise PictureUnavailable(GONE)
+        return self.draw_one(self.a)
+
+    def draw_one(self, shown: Contender) -> Picture:
+        raise NotImplementedError
+
+
+class SeveralContendersPicture(ContenderPicture):
+    """One of several contenders: those that are asked for, else the best, MOST_LINES at most."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        wanted = set(spec.lines)
+        lines = [one for one in self.contenders if one.key in wanted] or self.contenders
+        if self.contenders and wanted - {one.key for one in self.contenders}:
+            self.notices.append(
+                "Some contenders of this address are not in this comparison any more."
+            )
+        if len(lines) > MOST_LINES:
+            self.notices.append(
+                f"{MOST_LINES} of {len(lines)} contenders are drawn, the best ones: more colours "
+                "nobody tells apart. Choose others in the form."
+            )
+            self.undrawn = len(lines) - MOST_LINES
+        self.lines = lines[:MOST_LINES]
+        self.keys = [one.key for one in self.lines]
+
+
+class FixedSizesPicture(SeveralContendersPicture):
+    """One of several at ``record_kb`` and ``file_kb``, None being every size."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.records, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
+        self.record_kb, self.file_kb = spec.record_kb, spec.file_kb
+        self.block = testnames.block_word(test)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        if not self.records:
+            return ()
+        return [
+            _size_select("record", f"{self.block.capitalize()} size", self.records, self.record_kb),
+            _size_select("file", "File size", self.files, self.file_kb),
+        ]
+
+    @property
+    def sizes_in_words(self) -> list[str]:
+        """The sizes that are asked for: "record 4K", "file 64M"."""
+        return sizes_in_words(self.record_kb, self.file_kb, self.block)
+
+    def of_one_unit(
+        self, found: Sequence[Found]
+    ) -> tuple[list[tuple[Contender, Found]], str, list[str]]:
+        """What is in the commonest unit, by contender; and sentences about what is not."""
+        found = self.in_one_unit(found)
+        units = [one.unit for one in found]
+        if not units:
+            return [], "", []
+        unit = max(units, key=units.count)
+        measured = {one.series_id for one in found}
+        right = {one.series_id: one for one in found if one.unit == unit}
+        lines = self.lines or ()
+        kept = [(one, right[one.key]) for one in lines if one.key in right]
+        parts = [
+            f"{one.name} is not drawn: "
+            + (
+                "it is measured in another unit."
+                if one.key in measured
+                else "it has no such number."
+            )
+            for one in lines
+            if one.key not in right
+        ]
+        return kept, unit, parts
+
+
+def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "block") -> list[str]:
+    """Sizes as "record 4K" and "file 64M", those that are asked for."""
+    return [
+        *([f"{block} {size_name(record_kb)}"] if record_kb is not None else []),
+        *([f"file {size_name(file_kb)}"] if file_kb is not None else []),
+    ]
+
+
+def _size_select(parameter: str, label: str, sizes: Sequence[int], chosen: int | None) -> Select:
+    offered = [("", "every size"), *((size, size_name(size)) for size in sizes)]
+    return Select(parameter, label, offered, chosen)
+
+
+def point(x: float, repeats: Repeats) -> Point:
+    """The mean of repeats with its interval, as a point that leads to their runs."""
+    interval = repeats.interval
+    return Point(
+        x,
+        repeats.mean,
+        (interval.low, interval.high) if interval else None,
+        note(repeats),
+        address_of(repeats.run_ids),
+    )

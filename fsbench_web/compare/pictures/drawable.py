@@ -1,0 +1,163 @@
+"""What there is to draw of a comparison: tests by what they have, and contenders by name."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
+from fsbench_web.compare.tables.contenders import tool_of
+from fsbench_web.compare.tables.delta_tables import Comparison, comparison
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import ScoredTest
+
+PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A configuration of the comparison that was measured; ``key`` is that of its series.
+
+    ``score`` is in ``unit``, that of its table; ``tool`` says what its own units mean.
+    """
+
+    key: int
+    name: str
+    filesystem: str
+    study: str
+    score: float
+    unit: str
+    tool: str
+
+
+ScoredTests = Mapping[str, Collection[ScoredTest]]
+"""The scores of each test, tests in the order of all pages."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a test must have to be drawn.
+
+    ``of`` says which of the tests can be; ``nothing`` is what to say where none can.
+    """
+
+    of: Callable[[ScoredTests], list[str]]
+    nothing: str
+
+
+@dataclass(frozen=True)
+class DrawableTests:
+    """The tests of a comparison with the scores of each, and the ``categories`` of these."""
+
+    scored: ScoredTests
+    categories: Mapping[str, list[str]]
+    _known: dict[Need, list[str]] = field(default_factory=dict)
+
+    def of(self, need: Need) -> list[str]:
+        """The tests that can be drawn, in the order of all pages."""
+        if need not in self._known:
+            self._known[need] = need.of(self.scored)
+        return self._known[need]
+
+
+def is_measured(kinds: Iterable[ScoredTest]) -> bool:
+    """Whether runs stand behind any score of a test, and not only a paper."""
+    return any(one.origin != PUBLISHED for one in kinds)
+
+
+def _has_cells(kinds: Iterable[ScoredTest]) -> bool:
+    return is_measured(one for one in kinds if one.category != categories.MEAN)
+
+
+SCORES = Need(lambda scored: [*scored], "No score matches this comparison.")
+RUNS = Need(
+    lambda scored: [test for test, kinds in scored.items() if is_measured(kinds)],
+    "No finished run matches this comparison. Scores that were published have no repeats.",
+)
+MATRIX = Need(
+    lambda scored: [test for test, kinds in scored.items() if _has_cells(kinds)],
+    "No finished run of this comparison has a matrix of record and file sizes. Scores that were "
+    "published have no data points: nothing is read off a printed picture.",
+)
+
+
+def offer(spec: ComparisonSpec) -> DrawableTests:
+    """What can be drawn of ``spec``. One query."""
+    by_test: dict[str, list[ScoredTest]] = defaultdict(list)
+    for one in cells.scored_tests(spec.score_filter.of_all_cells):
+        by_test[one.test].append(one)
+    scored = {test: by_test[test] for test in sorted(by_test, key=testnames.place)}
+    return DrawableTests(
+        scored,
+        {
+            test: sorted({one.category for one in kinds}, key=categories.place)
+            for test, kinds in scored.items()
+        },
+    )
+
+
+def category_of(spec: PictureSpec, known: Iterable[str]) -> str:
+    """The category that is asked for, else overall, else the last there is."""
+    listed = list(known)
+    if spec.category in listed:
+        return spec.category
+    return "overall" if "overall" in listed else (listed[-1] if listed else "")
+
+
+def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], str]:
+    """The measured configurations of ``spec`` that have any of ``tests``, best first.
+
+    Beside them what to say of emulated results, "" where there is nothing to say. Ranked by the
+    total average, or the mean of a test that gives one value. Five queries.
+    """
+    shown = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
+    found: dict[int, Contender] = {}
+    for each, unit in (
+        (each, table.unit)
+        for table, some in zip(shown.tables, shown.shown, strict=True)
+        for each in some
+    ):
+        row = each.row
+        if row.origin != PUBLISHED:
+            score = float(each.exact)
+            found[row.series_id] = Contender(
+                *(row.series_id, each.name, row.filesystem, row.study, score, unit, tool_of(row))
+            )
+    lower = {table.unit for table in shown.tables if table.lower_is_better}
+    ranked = sorted(
+        found.values(), key=lambda one: (one.score if one.unit in lower else -one.score, one.name)
+    )
+    return ranked, _of_emulated(shown)
+
+
+def _of_emulated(shown: Comparison) -> str:
+    return shown.emulated.sentence if shown.emulated else ""
+
+
+def of_tests(
+    spec: ComparisonSpec, tests: Iterable[str], slugs: Iterable[str], by: str = ""
+) -> Comparison:
+    """The comparison of some tests and categories; of every cell, without a baseline."""
+    wanted = replace(
+        spec.whole.without_work,
+        tests=tuple(tests),
+        categories=tuple(slugs),
+        by=by or spec.by,
+        baseline="",
+        cells="" if by else spec.cells,
+        sort="",
+    )
+    # Of more contenders than a page has room for the best: no picture shows more.
+    return comparison(by_rows(BoundedComparison(wanted)).spec)
+
+
+def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> tuple[list[DeltaTable], str]:
+    """The delta tables of some tests in one category, by what the comparison ranks.
+
+    Beside them what to say of emulated results.
+    """
+    shown = of_tests(spec.comparison, tests, (category,))
+    return shown.tables, _of_emulated(shown)

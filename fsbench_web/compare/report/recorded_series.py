@@ -1,0 +1,166 @@
+"""What is stored of how a study was measured. A constant number of queries."""
+
+import shlex
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Max, Q
+
+from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.models import Environment, HardwareProfile, Workload
+from fsbench_web.studies.jobs.forms.workload import named_parameters
+from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series, Study
+from fsbench_web.studies.runs import repeats
+
+MOST_SERIES = 150
+"""Configurations listed one by one; a report with more is no report."""
+
+
+@dataclass(frozen=True)
+class RecordedSeries:
+    """One series: what it is, and the commands of its newest finished run, quoted for a shell.
+
+    ``done`` and ``failed`` count its runs. ``run_id`` is None where none is finished.
+    """
+
+    configuration: str
+    workload: str
+    hardware: str
+    lun: str
+    system: str
+    preparation: str
+    repeats: str
+    done: int
+    failed: int
+    run_id: int | None
+    origin: str
+    commands: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Method:
+    """All that is stored. ``total`` counts the series, of which the first are in ``series``."""
+
+    hardware: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    workloads: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    series: tuple[RecordedSeries, ...]
+    total: int
+
+
+def method_of(study: Study) -> Method:
+    """Hardware, systems, workloads and series of a study, with the commands that were run."""
+    rows = _rows(study)
+    listed = rows[:MOST_SERIES]
+    runs = {
+        run.pk: run
+        for run in Run.objects.filter(pk__in=[row.newest for row in listed if row.newest])
+        .select_related("environment")
+        .only("id", "commands", "origin", "environment", "series_id")
+    }
+    rules = repeats.rules_of(row.pk for row in listed)
+    is_part = len(rows) > MOST_SERIES
+    profiles, workloads = _measured_with(study, listed, is_part)
+    environments = {run.environment.pk: run.environment for run in runs.values() if run.environment}
+    return Method(
+        hardware=tuple((one.name, _facts_of(one)) for one in profiles),
+        environments=tuple((str(one), _environment(one)) for one in environments.values()),
+        workloads=tuple((one.title, _parameters(one)) for one in workloads),
+        series=tuple(
+            _recorded(
+                row,
+                runs.get(row.newest or 0),
+                [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
+            )
+            for row in listed
+        ),
+        total=study.series.count() if is_part else len(rows),
+    )
+
+
+def _measured_with(
+    study: Study, listed: list[Any], is_part: bool
+) -> tuple[list[HardwareProfile], list[Workload]]:
+    """Each once; where ``listed`` is a part of the series, also what the others have."""
+    profiles = {profile.pk: profile for profile in study.systems.order_by("id")}
+    profiles |= {row.hardware.pk: row.hardware for row in listed if row.hardware}
+    workloads = {row.workload.pk: row.workload for row in listed if row.workload}
+    if is_part:
+        others = HardwareProfile.objects.filter(pk__in=study.series.values("hardware"))
+        profiles |= {one.pk: one for one in others.order_by("id")[:MOST_SERIES]}
+        works = Workload.objects.filter(pk__in=study.series.values("workload"))
+        workloads |= {one.pk: one for one in works.order_by("id")[:MOST_SERIES]}
+    return list(profiles.values()), list(workloads.values())
+
+
+def _rows(study: Study) -> list[Any]:
+    """The series of a study with how many of their runs are done; one more than MOST_SERIES."""
+    failed = [state for state in END_STATES if state != RunState.DONE]
+    return list(
+        study.series.select_related("configuration", "workload", "hardware", "lun__worker")
+        .annotate(
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
+            failed_count=Count("runs", filter=Q(runs__state__in=failed)),
+            newest=Max("runs__id", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED)),
+        )
+        .order_by("configuration__filesystem", "configuration__label", "id")[: MOST_SERIES + 1]
+    )
+
+
+def _parameters(workload: Workload) -> tuple[tuple[str, str], ...]:
+    named = named_parameters(workload.tool, workload.parameters)
+    return (("Tool", workload.tool), *((str(key), str(value)) for key, value in named))
+
+
+def grouped(
+    series: tuple[RecordedSeries, ...],
+) -> list[tuple[list[RecordedSeries], tuple[str, ...]]]:
+    """Series with the same command lines together, so that nothing is printed twice."""
+    found: dict[tuple[str, ...], list[RecordedSeries]] = defaultdict(list)
+    for one in series:
+        found[tuple(line for _, line in one.commands)].append(one)
+    return [(several, lines) for lines, several in found.items() if lines]
+
+
+def not_listed(method: Method) -> tuple[str, ...]:
+    """A sentence about the series that are not listed, where there are such."""
+    if method.total <= len(method.series):
+        return ()
+    return (f"The first {MOST_SERIES} of {method.total}; the study's page lists all.",)
+
+
+def _recorded(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
+    lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
+    return RecordedSeries(
+        configuration=row.configuration.label,
+        workload=row.workload.title if row.workload else "",
+        hardware=row.hardware.name if row.hardware else "",
+        lun=lun,
+        system=" ".join(part for part in (row.distribution, row.kernel) if part),
+        preparation=preparation.in_words(row.preparation),
+        repeats="; ".join(rules),
+        done=int(getattr(row, "done_count", 0)),
+        failed=int(getattr(row, "failed_count", 0)),
+        run_id=run.pk if run else None,
+        origin=run.origin if run else "",
+        commands=tuple(
+            (
+                str(command.get("phase", "")),
+                shlex.join(str(word) for word in command.get("argv", [])),
+            )
+            for command in (run.commands if run else [])
+        ),
+    )
+
+
+def _facts_of(profile: HardwareProfile) -> tuple[tuple[str, str], ...]:
+    return tuple((str(label), str(value)) for label, value in profile.facts)
+
+
+def _environment(environment: Environment) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (f"{section}: {label}", str(value))
+        for section, facts in environment.facts.items()
+        for label, value in facts
+    )

@@ -1,0 +1,89 @@
+"""What would have to be measured for every contender to have a score."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fsbench_web.catalog.workers import availability
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.work.coverage import fullest_of
+from fsbench_web.compare.tables.work.entries import Entry
+from fsbench_web.compare.tables.work.ranking import ranking_data
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
+from fsbench_web.core.workloads import presets
+from fsbench_web.core.workloads.measuring import measuring
+from fsbench_web.studies.models import Series
+from fsbench_web.studies.scores.profile_values import kind_of
+
+
+@dataclass(frozen=True)
+class MissingCells:
+    """The cells to measure, and the series of which each contender that lacks any has most.
+
+    Those that a job of today adds to what is there, and where its numbers may not be put together
+    with that, every cell that one workload measures: so that the job completes the score.
+    ``again`` are those of them that every contender has.
+    """
+
+    demands: tuple[RequiredCell, ...]
+    series_ids: tuple[int, ...]
+    again: tuple[RequiredCell, ...] = ()
+
+
+def find_missing(spec: ComparisonSpec) -> MissingCells:
+    """Three queries more than the comparison. Raises SpecError."""
+    looked = ranking_data(spec)
+    incomplete = [
+        entry
+        for one in looked.asked
+        for entry in fullest_of(looked.entries(one, spec)).values()
+        if entry.missing
+    ]
+    series = dict.fromkeys(entry.lead.series_id for entry in incomplete)
+    # Of workloads as contenders the job's is another one: it has every cell or none of use.
+    continued = _continued(series) if spec.by != "workload" else set()
+    demands: dict[RequiredCell, None] = {}
+    for entry in incomplete:
+        demands |= dict.fromkeys(_wanted(entry, is_continued=entry.lead.series_id in continued))
+    lacked = {demand for entry in incomplete for demand in entry.missing}
+    again = (demand for demand in demands if demand not in lacked)
+    return MissingCells(tuple(demands), tuple(series), tuple(again))
+
+
+def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
+    """What completes an entry: all cells where the job's numbers are of other circumstances."""
+    if not is_continued:
+        return list(entry.demands)
+    found = []
+    for kind in dict.fromkeys(kind_of(demand) for demand in entry.missing):
+        of_kind = [demand for demand in entry.demands if kind_of(demand) == kind]
+        missing = [demand for demand in of_kind if not entry.numbers(demand)]
+        ways = {source.measurement for source in entry.sources.get(kind, ())}
+        found += missing if ways == {_way(missing)} else of_kind
+    return found
+
+
+def _way(demands: Iterable[RequiredCell]) -> str:
+    """How what would be ordered measures cells; "" where no one workload does."""
+    workloads = measuring(demands).workloads
+    if len(workloads) != 1:
+        return ""
+    [(slug, given)] = workloads.items()
+    preset = presets()[slug]
+    return type(preset.workload())(**{**preset.parameters, **given}).measurement
+
+
+def _continued(series_ids: Iterable[int]) -> set[int]:
+    """Those that a job measures on under the same circumstances: the form names their LUN and
+    study, and their system is that of its worker now.
+    """
+    rows = Series.objects.select_related("study", "lun__worker").filter(pk__in=list(series_ids))
+    return {
+        one.pk
+        for one in rows
+        if one.lun is not None
+        and not one.study.is_published
+        and not one.preparation
+        and not one.machine
+        and one.kernel == availability.kernel(one.lun.worker)
+        and one.distribution == availability.distribution(one.lun.worker)
+    }

@@ -1,0 +1,65 @@
+"""What the programs of fsbench's own agent print: one JSON object a line, one number an object.
+
+``{"fsbench": "mongo_create_real", "value": "0.512034", "unit": "s", "load": {"bytes": 100}}``; the
+load may be left out. Other lines (of a tool that was timed) may stand between. A program of
+anybody's own may print the same.
+"""
+
+import json
+import re
+from typing import Any
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "fsbench-lines"
+_START = re.compile(r'^\{"fsbench": ?"')
+_LOAD_NAME = re.compile(r"[a-z]{1,20}")
+_MOST = 10**12
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether any line is such an object."""
+    return any(_START.match(line) for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All numbers. Raises UnreadableFile for an object that is cut off or lacks something."""
+    result = ParsedResult(FORMAT, "fsbench")
+    found = Collector(result)
+    for number, line in enumerate(lines, start=1):
+        if _START.match(line):
+            _value(found, line, number)
+    return found.finish("No line of this file holds a number.", 1)
+
+
+def _value(found: Collector, line: str, number: int) -> None:
+    try:
+        # Digits stay as printed.
+        entry = json.loads(line, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError):
+        found.refuse(number, f"{quoted(line)} is no JSON object: it is cut off or was changed.")
+        return
+    value, unit, load = entry.get("value"), entry.get("unit"), _load(entry.get("load", {}))
+    if not isinstance(entry["fsbench"], str) or not isinstance(value, str):
+        found.refuse(number, "The line names no test, or holds no value.")
+    elif not isinstance(unit, str) or not 0 < len(unit) <= 20 or not unit.isprintable():
+        found.refuse(number, "The line's value has no unit.")
+    elif load is None:
+        found.refuse(number, "A load is names in small letters with whole numbers.")
+    else:
+        found.add(test_name(entry["fsbench"]), value, unit, number, load=load)
+
+
+def _load(given: Any) -> str | None:
+    """The load as measurements keep it; None for anything that is none."""
+    if not isinstance(given, dict):
+        return None
+    counts = {}
+    for name, count in given.items():
+        is_count = isinstance(count, str) and re.fullmatch("[0-9]{1,13}", count)
+        if not _LOAD_NAME.fullmatch(name) or not is_count or int(count) > _MOST:
+            return None
+        counts[name] = int(count)
+    return load_text(**counts)

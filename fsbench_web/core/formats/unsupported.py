@@ -1,0 +1,151 @@
+"""What people do upload and fsbench does not read, each with what to do instead; and the numbers
+of a tool's output that none are. Pure.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem
+from fsbench_web.core.formats.text import quoted
+
+# The first bytes of a file (file(1)'s magic), and what it is.
+_PACKED = (
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"\x1f\x9d", "compress (.Z)"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+    (b"Rar!", "RAR"),
+)
+_DOCUMENTS = (
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file of before 2007, such as .xls"),
+    (b"%PDF-", "a PDF"),
+)
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
+_TEXTS = (
+    (
+        re.compile(r"^Version\s+[0-9.]+[a-z]?\s+-+\s*Sequential Output"),
+        "This is bonnie++'s report in words, which rounds its numbers. Below it bonnie++ prints "
+        "them as one line of CSV (with -q that line alone, on standard output): upload that line, "
+        "or the report with it.",
+    ),
+    (
+        re.compile(r"^\s*IOZONE: Performance Test of .*File I/O", re.IGNORECASE),
+        "This is IOzone 2.01 or older, whose output has no matrix of record and file sizes; "
+        "fsbench reads IOzone from 2.02 on. Enter its numbers as a table "
+        "(test,record_size_kb,file_size_kb,value,unit).",
+    ),
+)
+
+
+def packed(data: bytes) -> str:
+    """Why a file that is no text is not read, and what to do; "" where this module does not know.
+
+    ``data`` is the file, or its first 100 bytes at least.
+    """
+    for magic, name in _PACKED:
+        if data.startswith(magic):
+            return (
+                f"It is packed with {name}, which fsbench does not unpack. Unpack it, or pack it "
+                "as zip, tar.gz or gz."
+            )
+    for magic, name in _DOCUMENTS:
+        if data.startswith(magic):
+            return f"It is {name}, which fsbench does not read. Save the table as .xlsx or as CSV."
+    if _OPEN_DOCUMENT in data[:100]:
+        return (
+            "It is an OpenDocument file, which fsbench does not read. Save the table as .xlsx or "
+            "as CSV."
+        )
+    return ""
+
+
+def is_beside(lines: Sequence[str]) -> bool:
+    """Whether it is a report that Vdbench writes beside those that are read, and holds no more."""
+    return any(re.search(r"<title>Vdbench \S+\.html</title>", line) for line in lines[:20])
+
+
+def text(lines: Sequence[str]) -> tuple[int, str] | None:
+    """The line, from 1, that tells what a text is, and what to do; None where none does."""
+    for number, line in enumerate(lines, start=1):
+        for pattern, message in _TEXTS:
+            if pattern.search(line):
+                return number, message
+    return None
+
+
+_MOST_WORDS = 5
+# NaN and infinity as C, Java and Microsoft's libraries print them, with a unit behind them or
+# without; a minus before a number; tags of forums and pages. Not within words, paths and dates.
+_ODD = re.compile(
+    r"(?<![\w./\-])(?:"
+    r"[-+]?(?:nan|inf(?:inity)?|1\.#(?:inf|ind|qnan|snan)0*)"
+    r"(?=$|[^a-z_]|[kmgt](?![a-z])|[kmgt]?i?b(?:/s|its?\b|ytes?\b)|[mun]?s(?:ec)?\b)"
+    r"|-(?=\.?[0-9]))"
+    r"|\[/?(?:b|i|u|s|code|quote|color|size|font|list)(?:=[^\]\n]{0,40})?\]"
+    r"|</?(?:b|i|em|strong|code|tt|pre|span|br)(?: [^<>\n]{0,80})?/?>",
+    re.IGNORECASE,
+)
+
+
+def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | None:
+    """The lines with numbers, as wide, where NaN, an infinity or a negative number stands, and
+    without tags; and by line, from 1, what stood there. None where there is nothing such.
+    """
+    odd: dict[int, list[str]] = defaultdict(list)
+    changed = list(lines)
+
+    def note(number: int, word: str) -> None:
+        if len(odd[number]) < _MOST_WORDS:
+            odd[number].append(word)
+
+    for number, line in enumerate(lines, start=1):
+        if _ODD.search(line) is None:
+            continue
+
+        def put(found: re.Match[str], number: int = number, line: str = line) -> str:
+            if found[0][0] in "[<":
+                note(number, found[0])
+                return ""
+            at = found.start()
+            note(number, line[at : at + 40].split()[0] if found[0] == "-" else found[0])
+            return "1" + "0" * (len(found[0]) - 1)
+
+        changed[number - 1] = _ODD.sub(put, line)
+    if not odd:
+        return None
+    return changed, {at: ", ".join(dict.fromkeys(words)) for at, words in odd.items()}
+
+
+def lost(found: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
+    """What ``as_if_numbers`` gives more than was found, line by line; but what is told already."""
+    before, after = _by_line(found, odd), _by_line(wanted, odd)
+    reported = {one.line for one in found.warnings if not one.is_note}
+    warnings = []
+    for at, values in after.items():
+        had = before.get(at, {})
+        names = [key for key, number in values.items() if had.get(key, number) != number]
+        if len(values) > len(had):
+            names += [key for key in values if key not in had]
+        if names and at not in reported:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            message = f"{names[0][0]}{more}: not read because of {quoted(odd[at])} in the line."
+            warnings.append(Problem(at, None, message))
+    return warnings
+
+
+def _by_line(
+    result: ParsedResult, odd: dict[int, str]
+) -> dict[int, dict[tuple[object, ...], float]]:
+    lines: dict[int, dict[tuple[object, ...], float]] = defaultdict(dict)
+    for value in result.values:
+        if value.line in odd:
+            lines[value.line][_key(value)] = value.value
+    return lines
+
+
+def _key(value: ParsedValue) -> tuple[object, ...]:
+    sizes = value.record_size_kb, value.file_size_kb
+    return value.test, value.load, value.configuration, value.repeat, *sizes

@@ -1,0 +1,193 @@
+"""A study without a job is continued: what of it the form can take, and what it cannot."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count
+
+from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
+from fsbench_web.catalog.configurations.stacks import PLAIN_STACK
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.models import Workload as WorkloadRow
+from fsbench_web.catalog.workloads.own_workloads import offered
+from fsbench_web.studies.jobs import possible_runs
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.spec import FORM_REPEATS, ConfigurationSpec, JobSpec, WorkloadSpec
+from fsbench_web.studies.models import UNTRACED, Run, RunState, Series, Study
+from fsbench_web.studies.sequence import RANDOM
+from fsbench_web.studies.views.run_details import configurations_of
+
+MOST_READ = 500
+"""Series of a study that are looked at."""
+
+MOST_CONFIGURATIONS = 12
+"""As many as the form has variants of one file system."""
+
+NAMED = 6
+
+
+@dataclass
+class ContinuedForm:
+    """A query string of the form, and in words what of the study is in it and what could not be."""
+
+    study: Study
+    query: str = ""
+    taken: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> ContinuedForm | None:
+    """Of the study's file systems those that can be made on its LUN, or on the one that the form
+    takes by itself; its repeats; its workloads that this site has. None where it has no series.
+    """
+    related = ("configuration", "workload", "lun__worker", "journal_lun")
+    found = Series.objects.filter(study=study).select_related(*related).order_by("pk")
+    serieses = list(found[:MOST_READ])
+    if not serieses:
+        return None
+    taken = ContinuedForm(study)
+    lun = _lun(serieses, cards, taken)
+    configurations = _configurations(serieses, lun, taken)
+    repeats = _repeats(serieses, taken)
+    workloads = _workloads(serieses, taken)
+    if any(one.runs_on.is_guest for one in serieses):
+        taken.left.append("its virtual machine")
+    if any(one.preparation for one in serieses):
+        taken.left.append("its preparation")
+    first, *more = workloads or [WorkloadSpec("")]
+    spec = JobSpec(
+        lun_id=lun.pk if lun else None,
+        configurations=tuple(configurations),
+        workload=first.name,
+        more_workloads=tuple(more),
+        repeats=repeats,
+        order=RANDOM,
+        study=study.slug,
+    )
+    form = job_form.prefilled(spec)
+    form.workloads = [one.name for one in workloads]  # where none is named the form suggests one
+    taken.query = form.to_query()
+    return taken
+
+
+def _lun(
+    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], taken: ContinuedForm
+) -> Lun | None:
+    """The LUN that most were measured on, if it can be chosen; else the form's own."""
+    usable = {card.lun.pk: card.lun for card in cards if not card.problems}
+    counts = Counter(one.lun_id for one in serieses if one.lun_id in usable)
+    if counts:
+        lun = usable[counts.most_common(1)[0][0] or 0]
+        taken.taken.append(f"LUN {lun.name}")
+        return lun
+    usual = possible_runs.usual_lun(cards)
+    none = "LUN (none of its LUNs can be used here"
+    taken.left.append(f"{none}: {usual.name} is the only one that can)" if usual else f"{none})")
+    return usual
+
+
+def _configurations(
+    serieses: Sequence[Series], lun: Lun | None, given: ContinuedForm
+) -> list[ConfigurationSpec]:
+    problems = possible_runs.filesystem_problems(lun, [], is_guest=False) if lun else None
+    offered_here = possible_runs.offered(lun)
+    schedulers = lun.schedulers if lun else ()
+    found: list[tuple[str, ConfigurationSpec]] = []
+    unknown, impossible, gone, seen = list[str](), list[str](), list[str](), set[int]()
+    for series in serieses:
+        row = series.configuration
+        if row.pk in seen:
+            continue
+        seen.add(row.pk)
+        if row.filesystem not in offered_here or (problems or {}).get(row.filesystem):
+            impossible.append(row.label)
+            continue
+        wanted = next(configurations_of(series), None)
+        if wanted is None or not _is_plain(wanted):
+            unknown.append(row.label)
+            continue
+        scheduler = wanted.scheduler if wanted.scheduler in schedulers else ""
+        gone += [wanted.scheduler] if wanted.scheduler and not scheduler else []
+        found.append((row.label, ConfigurationSpec(wanted.filesystem, wanted.options, scheduler)))
+    labels = [label for label, _ in found]
+    taken = [one for _, one in found[:MOST_CONFIGURATIONS]]
+    if taken:
+        given.taken.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
+    if any(one.scheduler for one in taken):
+        used = _named(one.scheduler for one in taken if one.scheduler)
+        given.taken.append(f"I/O scheduler {used} for each")
+    here = f"on {lun.worker.name}" if lun else "here"
+    for what, why in (
+        (impossible, f"cannot be made {here}"),
+        (unknown, "not as it was made: options, journal, layers or other LUNs are not known here"),
+        (labels[MOST_CONFIGURATIONS:], f"the form takes {MOST_CONFIGURATIONS}"),
+    ):
+        given.left += [f"{_named(what)} ({why})"] if what else []
+    if gone:
+        given.left.append(f"I/O scheduler {_named(gone)}")
+    return taken
+
+
+def _is_plain(wanted: ConfigurationSpec) -> bool:
+    """On one LUN, with options that are still allowed."""
+    try:
+        validated_options(wanted.filesystem, wanted.options)
+    except OptionError:
+        return False
+    return not wanted.journal and wanted.stack == PLAIN_STACK
+
+
+def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
+    """As often as most were measured (the larger of two that are as many), as the form bounds it;
+    the form's usual number where nothing was.
+    """
+    done = Run.objects.filter(
+        series__in=[one.pk for one in serieses],
+        state=RunState.DONE,
+        tracing=UNTRACED,
+        is_reference=False,
+    )
+    of_each = done.order_by().values("series_id").annotate(count=Count("pk"))
+    counts = Counter(row["count"] for row in of_each)
+    if not counts:
+        taken.left.append("repeats (nothing of it has ended)")
+        return FORM_REPEATS
+    repeats = max(counts, key=lambda count: (counts[count], count))
+    bounded = min(repeats, MAXIMUM_REPEATS)
+    words = f"{bounded} repeat{'' if bounded == 1 else 's'}"
+    taken.taken.append(words if bounded == repeats else f"{words} of its {repeats}")
+    return bounded
+
+
+def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[WorkloadSpec]:
+    rows = {one.workload.pk: one.workload for one in serieses if one.workload}
+    presets = {preset.slug: preset for preset in offered()}
+    known: list[WorkloadSpec] = []
+    titles, unknown = list[str](), list[str]()
+    for row in rows.values():
+        preset = presets.get(row.slug)
+        if preset is not None and _is_same(row, preset.tool, preset.workload().values):
+            known.append(WorkloadSpec(row.slug))
+            titles.append(preset.title)
+        else:
+            unknown.append(row.title)
+    if titles:
+        taken.taken.append(f"workload {_named(titles)}")
+    if unknown:
+        taken.left.append(f"workload {_named(unknown)} (no preset of this site)")
+    elif not rows:
+        taken.left.append("workload (it names none)")
+    return known
+
+
+def _is_same(row: WorkloadRow, tool: str, values: object) -> bool:
+    return row.tool == tool and row.parameters == values
+
+
+def _named(all_of_them: Iterable[str]) -> str:
+    """Each once, the first of them by name."""
+    names = list(dict.fromkeys(all_of_them))
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
