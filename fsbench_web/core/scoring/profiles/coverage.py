@@ -142,7 +142,7 @@ class WorkAnswer:
             parts.append(
                 f"{near.operation}: nearest measured is {near.cell}: {known}."
                 if known
-                else f"{near.operation}: nothing was measured so, at any size."
+                else f"{near.operation}: not measured this way, at any size."
             )
         if self.unceiled:
             parts.append(self.unceiled_words)
