@@ -1,6 +1,7 @@
 """Horizontal bars: one value for each contender."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -321,6 +322,7 @@ def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:
     return max(least_px, 16 * lines + 6)
 
 
+@lru_cache(maxsize=4096)
 def in_lines(label: str, most: int = 24) -> str:
     """A configuration's long label in up to three lines, broken behind its underscores.
 

@@ -146,16 +146,16 @@ def _belonging(by: str, filesystems: Collection[str]) -> frozenset[str]:
 
 def _values(known: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
     """What each series has; of what only configurations have each of these is asked once."""
-    found: dict[int, frozenset[str]] = {}
-    same: dict[int, frozenset[str]] = {}
-    for series, row in rows.items():
-        values = same.get(row.configuration_id) if known.is_of_configuration else None
-        if values is None:
-            value = known.of(row)
-            values = frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
-            same[row.configuration_id] = values
-        found[series] = values
-    return found
+    if not known.is_of_configuration:
+        return {series: _held(known, row) for series, row in rows.items()}
+    of_each = {row.configuration_id: row for row in rows.values()}
+    found = {configuration: _held(known, row) for configuration, row in of_each.items()}
+    return {series: found[row.configuration_id] for series, row in rows.items()}
+
+
+def _held(known: Property, row: ScoreRow) -> frozenset[str]:
+    value = known.of(row)
+    return frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
 
 
 def _of_facts(

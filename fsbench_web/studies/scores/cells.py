@@ -6,12 +6,13 @@ as in scores. Values are as measured: a mean is the mean of what is there, and w
 has no entry.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from fsbench_web.core.conversion import Shown, converted
+from fsbench_web.core.conversion import DisplayUnit, converted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
@@ -75,7 +76,7 @@ class Matrix:
     unit: str
     cells: dict[Cell, Repeats] = field(default_factory=dict)
 
-    def converted(self, to: Shown) -> "Matrix":
+    def converted(self, to: DisplayUnit) -> "Matrix":
         """The same in the unit that it is shown in."""
         cells = {cell: one.converted(to.times) for cell, one in self.cells.items()}
         return Matrix(self.series_id, to.unit, cells)
@@ -114,15 +115,13 @@ def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], di
     for numbers in _bounded(
         one.taken(_sized(one.columns, None, None)) for one in _read(series_ids, test)
     ):
-        columns = numbers.columns
-        codes = columns.codes.tolist()
-        of_unit = {
-            code: values.setdefault((numbers.series_id, columns.tests[code].unit), {})
-            for code in dict.fromkeys(codes)
-        }
-        cells = zip(columns.records.tolist(), columns.files.tolist(), strict=True)
-        for code, cell, value in zip(codes, cells, columns.values.tolist(), strict=True):
-            of_unit[code].setdefault(cell, []).append(value)
+        for code in dict.fromkeys(numbers.columns.codes.tolist()):
+            of_unit = numbers.columns.taken(numbers.columns.codes == code)
+            key = (numbers.series_id, of_unit.tests[code].unit)
+            of_cells = values.setdefault(key, defaultdict(list))
+            cells = zip(of_unit.records.tolist(), of_unit.files.tolist(), strict=True)
+            for cell, value in zip(cells, of_unit.values.tolist(), strict=True):
+                of_cells[cell].append(value)
     return {
         key: {cell: mean(repeats) for cell, repeats in of_cells.items()}
         for key, of_cells in values.items()
@@ -151,7 +150,7 @@ class LoadCurve:
     sizes: tuple[int | None, int | None]
     loads: dict[str, Repeats] = field(default_factory=dict)
 
-    def converted(self, to: Shown) -> "LoadCurve":
+    def converted(self, to: DisplayUnit) -> "LoadCurve":
         """The same in the unit that it is shown in."""
         loads = {load: one.converted(to.times) for load, one in self.loads.items()}
         return replace(self, unit=to.unit, loads=loads)
@@ -189,7 +188,7 @@ class RepeatsOfSeries:
     repeats: Repeats
     cells: list[int]
 
-    def converted(self, to: Shown) -> "RepeatsOfSeries":
+    def converted(self, to: DisplayUnit) -> "RepeatsOfSeries":
         """The same in the unit that it is shown in."""
         return replace(self, unit=to.unit, repeats=self.repeats.converted(to.times))
 

@@ -1,7 +1,7 @@
 """What there is to choose from where scores are compared."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,13 @@ from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.configurations import preparation
-from fsbench_web.catalog.models import FilesystemConfiguration
+from fsbench_web.catalog.models import (
+    FilesystemConfiguration,
+    HardwareProfile,
+    Lun,
+    Worker,
+    Workload,
+)
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.scores.queries import on_worker
@@ -35,7 +41,7 @@ class ScoreChoices:
     What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
     the configuration is known, so are ``option_sets`` (with the file system; mkfs and mount options
     by key, those of a configuration together), ``luns``, ``preparations`` and ``machines`` in
-    words, "" where nobody said.
+    words, "" where nobody said. ``tables`` is in how many tests and categories anything has scores.
     """
 
     studies: tuple[tuple[str, str], ...]
@@ -54,6 +60,7 @@ class ScoreChoices:
     preparations: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     has_emulated: bool = False
+    tables: int = 0
 
 
 # Distinct pairs by jumping from one to the next in the index (a "loose index scan", which neither
@@ -72,11 +79,17 @@ SELECT test, category FROM pair
 """
 
 
+def _is_plain() -> bool:
+    """Whether statements written here may be asked. SQLite has no LATERAL, and reads its index in
+    one go; where a study is hidden from who asks, the names of its tests are too, and they know
+    nothing of that.
+    """
+    return connection.vendor == "postgresql" and not hidden_studies()
+
+
 def _distinct_pairs() -> list[tuple[str, str]]:
     """Every (test, category) that any score has. One query."""
-    if connection.vendor != "postgresql" or hidden_studies():
-        # SQLite has no LATERAL, and reads its index in one go. Where a study is hidden from who
-        # asks, the names of its tests are too, and this statement knows nothing of that.
+    if not _is_plain():
         return list(Score.objects.order_by().values_list("test", "category").distinct())
     with connection.cursor() as cursor:
         table = connection.ops.quote_name(Score._meta.db_table)
@@ -86,7 +99,7 @@ def _distinct_pairs() -> list[tuple[str, str]]:
 
 def count_tables(most: int) -> int:
     """How many tests in how many categories any scores have, at most ``most``. One query."""
-    if connection.vendor != "postgresql" or hidden_studies():
+    if not _is_plain():
         return Score.objects.order_by().values("test", "category").distinct()[:most].count()
     with connection.cursor() as cursor:
         table = connection.ops.quote_name(Score._meta.db_table)
@@ -95,19 +108,13 @@ def count_tables(most: int) -> int:
 
 
 def score_choices() -> ScoreChoices:
-    """Everything that any score belongs to, and every study. Five queries.
+    """Everything that any score belongs to, and every study. Five queries, or four.
 
     None reads all series: there are thousands, and what they belong to is few.
     """
     studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
     shown = _distinct_pairs()
-    scored = Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
-    configurations = _Columns(
-        ("filesystem", "label", "scheduler", "external_journal", "is_known", "options"),
-        FilesystemConfiguration.objects.filter(
-            Exists(scored.filter(configuration=OuterRef("pk")))
-        ).order_by(),
-    )
+    configurations = _Columns(_CONFIGURATION, _configurations())
     option_sets = {
         (
             filesystem,
@@ -118,7 +125,7 @@ def score_choices() -> ScoreChoices:
             "filesystem", "is_known", "options"
         )
     }
-    circumstances = _circumstances(scored)
+    circumstances = _Columns(_CIRCUMSTANCES, _circumstances())
     prepared = {preparation.in_words(json.loads(text)) for text in circumstances.each("prepared")}
     machines = [Machine.of(json.loads(text)) for text in circumstances.each("machine_text")]
     workloads = circumstances.each("workload__slug", "workload__title")
@@ -141,15 +148,15 @@ def score_choices() -> ScoreChoices:
         preparations=tuple(sorted(prepared)),
         machines=tuple(sorted({machine.words for machine in machines})),
         has_emulated=any(machine.is_emulated for machine in machines),
+        tables=len(shown),
     )
 
 
 class _Columns:
     """Some columns of rows, read at once."""
 
-    def __init__(self, names: Sequence[str], rows: QuerySet[Any] | Iterable[tuple[Any, ...]]):
-        read = rows.values_list(*names) if isinstance(rows, QuerySet) else rows
-        self._columns = dict(zip(names, zip(*read, strict=True), strict=False))
+    def __init__(self, names: Sequence[str], rows: Iterable[tuple[Any, ...]]):
+        self._columns = dict(zip(names, zip(*rows, strict=True), strict=False))
 
     def each(self, *names: str) -> set[Any]:
         """The different values of a column, or of several together."""
@@ -158,6 +165,42 @@ class _Columns:
     def pairs(self, *names: str) -> Iterable[tuple[Any, ...]]:
         """The values of several columns, row by row."""
         return zip(*(self._columns.get(name, ()) for name in names), strict=True)
+
+
+def _scored() -> QuerySet[Series]:
+    return Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
+
+
+def _tables() -> dict[str, str]:
+    """The tables' names, quoted."""
+    models = (FilesystemConfiguration, Series, Score, Workload, HardwareProfile, Lun, Worker)
+    return {
+        model._meta.model_name or "": connection.ops.quote_name(model._meta.db_table)
+        for model in models
+    }
+
+
+_CONFIGURATION = ("filesystem", "label", "scheduler", "external_journal", "is_known", "options")
+# To have Django write this and what follows took a millisecond of a page each.
+_CONFIGURATIONS = """
+SELECT filesystem, label, scheduler, external_journal, is_known, options
+FROM {filesystemconfiguration} AS configuration
+WHERE EXISTS (
+    SELECT 1 FROM {series} AS series WHERE series.configuration_id = configuration.id
+        AND EXISTS (SELECT 1 FROM {score} AS score WHERE score.series_id = series.id)
+)
+"""
+
+
+def _configurations() -> Iterable[tuple[Any, ...]]:
+    """Every configuration of which anything has scores. One query."""
+    if not _is_plain():
+        of_any = Exists(_scored().filter(configuration=OuterRef("pk")))
+        found = FilesystemConfiguration.objects.filter(of_any).order_by()
+        return list(found.values_list(*_CONFIGURATION))
+    with connection.cursor() as cursor:
+        cursor.execute(_CONFIGURATIONS.format(**_tables()))
+        return [(*rest, json.loads(options)) for *rest, options in cursor.fetchall()]
 
 
 _CIRCUMSTANCES = (
@@ -177,7 +220,8 @@ def _text(column: str) -> Case:
 _AS_TEXT = {"prepared": _text("preparation"), "machine_text": _text("machine")}
 
 
-# The same jumps in the index of migration 0043, whose expressions these are.
+# The same jumps in the index of migration 0043, whose expressions these are. What series of a group
+# are measured with is the same: that of the oldest is read, if it or the newest has scores.
 _ALIKE = """
 WITH RECURSIVE alike(kernel, distribution, workload, hardware, lun, prepared, ran_in, oldest) AS (
     (SELECT {columns}, id FROM {table} ORDER BY {columns}, id LIMIT 1)
@@ -189,12 +233,20 @@ WITH RECURSIVE alike(kernel, distribution, workload, hardware, lun, prepared, ra
         ORDER BY {columns}, id LIMIT 1
     ) AS following
 )
-SELECT alike.kernel, oldest, (
-    SELECT id FROM {table}
-    WHERE ({columns}) = (alike.kernel, alike.distribution, alike.workload, alike.hardware,
-        alike.lun, alike.prepared, alike.ran_in)
-    ORDER BY {descending}, id DESC LIMIT 1
-) FROM alike
+SELECT workload.slug, workload.title, hardware.slug, hardware.name, lun.name, worker.name,
+    one.kernel, one.distribution, one.preparation::text, one.machine::text,
+    EXISTS (SELECT 1 FROM {score} AS score WHERE score.series_id = oldest)
+    OR EXISTS (SELECT 1 FROM {score} AS score WHERE score.series_id = (
+        SELECT id FROM {table}
+        WHERE ({columns}) = (alike.kernel, alike.distribution, alike.workload, alike.hardware,
+            alike.lun, alike.prepared, alike.ran_in)
+        ORDER BY {descending}, id DESC LIMIT 1
+    ))
+FROM alike JOIN {table} AS one ON one.id = oldest
+LEFT JOIN {workload} AS workload ON workload.id = one.workload_id
+LEFT JOIN {hardwareprofile} AS hardware ON hardware.id = one.hardware_id
+LEFT JOIN {lun} AS lun ON lun.id = one.lun_id
+LEFT JOIN {worker} AS worker ON worker.id = lun.worker_id
 """
 _ALIKE_COLUMNS = (
     *("kernel", "distribution", "COALESCE(workload_id, 0)", "COALESCE(hardware_id, 0)"),
@@ -202,42 +254,50 @@ _ALIKE_COLUMNS = (
 )
 
 
-def _alike() -> list[tuple[str, int, int]]:
-    """(kernel, oldest, newest) of each group of series with alike circumstances. One query."""
-    if connection.vendor != "postgresql" or hidden_studies():  # as for pairs
+def _alike() -> list[tuple[str, tuple[Any, ...] | None]]:
+    """The kernel of each group of series with alike circumstances, and these; None of a group whose
+    oldest and newest series have no scores. One query, or two.
+    """
+    if not _is_plain():
         every = Series.objects.order_by().annotate(**_AS_TEXT)
         groups = every.values("kernel", *_KEYS, *_CIRCUMSTANCES[7:])
         ends = groups.annotate(oldest=Min("pk"), newest=Max("pk"))
-        return list(ends.values_list("kernel", "oldest", "newest"))
+        return _known(list(ends.values_list("kernel", "oldest", "newest")))
+    tables = _tables()
     statement = _ALIKE.format(
-        table=connection.ops.quote_name(Series._meta.db_table),
+        **tables,
+        table=tables["series"],
         columns=", ".join(_ALIKE_COLUMNS),
         descending=", ".join(f"{column} DESC" for column in _ALIKE_COLUMNS),
     )
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        return list(cursor.fetchall())
+        return [(row[6], row if is_scored else None) for *row, is_scored in cursor.fetchall()]
 
 
-def _circumstances(scored: QuerySet[Series]) -> _Columns:
-    """What series are measured with, of those that have scores (``scored``). Two queries.
-
-    Whether each of thousands of series has scores is a long question. Of each group of alike
-    series the oldest and the newest are asked, and all only where neither has any.
-    """
-    groups = _alike()
+def _known(
+    groups: Collection[tuple[str, int, int]],
+) -> list[tuple[str, tuple[Any, ...] | None]]:
+    """The same of (kernel, oldest, newest) of each group. One query; none of very many groups."""
     ends = {pk for _, *both in groups for pk in both}
-    asked = scored.order_by().annotate(**_AS_TEXT)
     known: dict[int, tuple[Any, ...]] = {}
     if len(ends) <= MOST_LISTED:
-        rows = asked.filter(pk__in=ends).values_list("pk", *_CIRCUMSTANCES)
-        known = {row[0]: row[1:] for row in rows}
-    found = [known.get(oldest) or known.get(newest) for _, oldest, newest in groups]
-    if None in found:
+        asked = _scored().order_by().annotate(**_AS_TEXT).filter(pk__in=ends)
+        known = {row[0]: row[1:] for row in asked.values_list("pk", *_CIRCUMSTANCES)}
+    return [(kernel, known.get(oldest) or known.get(newest)) for kernel, oldest, newest in groups]
+
+
+def _circumstances() -> list[tuple[Any, ...]]:
+    """What series are measured with, of those that have scores. Two queries, or one.
+
+    Whether each of thousands of series has scores is a long question. Of each group of alike
+    series the oldest and the newest are asked, and all with its kernel only where neither has any.
+    """
+    groups = _alike()
+    found = [row for _, row in groups if row is not None]
+    unsure = {kernel for kernel, row in groups if row is None}
+    if unsure:
         # Jobs that wait, or failed: a kernel of which nothing was measured is no choice.
-        rest = asked.values_list(*_CIRCUMSTANCES)
-        if len(ends) <= MOST_LISTED:
-            unsure = {group[0] for group, row in zip(groups, found, strict=True) if row is None}
-            rest = rest.filter(kernel__in=unsure)
-        found += rest.distinct()
-    return _Columns(_CIRCUMSTANCES, [row for row in found if row is not None])
+        rest = _scored().order_by().annotate(**_AS_TEXT).values_list(*_CIRCUMSTANCES)
+        found += (rest.filter(kernel__in=unsure) if found else rest).distinct()
+    return found

@@ -1,15 +1,20 @@
 """How everything else reads scores: plain rows, in a constant number of queries."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import QuerySet
 
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.shares import Share
-from fsbench_web.studies.models import COMPUTED, Selection, Series
+from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.scores.source_runs import MOST_LISTED, finished_runs
 
@@ -145,6 +150,36 @@ ROW = (
     *("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", "share"),
     *_OF_SCORE,
 )
+_JSON = frozenset(
+    ("flags", "interval", "run_ids", "repeat_scores", "share", "published", "left_out")
+)
+
+
+def columns_of(found: QuerySet[Score], *names: str) -> Iterable[tuple[Any, ...]]:
+    """The columns called ``names`` of the scores, in their order. One query.
+
+    As ``values_list`` has them: but that decodes each JSON text by itself, of which a page reads
+    over a thousand, and here those of a column are decoded at once.
+    """
+    try:
+        statement, parameters = found.values_list(*names).query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        columns = zip(*cursor.fetchall(), strict=True)
+    return zip(
+        *(
+            _decoded(column) if name in _JSON else column
+            for name, column in zip(names, columns, strict=False)
+        ),
+        strict=True,
+    )
+
+
+def _decoded(texts: Sequence[str | None]) -> list[Any]:
+    found: list[Any] = json.loads(f"[{','.join(text or 'null' for text in texts)}]")
+    return found
 
 
 def scores_for(asked: ScoreFilter) -> list[ScoreRow]:
@@ -152,7 +187,7 @@ def scores_for(asked: ScoreFilter) -> list[ScoreRow]:
 
     Two queries: the scores and their series.
     """
-    found = list(asked.scores.order_by("id").values_list(*ROW))
+    found = list(columns_of(asked.scores.order_by("id"), *ROW))
     series = series_facts({row[0] for row in found}, asked.studies)
     return [row_of(series[row[0]], row) for row in found]
 

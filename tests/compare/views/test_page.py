@@ -170,11 +170,11 @@ def test_the_page_takes_a_constant_number_of_queries(
     # best scores, their series, their rows, when these were measured, and of a paper what it
     # printed: no other score is read. Of scores that do not know their runs the finished ones of
     # their series. And which work profiles there are.
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(14):
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
-    with django_assert_num_queries(17):
+    with django_assert_num_queries(16):
         client.get("/compare/?papers=yes")
 
 

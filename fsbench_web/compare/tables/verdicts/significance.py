@@ -82,7 +82,8 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
 
 
 def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
-    pairs = list(_pairs(table, rule))
+    blocks = [_by_block(row) for row in table.rows]
+    pairs = list(_pairs(table, blocks, rule))
     p_values = [pair.found.p_value for pair in pairs if pair.found.p_value is not None]
     adjusted = iter(significance.holm(p_values))
     against_best: dict[int, Verdict] = {}
@@ -90,9 +91,8 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     for pair in pairs:
         found = pair.found
         if isinstance(found, RatioVerdict):
-            verdict = _of_ratio(
-                table, pair, paired.corrected(found, next(adjusted), len(p_values)), rule
-            )
+            corrected = paired.corrected(found, next(adjusted), len(p_values))
+            verdict = _of_ratio(table, blocks, pair, corrected, rule)
         elif found.p_value is not None:
             verdict = significance.corrected(found, next(adjusted), len(p_values))
         else:
@@ -120,12 +120,16 @@ def is_ranked(table: DeltaTable) -> bool:
     return any(row.best for row in table.rows)
 
 
-def _pairs(table: DeltaTable, rule: Rule) -> Iterator[_Pair]:
+_Blocks = Sequence[Mapping[str, float]]
+"""The scores of each row of a table, by the block that each was measured in."""
+
+
+def _pairs(table: DeltaTable, blocks: _Blocks, rule: Rule) -> Iterator[_Pair]:
     if not is_ranked(table) or len(table.rows) < 2:
         return
     order = nearest_first(table)
     for behind in order[1:]:
-        found = _verdict(table, order[0], behind, rule, table.rows[order[0]].contender)
+        found = _verdict(table, blocks, order[0], behind, rule, table.rows[order[0]].contender)
         yield _Pair(order[0], behind, behind, False, found)
     base = next((place for place, row in enumerate(table.rows) if row.is_baseline), None)
     if base is None:
@@ -134,12 +138,12 @@ def _pairs(table: DeltaTable, rule: Rule) -> Iterator[_Pair]:
     for place in order:
         if place != base:
             ahead, behind = sorted((place, base), key=rank.__getitem__)
-            found = _verdict(table, ahead, behind, rule, table.rows[base].contender)
+            found = _verdict(table, blocks, ahead, behind, rule, table.rows[base].contender)
             yield _Pair(ahead, behind, place, True, found)
 
 
 def _verdict(
-    table: DeltaTable, ahead: int, behind: int, rule: Rule, against: str
+    table: DeltaTable, blocks: _Blocks, ahead: int, behind: int, rule: Rule, against: str
 ) -> Verdict | RatioVerdict:
     """What is found of one pair by itself."""
     first, second = table.rows[ahead], table.rows[behind]
@@ -152,7 +156,7 @@ def _verdict(
         )
     if not is_freenix:
         found = paired.paired(
-            *by_block(first, second),
+            *_of_pair(table, blocks, ahead, behind),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
         )
@@ -179,23 +183,22 @@ def _verdict(
     )
 
 
-def by_block(first: DeltaRow, second: DeltaRow) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """Their scores by the block that each was measured in; several repeats in one by their mean.
+def _of_pair(
+    table: DeltaTable, blocks: _Blocks, one: int, other: int
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Of both rows the scores by block.
 
     Runs of two studies were never measured beside each other, whatever their blocks are called.
     """
-    return (_by_block(first), _by_block(second)) if first.study == second.study else ({}, {})
-
-
-def _shared_blocks(first: DeltaRow, second: DeltaRow) -> int:
-    one, other = by_block(first, second)
-    return len(one.keys() & other.keys())
+    is_one_study = table.rows[one].study == table.rows[other].study
+    return (blocks[one], blocks[other]) if is_one_study else ({}, {})
 
 
 def _by_block(row: DeltaRow) -> Mapping[str, float]:
+    """Its scores by the block that each was measured in; several repeats in one by their mean."""
     known = [(block, one) for block, one in row.repeat_scores or () if block and one is not None]
     single = dict(known)
-    if len(single) == len(known):  # as of nearly all, of which a page asks hundreds of times
+    if len(single) == len(known):  # as of nearly all
         return single
     found: dict[str, list[float]] = defaultdict(list)
     for block, value in known:
@@ -203,16 +206,18 @@ def _by_block(row: DeltaRow) -> Mapping[str, float]:
     return {block: mean(values) for block, values in found.items()}
 
 
-def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -> Verdict:
+def _of_ratio(
+    table: DeltaTable, blocks: _Blocks, pair: _Pair, found: RatioVerdict, rule: Rule
+) -> Verdict:
     """The verdict of a ratio, said of the row of its pair."""
     first, second = table.rows[pair.ahead], table.rows[pair.behind]
-    status = TIE
+    status, of_ratio = TIE, found.status
     reasons: tuple[str, ...] = (SCATTER,)
-    if found.status == paired.FASTER:
+    if of_ratio == paired.FASTER:
         status, reasons = SIGNIFICANT, ()
-    elif found.status == paired.EQUIVALENT:
+    elif of_ratio == paired.EQUIVALENT:
         status, reasons = EQUIVALENT, ()
-    elif found.status == paired.SLOWER:
+    elif of_ratio == paired.SLOWER:
         reasons = (ORDER,)  # by its score it leads, by what is tested it does not
     elif found.p_value <= FALSE_ALARM:
         reasons = (HOLM,)
@@ -222,6 +227,7 @@ def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -
     intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
     reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
     reasons += (NO_SCATTER,) if found.deviation == 0 and found.ratio != 1 else ()
+    one, other = _of_pair(table, blocks, pair.ahead, pair.behind)
     low, high = found.rank_interval or (None, None)
     verdict = Verdict(
         status,
@@ -234,7 +240,7 @@ def _of_ratio(table: DeltaTable, pair: _Pair, found: RatioVerdict, rule: Rule) -
         ratio=found.ratio,
         ratio_low=found.low,
         ratio_high=found.high,
-        blocks=found.blocks or _shared_blocks(first, second),
+        blocks=found.blocks or len(one.keys() & other.keys()),
         more_blocks=found.more_blocks if status == TIE and TICKS not in reasons else None,
         equivalence_percent=found.margin_percent,
         p_equivalence=found.p_equivalence,

@@ -305,8 +305,10 @@ def _rank_cut(count: int, level: float = LEVEL) -> int:
 def _normality(logarithms: Sequence[float], centre: float) -> float | None:
     """The p-value of Shapiro and Francia's test; None for fewer than five, or without scatter."""
     count = len(logarithms)
+    if count < LEAST_FOR_NORMALITY:
+        return None
     square = fsum((one - centre) ** 2 for one in logarithms)
-    if count < LEAST_FOR_NORMALITY or square == 0:
+    if square == 0:
         return None
     scores = _normal_scores(count)
     together = fsum(s * (x - centre) for s, x in zip(scores, sorted(logarithms), strict=True))
