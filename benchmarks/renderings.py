@@ -6,7 +6,7 @@ Starts the site's web process (SQLite, the published studies) three times, one a
 asks for ``/glossary/`` and ``/studies/`` as one client does, first alone and then beside the loops,
 on a report as PDF, a workbook and a report on the screen:
 
-before      as if nothing were done: all in the lane of pages, drawn up in threads, nothing kept
+before      as if nothing were done: all with the pages, drawn up in threads, nothing kept
 unlimited   as it is, but for the number of calls that one client has (FSBENCH_RENDERED_CALLS=0)
 as it is
 
@@ -40,12 +40,12 @@ KINDS = {"before": "--before", "unlimited": "--unlimited", "as it is": ""}
 def serve(descriptor: int, *, is_before: bool) -> None:
     """The web process, as the supervisor starts it."""
     from fsbench_web.renderings import answers
-    from fsbench_web.renderings.kept import Kept
+    from fsbench_web.renderings.cache import RenderingCache
     from fsbench_web.serving import thread_pools, web
 
     if is_before:
         thread_pools.is_rendered = lambda path: False
-        answers.kept = Kept(0, 0)
+        answers.kept = RenderingCache(0, 0)
         answers.use_a_process = lambda: None  # type: ignore[assignment,return-value]
         # Those who waited for the same had it made each for themselves.
         answers.kept.once = lambda key, make: make()  # type: ignore[method-assign]

@@ -2,11 +2,11 @@
 """Install what benchmarks need on this machine, through apt: `sudo make tools`.
 
 Without arguments: what is missing of the programs of the built-in workloads, and the mkfs of every
-file system that this kernel can mount (``fsbench_web/core/needs.py``). IOzone is in a component of
-Debian and Ubuntu that few machines enable, so packages are read from the machine's own mirror
-through a source list and lists that live only as long as this program: apt's configuration, its
-lists and its cache stay as they are. No daemon is started. Python's standard library alone, because
-it runs before there is a virtual environment.
+file system that this kernel can mount (``fsbench_web/core/requirements.py``). IOzone is in a
+component of Debian and Ubuntu that few machines enable, so packages are read from the machine's own
+mirror through a source list and lists that live only as long as this program: apt's configuration,
+its lists and its cache stay as they are. No daemon is started. Python's standard library alone,
+because it runs before there is a virtual environment.
 
     install_tools.py [--every-filesystem] [--only] [--stages] [PACKAGE...] [--if-known PACKAGE...]
 
@@ -31,7 +31,7 @@ from pathlib import Path
 from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LOCK_FOLDER = Path("/run/fsbench")
@@ -45,11 +45,11 @@ APT_LOCK_WAIT_S = 600
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class CannotInstall(Exception):
+class InstallError(Exception):
     """Why it does not go on, and what to do: one sentence for a person."""
 
 
-class Stopped(Exception):
+class InstallStopped(Exception):
     """Somebody ended it."""
 
 
@@ -125,7 +125,7 @@ class Apt:
         self, argv: Sequence[str], status: "Iterator[str] | None" = None, passed: int = -1
     ) -> str:
         if self.is_stopping:
-            raise Stopped
+            raise InstallStopped
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
             child = self._child = subprocess.Popen(
                 argv,
@@ -146,11 +146,11 @@ class Apt:
             code = child.wait()
             self._child = None
             if self.is_stopping and code:
-                raise Stopped
+                raise InstallStopped
             output.seek(0)
             data = output.read()
         if code:
-            raise CannotInstall(_why(data) or f"{argv[0]} ended with exit status {code}.")
+            raise InstallError(_why(data) or f"{argv[0]} ended with exit status {code}.")
         return data
 
     def _hear(self, line: str) -> None:
@@ -192,7 +192,7 @@ def distribution() -> tuple[str, str]:
         if name in COMPONENTS and shutil.which("apt-get", path=PATH):
             code = data.get("UBUNTU_CODENAME") if name == "ubuntu" else data.get("VERSION_CODENAME")
             return name, code or data.get("VERSION_CODENAME", "")
-    raise CannotInstall(
+    raise InstallError(
         f"This is {data.get('PRETTY_NAME') or 'no Linux that is known'}, and neither Debian nor "
         "Ubuntu: install the programs by its own means, or start a Docker daemon."
     )
@@ -211,7 +211,7 @@ def source_list(folder: Path, apt_folder: Path = Path("/etc/apt")) -> str:
             shown = f"[{options}] " if options else ""
             lines.add(f"deb {shown}{uri} {suite} {COMPONENTS[name]}")
     if not lines:
-        raise CannotInstall(
+        raise InstallError(
             f"No mirror of {name.title()} is among this machine's apt sources (/etc/apt): add one, "
             "and start again."
         )
@@ -302,8 +302,8 @@ def only_one() -> Iterator[None]:
 
 def missing(every_filesystem: bool) -> list[str]:
     """The packages of tools that this machine lacks."""
-    mounted = needs.mountable()
-    return needs.missing_packages(
+    mounted = requirements.mountable()
+    return requirements.missing_packages(
         lambda program: shutil.which(program, path=PATH) is not None,
         lambda kernel_name: every_filesystem or kernel_name in mounted,
     )
@@ -323,16 +323,16 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
         if found:
             print(f"Installing: {' '.join(found)}", flush=True)
             apt.install(found)
-        optional = {*if_known, *needs.optional_packages()}
+        optional = {*if_known, *requirements.optional_packages()}
         unknown = [one for one in wanted if one not in known]
         if required := [one for one in unknown if one not in optional]:
             if apt.unreached:
-                raise CannotInstall(
+                raise InstallError(
                     f"Not every mirror of this machine can be reached: {apt.unreached}. Put its "
                     "network or its apt sources right (apt-get update shows the same), or start a "
                     "Docker daemon."
                 )
-            raise CannotInstall(
+            raise InstallError(
                 f"apt knows no package {', '.join(required)} on this machine's mirrors: install it "
                 "by hand, or start a Docker daemon."
             )
@@ -356,13 +356,13 @@ def main(arguments: list[str]) -> int:
     try:
         distribution()
         if os.geteuid() != 0:
-            raise CannotInstall(f"Installing {' '.join(wanted)} needs root: sudo make tools")
+            raise InstallError(f"Installing {' '.join(wanted)} needs root: sudo make tools")
         with contextlib.nullcontext() if given.lock_held else only_one():
             install(wanted, given.if_known, given.stages)
-    except CannotInstall as error:
+    except InstallError as error:
         print(error, file=sys.stderr)
         return 1
-    except (Stopped, KeyboardInterrupt):
+    except (InstallStopped, KeyboardInterrupt):
         print("It was stopped before it was finished: start it again.", file=sys.stderr)
         return 1
     except OSError as error:

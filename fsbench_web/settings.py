@@ -128,7 +128,7 @@ CELERY_BROKER_URL = env.url(
     "filesystem://",
     ["filesystem", "memory", "redis", "rediss", "redis+socket", "sentinel"],
 )
-# Seconds between a worker's signs of life, and after how many it counts as silent.
+# Seconds between a worker's heartbeats, and after how many it counts as silent.
 WORKER_HEARTBEAT_S = env.integer("FSBENCH_WORKER_HEARTBEAT_S", 5, minimum=1, maximum=300)
 WORKER_SILENT_AFTER_S = env.integer("FSBENCH_WORKER_SILENT_AFTER_S", 30, minimum=3, maximum=3600)
 if WORKER_SILENT_AFTER_S < 3 * WORKER_HEARTBEAT_S:
@@ -194,7 +194,7 @@ if not PASSWORD_SIGN_IN and SIGN_ON is None:
     raise ImproperlyConfigured(
         "FSBENCH_PASSWORD_SIGN_IN=False leaves no way to sign in without FSBENCH_OIDC_ISSUER."
     )
-SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.openid.Outgoing"
+SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.openid.ProviderAdapter"
 # Of allauth's own pages there is none here; nothing of the provider's tokens is kept.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_STORE_TOKENS = False

@@ -26,7 +26,7 @@ study_urls = [
 ]
 
 
-class _Moved(RedirectView):
+class _PermanentRedirect(RedirectView):
     permanent = True
     query_string = True
 
@@ -41,7 +41,7 @@ def _moved(address: str) -> Callable[..., HttpResponseBase]:
     """The view of an address that was given up: it leads on for good, to ``address`` with the
     parts of the old one (``%(rest)s``) and its query string.
     """
-    return requires(Action.READ)(_Moved.as_view(url=address))
+    return requires(Action.READ)(_PermanentRedirect.as_view(url=address))
 
 
 urlpatterns: list[URLPattern | URLResolver] = [

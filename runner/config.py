@@ -14,7 +14,7 @@ from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
 from runner.executors.guest import GuestExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import own_programs
+from runner.host import allowed_programs
 
 OWN_IMAGE = "fsbench-runner:local"
 EXECUTORS = ("auto", "docker", "local")
@@ -70,7 +70,7 @@ def read_config() -> WorkerConfig:
         raise ImproperlyConfigured(
             f'FSBENCH_EXECUTOR is "{executor}"; it must be one of {", ".join(EXECUTORS)}.'
         )
-    own_programs.allowed()  # refused now, and not at the first look for tools
+    allowed_programs.allowed()  # refused now, and not at the first look for tools
     listed = env.text("FSBENCH_LUNS", "")
     if listed and not Path(listed).is_absolute():
         raise ImproperlyConfigured(f'FSBENCH_LUNS is "{listed}"; it must be an absolute path.')

@@ -18,9 +18,9 @@ from runner.worker import Host
 logger = logging.getLogger("fsbench.worker")
 
 
-def look(host: Host) -> list[str]:
+def remove_leftovers(host: Host) -> list[str]:
     """Remove what belongs to no run that is going on here. Returns the containers' names."""
-    give_back_schedulers(host)
+    restore_host_settings(host)
     remove_traces(host)
     if not host.capabilities.is_usable:
         return []
@@ -39,13 +39,13 @@ def look(host: Host) -> list[str]:
         return []
 
 
-def give_back_schedulers(host: Host) -> None:
+def restore_host_settings(host: Host) -> None:
     """Those that a killed worker's runs have set, and its processors; what a run has now is left to
     it.
     """
     for sentence in (
-        *scheduler_notes.give_back(host.config.scheduler_notes),
-        *processors.give_back(host.config.processor_notes),
+        *scheduler_notes.restore_schedulers(host.config.scheduler_notes),
+        *processors.restore_settings(host.config.processor_notes),
     ):
         logger.warning(sentence)
 
@@ -55,7 +55,7 @@ def remove_traces(host: Host) -> None:
     bpftrace that outlived its worker.
     """
     going_on = host.carried_out()
-    owned = block_events.owner(host.config.site, host.name)
+    owned = block_events.instance_prefix(host.config.site, host.name)
 
     def is_going_on(run: int) -> bool:
         return run in going_on or run in host.carried_out()

@@ -139,14 +139,14 @@ def _unmount(number: int) -> None:
 
 def _traces(config: WorkerConfig) -> Iterator[Orphan]:
     """What a killed worker's traces have left: buffers in the kernel, and bpftrace."""
-    owned = block_events.owner(config.site, config.name)
-    for instance in block_events.left(owned, lambda run: False):
+    owned = block_events.instance_prefix(config.site, config.name)
+    for instance in block_events.leftover_instances(owned, lambda run: False):
         yield Orphan(
             "trace",
             str(instance),
             lambda instance=instance: block_events.remove(instance),  # type: ignore[misc]
         )
-    for process, name in operation_events.left(owned, lambda run: False):
+    for process, name in operation_events.leftover_traces(owned, lambda run: False):
         yield Orphan(
             "trace",
             f"bpftrace, process {process}, of {name}",
@@ -156,7 +156,7 @@ def _traces(config: WorkerConfig) -> Iterator[Orphan]:
 
 def _pools() -> Iterator[Orphan]:
     """Nobody else's pool is meant by this name, but its data are data: a person destroys it."""
-    for name in pools.left():
+    for name in pools.leftover_pools():
         yield Orphan(
             "pool",
             f"{name}, imported by this host's ZFS from a LUN: look what it holds (zpool status "
@@ -201,7 +201,7 @@ def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
         yield Orphan(
             "scheduler",
             f"{note.wanted} of the disk {blockdev.as_text(note.number)}, which was {note.before}",
-            lambda: scheduler_notes.give_back(folder),
+            lambda: scheduler_notes.restore_schedulers(folder),
         )
 
 
@@ -212,7 +212,7 @@ def _processors(config: WorkerConfig) -> Iterator[Orphan]:
         yield Orphan(
             "processors",
             "governor and turbo as killed runs held them",
-            lambda: processors.give_back(folder),
+            lambda: processors.restore_settings(folder),
         )
 
 

@@ -1,4 +1,4 @@
-"""The worker process: signs of life, and the Celery worker in the same process.
+"""The worker process: heartbeats, and the Celery worker in the same process.
 
 Runs are threads of it: each waits for one container or process, all share the attached LUNs, and
 nothing of a run survives the process. There is one thread for each LUN, because a LUN takes one
@@ -38,7 +38,7 @@ logger = logging.getLogger("fsbench.worker")
 # A LUN that was mounted or unplugged is noticed within this time, and again before every run.
 REFRESH_EVERY_S = 30.0
 MAINTENANCE_EVERY_S = 60.0
-SIGN_OF_LIFE = "sign-of-life"
+HEARTBEAT_FILE = "heartbeat"
 # A package that was put into the folder of guest kernels is booted within this time.
 LOOK_AT_KERNELS_EVERY_S = 5.0
 # How far an installation is changes quickly, and nothing but that is told so often.
@@ -80,7 +80,7 @@ def _wait_for_namesake(host: Host) -> None:
             )
         if not is_reported:
             logger.warning(
-                "a worker with the name %s gave a sign of life on another host: waiting for %s s "
+                "a worker with the name %s sent a heartbeat on another host: waiting for %s s "
                 "without one",
                 host.name,
                 settings.WORKER_SILENT_AFTER_S,
@@ -114,7 +114,7 @@ def _clean_up(host: Host) -> list[str] | None:
         return None
     if removed:
         logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
-    leftovers.give_back_schedulers(host)
+    leftovers.restore_host_settings(host)
     leftovers.remove_traces(host)
     return removed
 
@@ -134,19 +134,19 @@ def _take_over(host: Host, worker: Worker, removed: list[str]) -> None:
     host.has_taken_over = True
 
 
-def give_sign_of_life(host: Host) -> None:
+def send_heartbeat(host: Host) -> None:
     """Announce the host, end what other workers lost, repeat messages that may be lost."""
     host.look_at_executor()
     host.look_again()
     worker = announce(host.announcement())
     # For health checks that must not cost a benchmark anything: a look at the file's age.
-    (host.config.data_folder / SIGN_OF_LIFE).touch()
+    (host.config.data_folder / HEARTBEAT_FILE).touch()
     if not host.has_taken_over and host.capabilities.is_usable:
         removed = _clean_up(host)
         if removed is not None:
             _take_over(host, worker, removed)
     elif host.has_taken_over:
-        leftovers.look(host)
+        leftovers.remove_leftovers(host)
     lifecycle.reap_lost()
     lifecycle.leave_out_what_is_over()
     if host.has_taken_over and not host.stopping.is_set():
@@ -230,7 +230,7 @@ def serve(host: Host, say: Callable[[str], None] = logger.info) -> int:
 
     worker_shutting_down.connect(stop, weak=False)
     beats = [
-        _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
+        _repeat(host, settings.WORKER_HEARTBEAT_S, send_heartbeat),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
         _repeat(host, MAINTENANCE_EVERY_S, run_maintenance),
         _repeat(host, LOOK_AT_KERNELS_EVERY_S, look_at_kernels),

@@ -109,7 +109,7 @@ class Host:
     def listed(self) -> list[LunEntry]:
         """The allow-list as it is now, with the folders on mounts. Raises LunFileError."""
         found = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
-        return [mounts.named(one, self.name, self.config.mount_notes) for one in found]
+        return [mounts.mount_entry(one, self.name, self.config.mount_notes) for one in found]
 
     def refresh(self) -> None:
         """Read the allow-list again and check every LUN that is not in use."""

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from fsbench_web.compare.report import recorded
+from fsbench_web.compare.report import recorded_series
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import delta_tables
@@ -17,7 +17,7 @@ from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.storing import large
 from fsbench_web.platform import limits
-from fsbench_web.platform.limits import Room
+from fsbench_web.platform.limits import RowLimits
 from fsbench_web.studies.models import Run, Series, Study
 from tests.importing import import_files
 
@@ -39,14 +39,14 @@ def table() -> bytes:
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PAGE", "REPORT", "FILE", "PINNED"):
-        monkeypatch.setattr(limits, name, Room(rows=12, single_rows=6, tables=5))
-    monkeypatch.setattr(limits, "ANSWER", Room(rows=20, single_rows=20, tables=20))
+        monkeypatch.setattr(limits, name, RowLimits(rows=12, single_rows=6, tables=5))
+    monkeypatch.setattr(limits, "ANSWER", RowLimits(rows=20, single_rows=20, tables=20))
     for name in ("MOST_LINKS", "MOST_OPTIONS", "MOST_TESTS", "MOST_LISTED_SCORES", "WINDOW"):
         monkeypatch.setattr(limits, name, 6)
     monkeypatch.setattr(limits, "MOST_LISTED", 6)
     monkeypatch.setattr(limits, "MOST_COMPARED", 15)
     monkeypatch.setattr("fsbench_web.imports.views.uploads.RUNS_SHOWN", 6)
-    monkeypatch.setattr(recorded, "MOST_SERIES", 6)
+    monkeypatch.setattr(recorded_series, "MOST_SERIES", 6)
     monkeypatch.setattr(shown_series, "SERIES_SHOWN", 6)
 
 

@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 
 from deploy import install_tools
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 
 ROOT = Path(settings.BASE_DIR)
 pytestmark = pytest.mark.root
@@ -118,7 +118,7 @@ def test_without_arguments_it_installs_what_workloads_lack(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(install_tools, "PATH", str(tmp_path))
-    monkeypatch.setattr(needs, "mountable", lambda: {"ext4", "xfs"})
+    monkeypatch.setattr(requirements, "mountable", lambda: {"ext4", "xfs"})
     found = install_tools.missing(every_filesystem=False)
     assert {"iozone3", "fio", "postmark", "stress-ng", "fsmark", "xfsprogs"} <= set(found)
     assert "jfsutils" not in found
@@ -156,7 +156,7 @@ def test_a_mirror_that_is_away_is_the_reason_and_not_its_packages(install: Insta
 
 
 def test_one_that_only_some_releases_have_is_no_failure(install: Install) -> None:
-    optional = needs.optional_packages()[0]
+    optional = requirements.optional_packages()[0]
     script = install("--only", "fio", optional, "--if-known", "gone")
     said, _ = script.communicate()
     assert script.returncode == 0
@@ -258,12 +258,12 @@ def test_another_system_and_a_machine_without_a_mirror_are_told_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(install_tools, "distribution", lambda: ("ubuntu", "noble"))
-    with pytest.raises(install_tools.CannotInstall, match="No mirror of Ubuntu"):
+    with pytest.raises(install_tools.InstallError, match="No mirror of Ubuntu"):
         install_tools.source_list(tmp_path, tmp_path)
     monkeypatch.setattr(install_tools.os, "geteuid", lambda: 1000)
     assert install_tools.main(["--only", "fio"]) == 1
     assert "sudo make tools" in capsys.readouterr().err
     monkeypatch.undo()
     monkeypatch.setattr(install_tools.shutil, "which", lambda *_, **__: None)
-    with pytest.raises(install_tools.CannotInstall, match="neither Debian nor"):
+    with pytest.raises(install_tools.InstallError, match="neither Debian nor"):
         install_tools.distribution()

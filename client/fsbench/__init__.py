@@ -1,7 +1,7 @@
 """Client of an fsbench site: ``Client`` for programs, ``fsbench`` for the command line."""
 
 from fsbench.client import Client
-from fsbench.transport import NotUnderstood, Problem, Unreachable
+from fsbench.transport import Problem, UnexpectedResponse, Unreachable
 
-__all__ = ["Client", "NotUnderstood", "Problem", "Unreachable", "__version__"]
+__all__ = ["Client", "Problem", "UnexpectedResponse", "Unreachable", "__version__"]
 __version__ = "0.3.0"

@@ -47,7 +47,7 @@ def logout(client: Client, options: argparse.Namespace) -> int:
     if me["token"] is not None and not options.keep_token:
         client.delete(f"/me/tokens/{me['token']['id']}")
     credentials.forget(client.site.url)
-    terminal.say(f"Signed out of {client.site.url}.")
+    terminal.print_line(f"Signed out of {client.site.url}.")
     return FINE
 
 
@@ -63,10 +63,10 @@ def _say_who(me: dict[str, Any], url: str, as_json: bool) -> None:
     luns = "every LUN" if me["luns"] is None else ", ".join(me["luns"]) or "no LUN"
     token = me["token"] or {"name": "a session", "scopes": [], "expires_at": None}
     name = terminal.clean(me["username"])
-    terminal.say(
+    terminal.print_line(
         f"{name} on {url}: {terminal.clean(me['role'])}; may erase {terminal.clean(luns)}",
         f"token {terminal.clean(token['name'])}: {terminal.clean(', '.join(token['scopes']))}; "
-        f"expires {terminal.when(token['expires_at']) if token['expires_at'] else 'never'}",
+        f"expires {terminal.format_time(token['expires_at']) if token['expires_at'] else 'never'}",
     )
 
 
@@ -114,12 +114,12 @@ def _show_stored(found: Mapping[str, Any], url: str) -> None:
         more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""
         terminal.note(f"There already, and passed over: {shown}{more}.")
     if found["id"] is None:
-        terminal.say("Nothing is new: nothing was stored.")
+        terminal.print_line("Nothing is new: nothing was stored.")
         return
-    terminal.say(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
-    terminal.say(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
+    terminal.print_line(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
+    terminal.print_line(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
     if len(runs) > SHOWN_RUNS:
-        terminal.say(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
+        terminal.print_line(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
 
 
 def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,9 +153,9 @@ def _show_preview(found: dict[str, Any], url: str) -> None:
         terminal.Column("numbers", terminal.RIGHT),
     ]
     if rows:
-        terminal.say(terminal.table(columns, rows))
+        terminal.print_line(terminal.table(columns, rows))
     terminal.complain(*[line_of(one) for one in found["problems"]])
-    terminal.say(f"Nothing is stored yet: {url}/imports/{found['id']}/ has the rest.")
+    terminal.print_line(f"Nothing is stored yet: {url}/imports/{found['id']}/ has the rest.")
 
 
 def times(warning: Mapping[str, Any]) -> str:

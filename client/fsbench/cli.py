@@ -11,7 +11,7 @@ from fsbench import account, completion, credentials, terminal
 from fsbench.client import Client
 from fsbench.commands import arguments
 from fsbench.exits import INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
-from fsbench.transport import NotUnderstood, Problem, Unreachable
+from fsbench.transport import Problem, UnexpectedResponse, Unreachable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return REFUSED
     except Unreachable as error:
         terminal.complain(terminal.clean(error))
-        return REFUSED if isinstance(error, NotUnderstood) else UNREACHABLE
-    except (ValueError, OSError, credentials.Unusable) as error:
+        return REFUSED if isinstance(error, UnexpectedResponse) else UNREACHABLE
+    except (ValueError, OSError, credentials.CredentialsError) as error:
         if isinstance(error, BrokenPipeError):  # | head
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from fsbench.transport import Answer, Query, Site
+from fsbench.transport import Query, Response, Site
 
 _PIECE_BYTES = 256 * 1024
 
@@ -76,7 +76,7 @@ class Client:
             content_type = _write_form(body, fields, files)
             size = body.tell()
             body.seek(0)
-            answer: Answer = self.site.call(
+            answer: Response = self.site.call(
                 "POST", path, body=body, size=size, headers={"Content-Type": content_type}
             )
         return answer.json()

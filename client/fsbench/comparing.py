@@ -53,13 +53,15 @@ def deltas(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(found)
         return FINE
     for place, one in enumerate(found["tables"]):
-        terminal.say(*([""] if place else []), *drawn(one, found["by"], bool(found["baseline"])))
+        terminal.print_line(
+            *([""] if place else []), *table_lines(one, found["by"], bool(found["baseline"]))
+        )
     if not found["tables"]:
         terminal.complain("No score matches this comparison.")
     return FINE
 
 
-def drawn(one: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
+def table_lines(one: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
     """One delta table, its title first."""
     better = "lower is better" if one["lower_is_better"] else "higher is better"
     title = f"{terminal.clean(one['test'])}, {terminal.clean(one['category'])}"
@@ -159,10 +161,10 @@ def check(client: Client, options: argparse.Namespace) -> int:
         )
         return code
     if judged:
-        terminal.say(_checked(judged, found["by"]))
+        terminal.print_line(_checked(judged, found["by"]))
     terminal.complain(*problems)
     if not problems:
-        terminal.say(_in_words(code, fell, unknown, options.baseline))
+        terminal.print_line(_in_words(code, fell, unknown, options.baseline))
     return code
 
 

@@ -10,7 +10,7 @@ from typing import Any
 DEFAULT_URL = "http://localhost:8000"
 
 
-class Unusable(Exception):
+class CredentialsError(Exception):
     """The file of tokens cannot be used; the text says what to do."""
 
 
@@ -28,7 +28,7 @@ def chosen_url(given: str = "") -> str:
     """
     url = os.environ.get("FSBENCH_URL")
     if not given and url is not None and not url.strip():
-        raise Unusable(
+        raise CredentialsError(
             "FSBENCH_URL is set and empty: a variable of the pipeline that is not there? Give it "
             "the site's address, or unset it to go by the last fsbench login."
         )
@@ -44,7 +44,7 @@ def token_for(url: str) -> str:
     """
     value = os.environ.get("FSBENCH_TOKEN")
     if value is not None and not value.strip():
-        raise Unusable(
+        raise CredentialsError(
             "FSBENCH_TOKEN is set and empty: a secret of the pipeline that is not there? Give it a "
             "token, or unset it to go by the one that fsbench login kept."
         )
@@ -73,16 +73,18 @@ def _read() -> dict[str, Any]:
         with path().open(encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode
             if stat.S_IMODE(mode) & 0o077:
-                raise Unusable(
+                raise CredentialsError(
                     f"{path()} can be read by others, and holds tokens: chmod 600 {path()}"
                 )
             data = json.load(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise Unusable(f"{path()} cannot be read ({error}): delete it and log in again.") from None
+        raise CredentialsError(
+            f"{path()} cannot be read ({error}): delete it and log in again."
+        ) from None
     if not isinstance(data, dict) or not isinstance(data.get("tokens", {}), dict):
-        raise Unusable(f"{path()} is not what fsbench wrote: delete it and log in again.")
+        raise CredentialsError(f"{path()} is not what fsbench wrote: delete it and log in again.")
     return data
 
 
@@ -96,5 +98,5 @@ def _write(data: dict[str, Any]) -> Path:
             json.dump(data, file, indent=1)
         Path(name).replace(path())
     except OSError as error:
-        raise Unusable(f"{path()} cannot be written: {error}") from None
+        raise CredentialsError(f"{path()} cannot be written: {error}") from None
     return path()

@@ -124,7 +124,7 @@ LISTS: dict[str, Listing] = {
             one["workload"],
             one["repeat"],
             f"{one['worker']}/{one['lun']}" if one["lun"] else None,
-            terminal.when(one["created_at"]),
+            terminal.format_time(one["created_at"]),
         ),
         "There is no such run.",
         FILTERS,
@@ -149,7 +149,7 @@ LISTS: dict[str, Listing] = {
             one["runs"]["total"],
             one["runs"]["done"],
             Cell(one["runs"]["failed"], "red" if one["runs"]["failed"] else ""),
-            terminal.when(one["created_at"]),
+            terminal.format_time(one["created_at"]),
         ),
         "There is no such job.",
         ("study",),
@@ -279,7 +279,7 @@ def show(client: Client, options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json(found)
     elif found:
-        terminal.say(terminal.table(listing.columns, [listing.row(one) for one in found]))
+        terminal.print_line(terminal.table(listing.columns, [listing.row(one) for one in found]))
     else:
         terminal.complain(listing.nothing)
     say_cut(len(found), total)

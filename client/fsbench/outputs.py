@@ -12,7 +12,7 @@ from fsbench import terminal
 from fsbench.client import Client
 from fsbench.exits import FINE
 from fsbench.terminal import RIGHT, Column
-from fsbench.transport import NotUnderstood
+from fsbench.transport import UnexpectedResponse
 
 
 def download(client: Client, options: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def download(client: Client, options: argparse.Namespace) -> int:
         else:
             _write(path, _content(client, options.number, one))
         if not options.json:
-            terminal.say(str(path))
+            terminal.print_line(str(path))
     if options.json:
         terminal.print_json(chosen)
     return FINE
@@ -84,7 +84,7 @@ def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> N
             (one["id"], one["name"], terminal.size(one["size_bytes"]), one["sha256"])
             for one in chosen
         ]
-        terminal.say(terminal.table(columns, rows))
+        terminal.print_line(terminal.table(columns, rows))
     else:
         terminal.complain(f"Run {options.number} has no raw output.")
 
@@ -104,7 +104,7 @@ def _content(client: Client, run: int, one: Mapping[str, Any]) -> bytes:
     """Raises NotUnderstood where it is not what the site says it is."""
     content = client.download(f"/runs/{run}/artefacts/{int(one['id'])}")
     if hashlib.sha256(content).hexdigest() != one["sha256"]:
-        raise NotUnderstood(
+        raise UnexpectedResponse(
             f"Output {one['id']} of run {run} came changed: its SHA-256 is not the one that the "
             "site names. Nothing of it was kept; ask again."
         )

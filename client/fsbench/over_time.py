@@ -66,11 +66,11 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
         terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
         return code
     if rows:
-        terminal.say(_drawn(rows))
+        terminal.print_line(_drawn(rows))
     terminal.complain(*problems)
     if rows:
         verdict = _in_words(code, fell, unknown, options.along)
-        terminal.say(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
+        terminal.print_line(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
     return code
 
 

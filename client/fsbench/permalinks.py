@@ -25,7 +25,7 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
             Column("until"),
             Column("made (UTC)"),
         ]
-        terminal.say(terminal.table(columns, [_row(one) for one in found]))
+        terminal.print_line(terminal.table(columns, [_row(one) for one in found]))
     else:
         terminal.complain("You have made no permalink: fsbench permalinks create keeps one.")
     listing.say_cut(len(found), total)
@@ -34,7 +34,13 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
 
 def _row(one: dict[str, Any]) -> tuple[Any, ...]:
     until = Cell(f"{one['expires_on']} (over)", "yellow") if one["is_over"] else one["expires_on"]
-    return one["key"], one["heading"], one["visibility"], until, terminal.when(one["created_at"])
+    return (
+        one["key"],
+        one["heading"],
+        one["visibility"],
+        until,
+        terminal.format_time(one["created_at"]),
+    )
 
 
 def create(client: Client, options: argparse.Namespace) -> int:
@@ -50,7 +56,7 @@ def create(client: Client, options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json(made)
     else:
-        terminal.say(_address(client, made))
+        terminal.print_line(_address(client, made))
     return FINE
 
 
@@ -61,22 +67,23 @@ def show(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(found)
         return FINE if found["is_intact"] else REFUSED
     made_by = terminal.clean(found["created_by"])
-    terminal.say(
+    terminal.print_line(
         terminal.coloured(terminal.clean(found["heading"]), "bold"),
         _address(client, found),
-        f"made {terminal.when(found['created_at'])} UTC by {made_by}; SHA-256 {found['sha256']}",
+        f"made {terminal.format_time(found['created_at'])} UTC by {made_by}; "
+        f"SHA-256 {found['sha256']}",
     )
     if found["note"]:
-        terminal.say(terminal.clean(found["note"]))
+        terminal.print_line(terminal.clean(found["note"]))
     by = (parse_qs(found["query"]).get("by") or ["filesystem"])[0]
     for one in found["tables"]:
         has_baseline = any(row["is_baseline"] for row in one["rows"])
-        terminal.say("", *comparing.drawn(one, by, has_baseline))
+        terminal.print_line("", *comparing.table_lines(one, by, has_baseline))
     changes = found["changes"] or {}
     if changes.get("problem"):
         terminal.complain(terminal.clean(changes["problem"]))
     elif changes.get("newer_runs") or changes.get("gone_runs"):
-        terminal.say(
+        terminal.print_line(
             "",
             f"Since then: {changes['newer_runs']} newer runs, {changes['gone_runs']} gone, "
             f"{changes['changed_rows']} rows would differ.",
@@ -90,7 +97,7 @@ def show(client: Client, options: argparse.Namespace) -> int:
 def delete(client: Client, options: argparse.Namespace) -> int:
     """For good: its address opens nothing any more."""
     client.delete(f"/permalinks/{comparing.segment(options.key)}")
-    terminal.say(f"Permalink {terminal.clean(options.key)} is deleted.")
+    terminal.print_line(f"Permalink {terminal.clean(options.key)} is deleted.")
     return FINE
 
 

@@ -51,9 +51,9 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("distribution", run["distribution"]),
         ("job", run["sweep"]),
         ("again for run", run["retry_of"]),
-        ("submitted (UTC)", terminal.when(run["created_at"])),
-        ("started (UTC)", run["started_at"] and terminal.when(run["started_at"])),
-        ("ended (UTC)", run["ended_at"] and terminal.when(run["ended_at"])),
+        ("submitted (UTC)", terminal.format_time(run["created_at"])),
+        ("started (UTC)", run["started_at"] and terminal.format_time(run["started_at"])),
+        ("ended (UTC)", run["ended_at"] and terminal.format_time(run["ended_at"])),
         ("measured (UTC)", _measured(run)),
         ("raw output", ", ".join(one["name"] for one in artefacts)),
     ]
@@ -63,7 +63,9 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
             *(Column("test", may_shrink=True), Column("category"), Column("score", RIGHT)),
             *(Column("repeats", RIGHT), Column("± 95%", RIGHT), Column("flags", may_shrink=True)),
         ]
-        terminal.say("", terminal.table(columns, [_score(one) for one in _first(run["scores"])]))
+        terminal.print_line(
+            "", terminal.table(columns, [_score(one) for one in _first(run["scores"])])
+        )
 
 
 def _first(scores: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -112,7 +114,7 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         ("then", job.get("outlook")),
         ("left", None if left is None else terminal.duration(left)),
         ("submitted by", job["created_by"]),
-        ("submitted (UTC)", terminal.when(job["created_at"])),
+        ("submitted (UTC)", terminal.format_time(job["created_at"])),
     ]
     _say_facts(f"Job {job['id']}", facts, f"{url}{job['links']['page']}")
     if job.get("race"):
@@ -132,20 +134,20 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         for one in job["planned"]
     ]
     if rows:
-        terminal.say("", terminal.table(columns, rows))
+        terminal.print_line("", terminal.table(columns, rows))
     for one in job.get("not_begun") or ():
         block = "" if one["block"] is None else f", block {one['block']}"
         text = f"{terminal.clean(one['configuration'])}{block}: run {one['run']}"
-        terminal.say(f"not begun, for lack of time: {text}")
+        terminal.print_line(f"not begun, for lack of time: {text}")
     for one in job["left_out"]:
         label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
-        terminal.say(f"left out: {label}: {why}")
+        terminal.print_line(f"left out: {label}: {why}")
 
 
 def _measured(run: Mapping[str, Any]) -> str:
     """Of an imported run: when it was measured, where its file says so."""
     if run.get("date_is_of") == "file":
-        return terminal.when(run["date"])
+        return terminal.format_time(run["date"])
     return "not stated: its date is that of the import" if run.get("date_is_of") == "import" else ""
 
 
@@ -158,14 +160,16 @@ def _show_race(race: Mapping[str, Any]) -> None:
     words = f"{race['phase']} after {terminal.counted(race['blocks'], 'block')}"
     is_change = race.get("find") == "change"
     name = "Bisection" if is_change else "Race"
-    terminal.say("", f"{name} by {terminal.clean(decides)}: {words}, {spent} of {budget} spent.")
+    terminal.print_line(
+        "", f"{name} by {terminal.clean(decides)}: {words}, {spent} of {budget} spent."
+    )
     if race["leader"] and not race["conclusion"]:
         chance = (
             f"the best of those left with a probability of {terminal.chance(race['probability'])}"
         )
-        terminal.say(f"{terminal.clean(race['leader'])} leads: {chance}.")
+        terminal.print_line(f"{terminal.clean(race['leader'])} leads: {chance}.")
     if race["conclusion"]:
-        terminal.say(terminal.clean(race["conclusion"]))
+        terminal.print_line(terminal.clean(race["conclusion"]))
     columns = [
         *(Column("configuration", may_shrink=True), Column("state"), Column("blocks", RIGHT)),
         *(
@@ -188,7 +192,7 @@ def _show_race(race: Mapping[str, Any]) -> None:
         for one in race["contenders"]
     ]
     if rows:
-        terminal.say(terminal.table(columns, rows))
+        terminal.print_line(terminal.table(columns, rows))
 
 
 def _place(one: Mapping[str, Any]) -> str:
@@ -197,15 +201,15 @@ def _place(one: Mapping[str, Any]) -> str:
 
 def _time_of(job: Mapping[str, Any], name: str) -> str | None:
     """To the minute; None where the job has none, or its site knows none."""
-    return terminal.when(job[name]) if job.get(name) else None
+    return terminal.format_time(job[name]) if job.get(name) else None
 
 
 def _say_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> None:
     """What is known, a line each; the rest is left out."""
     known = [(name, value) for name, value in facts if value not in (None, "")]
     room = max(len(name) for name, _ in known)
-    terminal.say(terminal.coloured(title, "bold"), terminal.clean(address))
-    terminal.say(*[f"{name:<{room}}  {terminal.clean(value)}" for name, value in known])
+    terminal.print_line(terminal.coloured(title, "bold"), terminal.clean(address))
+    terminal.print_line(*[f"{name:<{room}}  {terminal.clean(value)}" for name, value in known])
 
 
 def log(client: Client, options: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ def pause(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(found)
         return FINE
     runs = found["runs"]
-    terminal.say(
+    terminal.print_line(
         f"Job {options.number} is paused: {terminal.counted(runs['waiting'], 'run')} not to "
         f"start, {runs['running']} on the way to the end."
     )
@@ -43,7 +43,7 @@ def resume(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(found)
     else:
         waiting = terminal.counted(found["runs"]["waiting"], "run")
-        terminal.say(f"Job {found['id']} goes on: {waiting} waiting.")
+        terminal.print_line(f"Job {found['id']} goes on: {waiting} waiting.")
     return FINE
 
 
@@ -72,7 +72,7 @@ def _say_worker(found: dict[str, Any], options: argparse.Namespace) -> None:
     if options.json:
         terminal.print_json(found)
     else:
-        terminal.say(_drained(found))
+        terminal.print_line(_drained(found))
 
 
 def _drained(found: dict[str, Any]) -> str:
@@ -107,9 +107,13 @@ def retry(client: Client, options: argparse.Namespace) -> int:
     if options.json and not (options.watch and new):
         terminal.print_json(made)
     elif new is None:
-        terminal.say(f"Run {options.number} was submitted again before: nothing was submitted now.")
+        terminal.print_line(
+            f"Run {options.number} was submitted again before: nothing was submitted now."
+        )
     elif not options.json:
-        terminal.say(f"Run {new['id']} is submitted.", f"{client.site.url}/runs/{new['id']}/")
+        terminal.print_line(
+            f"Run {new['id']} is submitted.", f"{client.site.url}/runs/{new['id']}/"
+        )
     if new is not None and options.watch:
         return watching.follow_run(client, new["id"], options.interval, as_json=options.json)
     return FINE
@@ -137,7 +141,7 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
     if options.json and not options.watch:
         terminal.print_json(made)
     elif not options.json:
-        terminal.say(
+        terminal.print_line(
             f"Job {options.number}: {terminal.counted(len(made['runs']), 'run')} submitted again.",
             f"{client.site.url}{job['links']['page']}",
         )

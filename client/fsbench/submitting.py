@@ -36,7 +36,7 @@ def submit(client: Client, options: argparse.Namespace) -> int:
     elif not options.json:
         numbers = [run["id"] for run in made["planned"]]
         which = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-        terminal.say(
+        terminal.print_line(
             f"Job {made['id']}: {terminal.counted(len(numbers), 'run')} submitted, {which}.",
             f"{client.site.url}{made['links']['page']}",
         )

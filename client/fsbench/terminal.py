@@ -196,7 +196,7 @@ def duration(seconds: float | None) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def when(text: str | None) -> str:
+def format_time(text: str | None) -> str:
     """A time of the API to the minute, in UTC as it came."""
     return "–" if not text else clean(f"{text[:10]} {text[11:16]}")
 
@@ -207,7 +207,7 @@ def _printable(text: str) -> str:
     return "".join(part if index % 2 else clean(part) for index, part in enumerate(parts) if part)
 
 
-def say(*lines: str) -> None:
+def print_line(*lines: str) -> None:
     print(*map(_printable, lines), sep="\n")
 
 

@@ -24,7 +24,7 @@ class Unreachable(Exception):
     """The site does not answer, or something that is not fsbench does."""
 
 
-class NotUnderstood(Unreachable):
+class UnexpectedResponse(Unreachable):
     """It answers, and not what this version understands."""
 
 
@@ -37,7 +37,7 @@ class Problem(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     headers: http.client.HTTPMessage
     content: bytes
@@ -46,7 +46,9 @@ class Answer:
         try:
             return json.loads(self.content)
         except ValueError:
-            raise NotUnderstood("The answer is no JSON: is this the address of fsbench?") from None
+            raise UnexpectedResponse(
+                "The answer is no JSON: is this the address of fsbench?"
+            ) from None
 
 
 class Site:
@@ -92,7 +94,7 @@ class Site:
         body: bytes | IO[bytes] | None = None,
         size: int | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """One call. Reads wait and try again where the site asks for that (429, 503).
 
         Raises Problem and Unreachable.
@@ -119,7 +121,7 @@ class Site:
         body: bytes | IO[bytes] | None,
         size: int | None,
         headers: Mapping[str, str],
-    ) -> Answer:
+    ) -> Response:
         address = f"{self._before}/api/v1{path}"
         pairs = [
             (name, value)
@@ -140,7 +142,7 @@ class Site:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, address, body, sent)
             response = connection.getresponse()
-            found = Answer(response.status, response.headers, response.read())
+            found = Response(response.status, response.headers, response.read())
         except ssl.SSLError as error:
             raise Unreachable(self._distrusted(error)) from None
         except (OSError, http.client.HTTPException) as error:
@@ -209,16 +211,16 @@ def _trusting(ca_file: str) -> ssl.SSLContext:
         ) from None
 
 
-def problem_of(answer: Answer) -> Problem | Unreachable:
+def problem_of(answer: Response) -> Problem | Unreachable:
     """What an error says: fsbench's own problem document, or that it is none."""
     try:
         data = json.loads(answer.content)
         return Problem(answer.status, str(data["detail"]), list(data.get("errors", [])))
     except (ValueError, KeyError, TypeError):
-        kind = Unreachable if answer.status >= 500 else NotUnderstood  # a proxy's, before it
+        kind = Unreachable if answer.status >= 500 else UnexpectedResponse  # a proxy's, before it
         return kind(f"The answer is {answer.status}, and not one of fsbench.")
 
 
-def _retry_after(answer: Answer) -> float | None:
+def _retry_after(answer: Response) -> float | None:
     text = answer.headers.get("Retry-After", "")
     return float(text) if answer.status in (429, 503) and text.isdigit() else None

@@ -26,7 +26,7 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
             Column("looked (UTC)"),
             Column("state", may_shrink=True),
         ]
-        terminal.say(terminal.table(columns, [_row(one) for one in found]))
+        terminal.print_line(terminal.table(columns, [_row(one) for one in found]))
     else:
         terminal.complain(
             "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches "
@@ -45,7 +45,7 @@ def _row(one: dict[str, Any]) -> tuple[Any, ...]:
         one["along"],
         f"{one['margin_percent']}%",
         tells or "the site alone",
-        terminal.when(one["checked_at"]),
+        terminal.format_time(one["checked_at"]),
         _state(one),
     )
 
@@ -74,14 +74,16 @@ def add(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(made)
         return FINE
     title = terminal.clean(made["title"])
-    terminal.say(f"Watch {made['id']}: {title}", f"{client.site.url}{made['links']['page']}")
+    terminal.print_line(f"Watch {made['id']}: {title}", f"{client.site.url}{made['links']['page']}")
     if made["secret"]:
-        terminal.say(f"secret of the webhook, shown this once: {terminal.clean(made['secret'])}")
+        terminal.print_line(
+            f"secret of the webhook, shown this once: {terminal.clean(made['secret'])}"
+        )
     return FINE
 
 
 def remove(client: Client, options: argparse.Namespace) -> int:
     """For good, with its messages."""
     client.delete(f"/watches/{options.number}")
-    terminal.say(f"Watch {options.number} is removed.")
+    terminal.print_line(f"Watch {options.number} is removed.")
     return FINE

@@ -29,14 +29,14 @@ def cancel(client: Client, options: argparse.Namespace) -> int:
     if options.json:
         terminal.print_json(found)
     elif options.job:
-        terminal.say(
+        terminal.print_line(
             f"Job {options.number}: {terminal.counted(found['cancelled_now'], 'run')} cancelled, "
             f"{found['asked_to_stop']} asked to stop."
         )
     elif found["state"] == "cancelled":
-        terminal.say(f"Run {options.number} is cancelled.")
+        terminal.print_line(f"Run {options.number} is cancelled.")
     else:
-        terminal.say(f"Run {options.number} is asked to stop.")
+        terminal.print_line(f"Run {options.number} is asked to stop.")
     return FINE
 
 
@@ -59,7 +59,7 @@ def follow_run(
     if as_json:
         terminal.print_json(run)
     elif run["reason"]:
-        terminal.say(terminal.clean(run["reason"]))
+        terminal.print_line(terminal.clean(run["reason"]))
     if run["state"] != "done" and not as_json:
         print(f"Its log: {client.site.url}/runs/{number}/", file=sys.stderr)
     return FINE if run["state"] == "done" else ENDED_BADLY
@@ -87,10 +87,10 @@ def follow_job(
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
                 text = "not begun, for lack of time" if run["id"] in late else run["state"]
-                terminal.say(f"run {run['id']} ({label}): {text}")
+                terminal.print_line(f"run {run['id']} ({label}): {text}")
     race = job.get("race")
     if race and race["conclusion"] and not as_json:
-        terminal.say(terminal.clean(race["conclusion"]))
+        terminal.print_line(terminal.clean(race["conclusion"]))
     # Who failed is out of a race, and it goes on to its end.
     is_over = race["phase"] == "ended" if race else counts["done"] == counts["total"]
     if is_over:
@@ -98,7 +98,7 @@ def follow_job(
     if not late or counts["done"] + len(late) < counts["total"]:
         return ENDED_BADLY
     if not as_json:
-        terminal.say(
+        terminal.print_line(
             f"{counts['done']} of {counts['total']} runs are done, and none failed: the time of "
             "the job (--stop-before) left the others out. Submit what is missing with more time."
         )

@@ -98,7 +98,7 @@ def grantable_luns() -> models.QuerySet[Any]:
     return apps.get_model("catalog", "Lun")._default_manager.all()
 
 
-class _Written(models.QuerySet["AuditEntry"]):
+class _AppendOnly(models.QuerySet["AuditEntry"]):
     """Rows that are only added."""
 
     def update(self, **kwargs: object) -> int:
@@ -120,7 +120,7 @@ class AuditEntry(models.Model):
     thing = models.CharField(max_length=200, help_text="run 12, study lab, LUN host/disk1")
     detail = models.JSONField(default=dict)
 
-    objects = _Written.as_manager()
+    objects = _AppendOnly.as_manager()
 
     class Meta:
         ordering = ["-id"]

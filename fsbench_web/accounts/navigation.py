@@ -10,7 +10,7 @@ RUN, IMPORT, ADMINISTER = "run", "import", "administer"
 
 
 @dataclass(frozen=True)
-class Place:
+class MenuItem:
     """A page of the menu. ``under`` are the starts of the addresses that belong to it; of several
     places the longest start that fits has the page.
     """
@@ -27,7 +27,7 @@ class Entry:
     """What stands in the bar: a link where it has one place, else a menu that opens."""
 
     label: str
-    places: tuple[Place, ...]
+    places: tuple[MenuItem, ...]
 
     @property
     def is_here(self) -> bool:
@@ -38,49 +38,49 @@ ENTRIES = (
     Entry(
         "Results",
         (
-            Place("Studies", "/studies/", ("/studies/",)),
-            Place("Published papers", "/studies/#published", ()),
-            Place("Trends", "/history/", ("/history/",)),
-            Place("Watches", "/watches/", ("/watches/",)),
+            MenuItem("Studies", "/studies/", ("/studies/",)),
+            MenuItem("Published papers", "/studies/#published", ()),
+            MenuItem("Trends", "/history/", ("/history/",)),
+            MenuItem("Watches", "/watches/", ("/watches/",)),
         ),
     ),
-    Entry("Compare", (Place("Compare", "/compare/", ("/compare/", "/p/")),)),
+    Entry("Compare", (MenuItem("Compare", "/compare/", ("/compare/", "/p/")),)),
     Entry(
         "Runs",
         (
-            Place("Queue", "/runs/?state=unfinished", ()),
-            Place("Jobs", "/jobs/", ("/jobs/",)),
-            Place("All runs", "/runs/", ("/runs/",)),
+            MenuItem("Queue", "/runs/?state=unfinished", ()),
+            MenuItem("Jobs", "/jobs/", ("/jobs/",)),
+            MenuItem("All runs", "/runs/", ("/runs/",)),
         ),
     ),
     Entry(
         "Lab",
         (
-            Place("LUNs", "/luns/", ("/luns/",)),
-            Place("Workers", "/workers/", ("/workers/",)),
-            Place("Workloads", "/workloads/", ("/workloads/",)),
-            Place("Work profiles", "/profiles/", ("/profiles/",)),
-            Place("Hardware", "/hardware/", ("/hardware/",)),
+            MenuItem("LUNs", "/luns/", ("/luns/",)),
+            MenuItem("Workers", "/workers/", ("/workers/",)),
+            MenuItem("Workloads", "/workloads/", ("/workloads/",)),
+            MenuItem("Work profiles", "/profiles/", ("/profiles/",)),
+            MenuItem("Hardware", "/hardware/", ("/hardware/",)),
         ),
     ),
     Entry(
         "New",
         (
-            Place("New run", "/runs/new/", ("/runs/new/",), RUN),
-            Place("Import results", "/imports/new/", ("/imports/",), IMPORT),
+            MenuItem("New run", "/runs/new/", ("/runs/new/",), RUN),
+            MenuItem("Import results", "/imports/new/", ("/imports/",), IMPORT),
         ),
     ),
 )
 HELP = (
-    Place("Guide", "/guide/", ("/guide/",)),
-    Place("Glossary", "/glossary/", ("/glossary/",)),
-    Place("API", "/api/v1/docs", ("/api/v1/docs",)),
+    MenuItem("Guide", "/guide/", ("/guide/",)),
+    MenuItem("Glossary", "/glossary/", ("/glossary/",)),
+    MenuItem("API", "/api/v1/docs", ("/api/v1/docs",)),
 )
 OWN = (
-    Place("Account", "/account/", ("/account/",)),
-    Place("My permalinks", "/p/", ()),
+    MenuItem("Account", "/account/", ("/account/",)),
+    MenuItem("My permalinks", "/p/", ()),
     *HELP,
-    Place("Administration", "/operations/", ("/operations/", "/audit/", "/people/"), ADMINISTER),
+    MenuItem("Administration", "/operations/", ("/operations/", "/audit/", "/people/"), ADMINISTER),
 )
 
 
@@ -93,15 +93,15 @@ def entries(path: str, may: Collection[str]) -> list[Entry]:
     ]
 
 
-def account_places(path: str, may: Collection[str], *, is_signed_in: bool) -> tuple[Place, ...]:
+def account_places(path: str, may: Collection[str], *, is_signed_in: bool) -> tuple[MenuItem, ...]:
     """What the account's menu has; for strangers only what explains the site."""
     return _places(OWN if is_signed_in else HELP, path, may)
 
 
-def _places(places: tuple[Place, ...], path: str, may: Collection[str]) -> tuple[Place, ...]:
+def _places(places: tuple[MenuItem, ...], path: str, may: Collection[str]) -> tuple[MenuItem, ...]:
     here = _start_of(path)
     return tuple(
-        Place(place.label, place.address, place.under, place.needs, here in place.under)
+        MenuItem(place.label, place.address, place.under, place.needs, here in place.under)
         for place in places
         if not place.needs or place.needs in may
     )

@@ -39,7 +39,7 @@ _BEGUN = "oidc_begun"
 _WAY_OUT = "oidc_way_out"
 
 
-class Refused(Exception):
+class SignInRefused(Exception):
     """``sentence`` is for the person, ``reason`` for the log."""
 
     def __init__(self, sentence: str, reason: str = "", status: int = 403) -> None:
@@ -47,7 +47,7 @@ class Refused(Exception):
         self.sentence, self.reason, self.status = sentence, reason or sentence, status
 
 
-class Unreachable(Refused):
+class Unreachable(SignInRefused):
     """The provider does not answer, or not as OpenID Connect says."""
 
     def __init__(self, reason: str) -> None:
@@ -89,7 +89,7 @@ class _Session(requests.Session):
         return response
 
 
-class Outgoing(DefaultSocialAccountAdapter):
+class ProviderAdapter(DefaultSocialAccountAdapter):
     """What allauth asks when it talks to the provider (settings.SOCIALACCOUNT_ADAPTER)."""
 
     def get_requests_session(self) -> requests.Session:
@@ -128,27 +128,33 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
     """
     state = _take(request, request.GET.get("state", ""))
     if state is None:
-        raise Refused(
+        raise SignInRefused(
             "This sign-in was not begun in this browser, is over, or took longer than ten "
             "minutes. Begin again.",
             "unknown state",
         )
     if request.GET.get("iss", sign_on.issuer) != sign_on.issuer:
-        raise Refused("Another sign-in service answered. Begin again.", "wrong iss in the answer")
+        raise SignInRefused(
+            "Another sign-in service answered. Begin again.", "wrong iss in the answer"
+        )
     if "error" in request.GET:
         why = request.GET["error"][:60]
         if why == "access_denied":
-            raise Refused("The sign-in service let nobody in. Begin again, or use another account.")
+            raise SignInRefused(
+                "The sign-in service let nobody in. Begin again, or use another account."
+            )
         raise Unreachable(f"error {why!r}: {request.GET.get('error_description', '')[:200]!r}")
     if not request.GET.get("code"):
-        raise Refused("The answer of the sign-in service is incomplete. Begin again.", "no code")
+        raise SignInRefused(
+            "The answer of the sign-in service is incomplete. Begin again.", "no code"
+        )
     about = _description(sign_on)
     client = _client(request, sign_on, about)
     try:
         claimed = client.get_access_token(request.GET["code"], pkce_code_verifier=state["verifier"])
     except OAuth2Error:
         # Its text repeats the whole answer, which may hold what is secret.
-        raise Refused(
+        raise SignInRefused(
             "The sign-in service did not confirm this sign-in. Begin again.", "code refused"
         ) from None
     except (requests.RequestException, *_NO_OBJECT) as error:
@@ -286,7 +292,7 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
         if (party is not None or len(others) > 1) and party != sign_on.client_id:
             raise jwt.InvalidTokenError("authorised party")
     except (jwt.PyJWTError, TypeError, ValueError) as error:
-        raise Refused(
+        raise SignInRefused(
             "What the sign-in service said of you does not hold. Begin again; if it stays so, an "
             "administrator finds the reason in the log of the web process.",
             f"ID token: {type(error).__name__}: {error}",
@@ -314,7 +320,7 @@ def _information(
     bearer = {"Authorization": f"Bearer {answer['access_token']}"}
     found = _read(about["userinfo_endpoint"], headers=bearer)
     if found.get("sub") != data["sub"]:
-        raise Refused(
+        raise SignInRefused(
             "The sign-in service speaks of two people at once. Begin again.",
             "user information of another subject",
         )
@@ -326,7 +332,7 @@ def _information(
 def _claims(data: Mapping[str, Any], sign_on: SignOn) -> Claims:
     subject = data["sub"]
     if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
-        raise Refused(
+        raise SignInRefused(
             f"The sign-in service names you with more than {SUBJECT_LENGTH} characters, or none.",
             "subject",
         )

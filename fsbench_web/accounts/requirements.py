@@ -15,7 +15,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 class Action(StrEnum):
     """What a view does. A page that shows a form counts as what the form does."""
 
-    OPEN = "open"  # no account needed, ever: sign-in, signs of life
+    OPEN = "open"  # no account needed, ever: sign-in, health checks
     READ = "read"
     ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
     WATCH = "watch"  # make and change one's own watches, which send messages

@@ -66,7 +66,7 @@ class _Broker:
 
 
 def _database() -> tuple[str, int]:
-    """ "ok" or what is wrong, and how many workers gave a sign of life lately."""
+    """ "ok" or what is wrong, and how many workers sent a heartbeat lately."""
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
     try:
         return "ok", Worker.objects.filter(seen_at__gte=clock.now() - silent_after).count()

@@ -26,7 +26,7 @@ from fsbench_web.api.imports.steps import router as import_steps
 from fsbench_web.api.permalinks import router as permalinks
 from fsbench_web.api.profiles import router as profiles
 from fsbench_web.api.protocol import errors, text
-from fsbench_web.api.protocol.answers import in_common
+from fsbench_web.api.protocol.answers import with_common_answers
 from fsbench_web.api.protocol.described import only_described
 from fsbench_web.api.protocol.description import finished
 from fsbench_web.api.protocol.docs import DocsPage
@@ -172,7 +172,7 @@ def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:
                 pattern.callback = _root
             elif str(pattern.pattern) in actions:
                 requires_by_method(actions[str(pattern.pattern)])(pattern.callback)
-            pattern.callback = in_common(pattern.callback)
+            pattern.callback = with_common_answers(pattern.callback)
     return patterns, app_name, namespace
 
 

@@ -159,7 +159,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         made = permalinks.pin(spec, user, view=view.to_query(), **values)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
-    except permalinks.NothingToPin as error:
+    except permalinks.EmptyComparison as error:
         raise Refused(422, [("query", str(error))]) from None
     return Status(201, _summary(made))
 

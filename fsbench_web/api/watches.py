@@ -13,7 +13,7 @@ from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
-from fsbench_web.compare.history import offered as offered_lines
+from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import deliveries, rights, watching
 from fsbench_web.compare.watches.form import MOST_MARGIN, WatchForm

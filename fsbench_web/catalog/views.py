@@ -104,7 +104,7 @@ def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
     package = request.POST.get("package", "").strip()
     try:
         guest_kernels.ask(found, package)
-    except guest_kernels.CannotAsk as error:
+    except guest_kernels.KernelRequestError as error:
         messages.error(request, str(error))
     else:
         messages.success(

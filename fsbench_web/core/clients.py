@@ -33,7 +33,7 @@ _OF_A_LATENCY = re.compile(r"(.+_(?:clat|lat|slat))_(mean|max|p[0-9]{1,3}(?:\.[0
 
 
 @dataclass(frozen=True)
-class Together:
+class CombinedValues:
     """``values`` are of all clients; ``alone`` the names of tests that only clients have."""
 
     values: tuple[ParsedValue, ...]
@@ -41,7 +41,7 @@ class Together:
     alone: tuple[str, ...]
 
 
-def together(clients: Sequence[Sequence[ParsedResult]]) -> Together:
+def together(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
     """What at least two clients measured, each its results in the same order.
 
     What one of them lacks is no sum of all: it is left out, and among ``alone``.
@@ -64,7 +64,7 @@ def together(clients: Sequence[Sequence[ParsedResult]]) -> Together:
                 )
             )
     distributions = tuple(latency.merged(some) for some in whole.values())
-    return Together(tuple(values), distributions, tuple(alone))
+    return CombinedValues(tuple(values), distributions, tuple(alone))
 
 
 def overlap(times: Sequence[tuple[float, float]]) -> float | None:

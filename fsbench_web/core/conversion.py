@@ -18,12 +18,12 @@ from fsbench_web.core.units import SUM
 PRINTED, BINARY, DECIMAL = "printed", "binary", "decimal"
 """How units are chosen by whoever reads; "": as printed where all agree, else binary."""
 ONE = Fraction(1)
-"""``Shown.times`` of what is not converted is this very object: it is asked of each number."""
+"""``DisplayUnit.times`` of what is not converted is this very object: each number is asked."""
 RATE, SIZE, TIME, OPERATIONS = "bytes a second", "bytes", "seconds", "operations a second"
 
 
 @dataclass(frozen=True)
-class Meaning:
+class UnitFactor:
     """A unit as ``factor`` of the unit that its dimension is named after."""
 
     dimension: str
@@ -42,13 +42,13 @@ _TIMES = {
     **{"s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)},
 }
 _CLOSED = {
-    **{f"{sign}B": Meaning(SIZE, Fraction(n)) for sign, n in _PREFIXES.items()},
-    **{f"{sign}bit": Meaning(SIZE, Fraction(n, 8)) for sign, n in _PREFIXES.items()},
-    **{unit: Meaning(TIME, factor) for unit, factor in _TIMES.items()},
-    **{unit: Meaning(OPERATIONS, Fraction(1)) for unit in ("ops/s", "IOPS", "TPS", "files/s")},
-    "kIOPS": Meaning(OPERATIONS, Fraction(1000)),
-    "MIOPS": Meaning(OPERATIONS, Fraction(1_000_000)),
-    "bytes": Meaning(SIZE, Fraction(1)),
+    **{f"{sign}B": UnitFactor(SIZE, Fraction(n)) for sign, n in _PREFIXES.items()},
+    **{f"{sign}bit": UnitFactor(SIZE, Fraction(n, 8)) for sign, n in _PREFIXES.items()},
+    **{unit: UnitFactor(TIME, factor) for unit, factor in _TIMES.items()},
+    **{unit: UnitFactor(OPERATIONS, Fraction(1)) for unit in ("ops/s", "IOPS", "TPS", "files/s")},
+    "kIOPS": UnitFactor(OPERATIONS, Fraction(1000)),
+    "MIOPS": UnitFactor(OPERATIONS, Fraction(1_000_000)),
+    "bytes": UnitFactor(SIZE, Fraction(1)),
 }
 for _ambiguous in _OPEN:
     _CLOSED.pop(_ambiguous, None)
@@ -62,7 +62,7 @@ _SHOWN = {
 
 
 @dataclass(frozen=True)
-class Meant:
+class UnitBase:
     """``base``: 1000 or 1024, and where that is said."""
 
     base: int
@@ -70,20 +70,22 @@ class Meant:
 
 
 MEANT_BY = {
-    "iozone": Meant(1024, "IOzone's documentation: rates are in KB of 1024 bytes"),
-    "postmark": Meant(1024, "PostMark 1.51's report, and TR3022 (Katcher, 1997)"),
-    "bonnie++": Meant(1024, "bonnie++'s readme: K are of 1024 bytes"),
+    "iozone": UnitBase(1024, "IOzone's documentation: rates are in KB of 1024 bytes"),
+    "postmark": UnitBase(1024, "PostMark 1.51's report, and TR3022 (Katcher, 1997)"),
+    "bonnie++": UnitBase(1024, "bonnie++'s readme: K are of 1024 bytes"),
     **dict.fromkeys(
         ("fio", "own-fio", "random-access"),
-        Meant(1024, "fio's HOWTO, kb_base; what fio 3 calls KiB is kept as KB"),
+        UnitBase(1024, "fio's HOWTO, kb_base; what fio 3 calls KiB is kept as KB"),
     ),
-    "hdparm": Meant(1024, "hdparm.c 9.65, time_device: kB/sec is of blocks of 1024 bytes"),
-    "source-copy": Meant(1024, "GNU coreutils' manual: du -k counts blocks of 1024 bytes"),
-    "dd": Meant(1000, "GNU coreutils' manual, dd invocation: MB is 1,000,000 bytes"),
-    "elbencho": Meant(1000, "elbencho --help-all: --base10 uses units of 1000; others are MiB"),
-    "crystaldiskmark": Meant(1000, "the head of its text: MB/s = 1,000,000 bytes/s"),
-    "dbench": Meant(1000, "dbench.c of versions 2 to 4: 1.0e-6 * total_bytes / t"),
-    "study:unisys-2005": Meant(1024, "the study measured with IOzone 3.233, and printed its KB/s"),
+    "hdparm": UnitBase(1024, "hdparm.c 9.65, time_device: kB/sec is of blocks of 1024 bytes"),
+    "source-copy": UnitBase(1024, "GNU coreutils' manual: du -k counts blocks of 1024 bytes"),
+    "dd": UnitBase(1000, "GNU coreutils' manual, dd invocation: MB is 1,000,000 bytes"),
+    "elbencho": UnitBase(1000, "elbencho --help-all: --base10 uses units of 1000; others are MiB"),
+    "crystaldiskmark": UnitBase(1000, "the head of its text: MB/s = 1,000,000 bytes/s"),
+    "dbench": UnitBase(1000, "dbench.c of versions 2 to 4: 1.0e-6 * total_bytes / t"),
+    "study:unisys-2005": UnitBase(
+        1024, "the study measured with IOzone 3.233, and printed its KB/s"
+    ),
 }
 """What KB, MB, GB and TB are in the results of a tool as its format keeps them, of all versions
 that it reads: what some print otherwise (fio 3, IO500 until SC19) is told apart while it is read.
@@ -93,7 +95,7 @@ about.
 
 
 @lru_cache(maxsize=4096)
-def meaning(unit: str, tool: str | None = None) -> Meaning | None:
+def unit_factor(unit: str, tool: str | None = None) -> UnitFactor | None:
     """What a unit is in results of ``tool``; None for one that is not known, or says either."""
     unit = unit.strip()
     base = 1000 if unit.startswith(_SI) else 0
@@ -105,15 +107,15 @@ def meaning(unit: str, tool: str | None = None) -> Meaning | None:
     if plain in _OPEN:
         meant = MEANT_BY.get(tool or "")
         base = base or (meant.base if meant else 0)
-        return Meaning(dimension, Fraction(base ** _OPEN[plain])) if base else None
+        return UnitFactor(dimension, Fraction(base ** _OPEN[plain])) if base else None
     size = None if base else _CLOSED.get(plain)
     is_rate = dimension == RATE and size is not None and size.dimension == SIZE
-    return Meaning(RATE, size.factor) if is_rate and size is not None else None
+    return UnitFactor(RATE, size.factor) if is_rate and size is not None else None
 
 
 def is_open(unit: str, tool: str | None = None) -> bool:
     """Whether it must be asked what KB, MB, GB or TB of a unit are."""
-    return unit.strip().removesuffix("/s") in _OPEN and meaning(unit, tool) is None
+    return unit.strip().removesuffix("/s") in _OPEN and unit_factor(unit, tool) is None
 
 
 def base_of(unit: str, factor: Fraction) -> int | None:
@@ -144,7 +146,7 @@ def converted(value: float, times: Fraction) -> float:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayUnit:
     """What a unit becomes beside others: ``times`` a number in it is one in ``unit``.
 
     ``is_unexplained``: nobody knows what it is in ``unit`` of others, and it stands by itself.
@@ -163,7 +165,7 @@ Printed = tuple[str, str | None]
 """A unit as printed, and the tool that printed it."""
 
 
-def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed, Shown]:
+def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed, DisplayUnit]:
     """The unit in which numbers of one thing are shown side by side, for each that they are in.
 
     Those of one dimension get one unit; one of which nobody knows what it is stays as printed, and
@@ -172,13 +174,13 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
     where they do not agree. SUM, where nobody knows of what, goes with what all others agree in.
     """
     units = {unit for unit, _ in printed} - {SUM}
-    known = {one: meaning(*one) for one in printed}
+    known = {one: unit_factor(*one) for one in printed}
     factors = {found.factor for found in known.values() if found is not None}
     if len(units) <= 1 and len(factors) <= 1 and system in ("", PRINTED):
         common = next(iter(units), SUM)
-        return {one: Shown(common) for one in printed}
+        return {one: DisplayUnit(common) for one in printed}
     if system == PRINTED:
-        return {one: Shown(one[0]) for one in printed}
+        return {one: DisplayUnit(one[0]) for one in printed}
     dimensions: dict[str, list[Printed]] = {}
     for one, found in known.items():
         if found is not None:
@@ -188,12 +190,12 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
     for one, found in known.items():
         to = target[found.dimension] if found is not None else None
         if found is None:
-            result[one] = Shown(one[0], is_unexplained=one[0] == SUM or is_open(*one))
+            result[one] = DisplayUnit(one[0], is_unexplained=one[0] == SUM or is_open(*one))
         elif to is None:
-            result[one] = Shown(one[0])
+            result[one] = DisplayUnit(one[0])
         else:
             times = found.factor / _factor(to)
-            result[one] = Shown(to.removeprefix(_SI), ONE if times == 1 else times)
+            result[one] = DisplayUnit(to.removeprefix(_SI), ONE if times == 1 else times)
     return result
 
 
@@ -209,6 +211,6 @@ def _target(dimension: str, printed: Collection[Printed], system: str) -> str | 
 
 
 def _factor(unit: str, tool: str | None = None) -> Fraction:
-    found = meaning(unit, tool)
+    found = unit_factor(unit, tool)
     assert found is not None  # only of units that are known
     return found.factor

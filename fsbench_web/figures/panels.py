@@ -98,14 +98,14 @@ def _hover_text(panel: Panel, names: Mapping[float, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Small:
+class SmallMultiple:
     """One test: points of (contender, percent of the best's speed), best first."""
 
     title: str
     points: Sequence[tuple[str, Point]]
 
 
-def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) -> go.Figure:
+def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] = ()) -> go.Figure:
     """A small chart a test, all on one axis of percent of the best's speed, from 0 to 100.
 
     ``static/js/figures.js`` puts them into fewer columns where the page is narrow.
@@ -159,7 +159,7 @@ def multiples(panels: Sequence[Small], title: str, among: Iterable[str] = ()) ->
     return figure(traces, layout)
 
 
-def _small(one: Small, number: str, looks: Mapping[str, palette.Style]) -> go.Scatter:
+def _small(one: SmallMultiple, number: str, looks: Mapping[str, palette.Style]) -> go.Scatter:
     styles = [looks[name] for name, _ in one.points]
     return go.Scatter(
         x=[point.x for _, point in one.points],

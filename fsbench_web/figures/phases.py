@@ -22,7 +22,7 @@ SPREAD = 0.6
 
 
 @dataclass(frozen=True)
-class Marks:
+class ContenderPhases:
     """One contender: a point for each phase, None where it has none; ``x`` of points is unused."""
 
     name: str
@@ -30,7 +30,7 @@ class Marks:
 
 
 def phases(
-    contenders: Sequence[Marks],
+    contenders: Sequence[ContenderPhases],
     names: Sequence[str],
     unit: str,
     title: str,
@@ -84,7 +84,7 @@ def phases(
 
 
 def _trace(
-    one: Marks, names: Sequence[str], unit: str, look: palette.Style, aside: float
+    one: ContenderPhases, names: Sequence[str], unit: str, look: palette.Style, aside: float
 ) -> go.Scatter:
     points = one.points
     trace = go.Scatter(
@@ -104,7 +104,9 @@ def _trace(
     return trace
 
 
-def _summary(contenders: Sequence[Marks], names: Sequence[str], unit: str, title: str) -> str:
+def _summary(
+    contenders: Sequence[ContenderPhases], names: Sequence[str], unit: str, title: str
+) -> str:
     parts = []
     for one in contenders:
         text = ", ".join(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from fsbench_web.catalog.configurations.labels import parse_label
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import kilobytes
 from fsbench_web.imports.problems import ImportProblem
@@ -118,10 +118,10 @@ def unread_columns(
     warnings, problems = [], []
     for line, word in columns:
         if word in (ignored or ()):
-            message = f"Column {shown(word)} is not read, as the import says."
+            message = f"Column {quoted(word)} is not read, as the import says."
             warnings.append(ImportProblem(message, source.path, line, is_note=True))
             continue
-        message = f"Column {shown(word)} is not one that fsbench keeps."
+        message = f"Column {quoted(word)} is not one that fsbench keeps."
         if ignored is None:
             warnings.append(ImportProblem(message, source.path, line))
         else:

@@ -18,7 +18,7 @@ _AHEAD = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredDate:
     """``at`` and ``source`` of a run, as ``Run.measured_at`` and ``measured_source`` keep them;
     ``at`` is None where nobody says when.
     """
@@ -27,17 +27,17 @@ class Measured:
     source: dict[str, Any] = field(default_factory=dict)
 
 
-def measured(parsed: ParsedResult, own: Iterable[OwnKey]) -> Measured:
+def measured(parsed: ParsedResult, own: Iterable[OwnKey]) -> MeasuredDate:
     """When the run was measured that a file calls by these keys: at the first date of any."""
     dates = [parsed.dates[key] for key in own if key in parsed.dates]
     believed = [date for date in dates if not _doubt(date)]
     if not believed:
-        return Measured()
+        return MeasuredDate()
     first = min(believed, key=lambda date: date.line)
     assert first.at is not None
     zone = "" if first.at.tzinfo else timezone.get_default_timezone_name()
     source = {"text": first.text, "line": first.line, "assumed_zone": zone}
-    return Measured(_aware(first.at), source)
+    return MeasuredDate(_aware(first.at), source)
 
 
 def doubts(parsed: ParsedResult) -> list[Problem]:

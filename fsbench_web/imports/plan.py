@@ -30,7 +30,7 @@ from fsbench_web.platform import limits, plain_text
 MAX_VALUES = 300_000
 
 
-class LeavesRequest(Exception):
+class TooLargeForRequest(Exception):
     """The files are more than a request stores: hand them to the importer (imports.queue)."""
 
     def __init__(
@@ -42,7 +42,7 @@ class LeavesRequest(Exception):
 
 
 @dataclass(frozen=True)
-class Work:
+class ImportWork:
     """How much it is to store an import; ``scores`` are tests with their loads, of each run.
 
     A run takes 2 to 4 ms and so does a series, a score a tenth of that. A file of half a megabyte
@@ -167,9 +167,9 @@ class Plan:
         ]
 
     @property
-    def work(self) -> Work:
+    def work(self) -> ImportWork:
         runs = [run for file in self.files for run in file.runs]
-        return Work(
+        return ImportWork(
             len(runs),
             sum(len({(value.test, value.load) for value in run.values}) for run in runs),
             sum(len(run.values) for run in runs),

@@ -18,7 +18,7 @@ from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given, Target, read_repeat
+from fsbench_web.imports.sources import FileDescription, Target, read_repeat
 from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.storing.known_files import KnownFile
@@ -87,7 +87,7 @@ class UnreadColumns:
     """Names of a table's columns that nothing reads, whatever was said of them."""
 
     names: Sequence[str]
-    given: Given
+    given: FileDescription
 
     @property
     def as_json(self) -> str:
@@ -283,7 +283,7 @@ def corrections_of(
             repeat = read_repeat(text.pop("repeat"))
         except ValueError as error:
             problems.append(ImportProblem(str(error), row.path))
-        given = Given(**text, repeat=repeat, ignored=_ignored(form, row))
+        given = FileDescription(**text, repeat=repeat, ignored=_ignored(form, row))
         corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
 
@@ -291,7 +291,7 @@ def corrections_of(
 def _ignored(form: AnyMapping[str, str], row: ImportFile) -> tuple[str, ...] | None:
     """The columns that the form says are not to be read: those it shows, all or none."""
     if f"unread-{row.pk}" not in form:
-        return Given.from_json(row.given).ignored
+        return FileDescription.from_json(row.given).ignored
     try:
         shown = json.loads(form[f"unread-{row.pk}"])
     except (ValueError, RecursionError):

@@ -26,7 +26,7 @@ from django.utils import timezone
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.imports import quota, targets, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import LeavesRequest, plan_files
+from fsbench_web.imports.plan import TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing import commit, large
@@ -38,7 +38,7 @@ ATTEMPTS = 3
 WAITING = (ImportState.RECEIVED, ImportState.ACCEPTED)
 
 
-class Stopped(Exception):
+class ImporterStopped(Exception):
     """The importer was told to end: the row goes back to those that wait."""
 
 
@@ -71,7 +71,9 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
     return row
 
 
-def hand_over(much: LeavesRequest, target: Target, user: User, *, only_new: bool = False) -> Import:
+def hand_over(
+    much: TooLargeForRequest, target: Target, user: User, *, only_new: bool = False
+) -> Import:
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
     sources = much.sources
     uploads.remove_expired()
@@ -126,14 +128,14 @@ def problems_of(row: Import) -> list[ImportProblem]:
     if not row.report.get("keys"):
         return [*(ImportProblem(**one) for one in row.report.get("problems", [])), *refused]
     source = uploads.sources_of(row, with_content=False)[0]
-    return [*large.told_of(row.report, source, Target(**row.target))[0], *refused]
+    return [*large.problems_and_notes(row.report, source, Target(**row.target))[0], *refused]
 
 
 def warnings_of(row: Import) -> list[WarningRow]:
     """What an import left out or would leave out, where the importer read it or it is stored."""
     if row.state == ImportState.PREVIEWED and row.report.get("large"):
         source, target = uploads.sources_of(row, with_content=False)[0], Target(**row.target)
-        return [one.as_warning() for one in large.told_of(row.report, source, target)[1]]
+        return [one.as_warning() for one in large.problems_and_notes(row.report, source, target)[1]]
     found: list[WarningRow] = row.report.get("warnings", [])
     return found
 
@@ -170,7 +172,7 @@ def claim(now: datetime | None = None) -> Import | None:
 def work_on(row: Import, stopping: threading.Event) -> None:
     """Check or store a claimed table."""
     kind = {"large": True} if row.report.get("large") else {}
-    with _signs_of_life(row, stopping) as say:
+    with _heartbeats(row, stopping) as say:
         try:
             sources = uploads.sources_of(row)
             if not kind:
@@ -179,7 +181,7 @@ def work_on(row: Import, stopping: threading.Event) -> None:
                 _check(row, sources[0], say)
             else:
                 _store(row, sources[0], say)
-        except Stopped:
+        except ImporterStopped:
             report = row.report | {"attempts": row.report["attempts"] - 1}
             _leave(row, ImportState(row.state), report)
         except ClaimLost:
@@ -230,7 +232,7 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         large.store(row, source, table, target, row.created_by, say, known)
         row.files.all().delete()
         report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
-        if warnings := large.told_of(row.report, source, target)[1]:
+        if warnings := large.problems_and_notes(row.report, source, target)[1]:
             report["warnings"] = [one.as_warning() for one in warnings]
         _finish(row, report | ({"known": len(known)} if known else {}))
 
@@ -287,7 +289,7 @@ def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _signs_of_life(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
+def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
     """Renew the claim and tell the progress from another thread, so that the work does not wait.
 
     SQLite has one writer: while the table is stored nothing can be told, and nobody else can
@@ -300,7 +302,7 @@ def _signs_of_life(row: Import, stopping: threading.Event) -> Iterator[large.Say
     def say(phase: str, share: float) -> None:
         data["phase"], data["progress"] = phase, share
         if stopping.is_set():
-            raise Stopped
+            raise ImporterStopped
 
     def beat() -> None:
         while not ended.wait(1.0):

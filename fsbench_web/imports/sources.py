@@ -60,7 +60,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Given:
+class FileDescription:
     """What somebody said of one file; empty where nothing was said.
 
     ``ignored``: names of columns that are not to be read. Any other that nothing reads refuses the
@@ -74,13 +74,13 @@ class Given:
     ignored: tuple[str, ...] | None = None
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> "Given":
+    def from_json(cls, kept: dict[str, Any]) -> "FileDescription":
         """As a JSON column keeps it."""
         ignored = kept.get("ignored")
         return cls(**{**kept, "ignored": None if ignored is None else tuple(ignored)})
 
 
-NOTHING_SAID = Given()
+NOTHING_SAID = FileDescription()
 MOST_REPEATS = 10**6
 
 
@@ -102,7 +102,7 @@ class SourceFile:
     size_bytes: int = 0
     sha256: str = ""
     problem: str = ""
-    given: Given = NOTHING_SAID
+    given: FileDescription = NOTHING_SAID
     mapping: dict[str, Any] | None = None
     is_left_out: bool = False
     is_of_folder: bool = False

@@ -15,7 +15,7 @@ from fsbench_web.imports import guesses, quota, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, SourceFile, Target
+from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 
@@ -45,11 +45,11 @@ class Preview:
 class Correction:
     """What the preview's form says of one file."""
 
-    given: Given
+    given: FileDescription
     is_left_out: bool
 
 
-def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
+def keep_upload(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     """Keep an upload of which at least one file can be read, so that the rest can be corrected.
 
     Raises ImportRefused, and keeps nothing, where the study refuses, no file can be read, or this
@@ -97,7 +97,9 @@ def _left_out(row: Import, file: PlannedFile) -> ImportFile:
     return found
 
 
-def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Given, list[str]]:
+def _proposal(
+    file: PlannedFile, target: Target, folder_label: str
+) -> tuple[FileDescription, list[str]]:
     """What the preview proposes for a file, and what of it is a guess."""
     folder = guesses.from_folder(folder_label)
     configuration = folder.configuration or target.configuration
@@ -125,7 +127,7 @@ def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
             size_bytes=file.size_bytes,
             sha256=file.sha256,
             problem=file.problem,
-            given=Given.from_json(file.given),
+            given=FileDescription.from_json(file.given),
             mapping=file.mapping,
             is_left_out=file.is_left_out,
             pk=file.pk,
@@ -168,7 +170,7 @@ def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], 
     ImportFile.objects.bulk_update(files, ["given", "guesses", "is_left_out"])
 
 
-def _say(file: ImportFile, given: Given) -> None:
+def _say(file: ImportFile, given: FileDescription) -> None:
     if asdict(given) != file.given:
         file.given, file.guesses = asdict(given), []
 
@@ -180,7 +182,7 @@ def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
     taken = [file for file in files if not file.is_left_out]
     labels = [labels_of([file.path for file in taken], target) for target in (old, new)]
     for file, before, after in zip(taken, *labels, strict=True):
-        given = Given.from_json(file.given)
+        given = FileDescription.from_json(file.given)
         if before != after and given.configuration == before:
             filesystem = guesses.filesystem_of(after) or given.filesystem
             _say(file, replace(given, configuration=after, filesystem=filesystem))

@@ -19,7 +19,7 @@ from fsbench_web.api.health import broker_state
 from fsbench_web.catalog.workers.states import WorkerState, luns_with_use, worker_states
 from fsbench_web.operations.gauges import DAY, Gauges, read_gauges
 from fsbench_web.operations.models import Chore
-from fsbench_web.platform import clock, own_files
+from fsbench_web.platform import clock, program_files
 from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.models import Run, RunState
 
@@ -74,7 +74,7 @@ class Installation:
 def look() -> Installation:
     """All of it as it is now. Takes as long as the broker needs to answer, four seconds at most."""
     database, size = _database()
-    files_have_changed = own_files.have_changed()
+    files_have_changed = program_files.have_changed()
     applied, unapplied = _migrations(is_of_these_files=not files_have_changed)
     return Installation(
         now=clock.now(),
@@ -170,7 +170,7 @@ def _versions(database: str) -> list[tuple[str, str]]:
 def _problems(there: Installation) -> "list[str]":
     found = []
     if there.files_have_changed:
-        found.append(own_files.NEEDS_A_RESTART)
+        found.append(program_files.NEEDS_A_RESTART)
     if there.unapplied:
         found.append(
             f"{len(there.unapplied)} migrations are not applied: run `manage.py migrate`, then "

@@ -85,10 +85,10 @@ def families(gauges: Gauges) -> Iterator[Metric]:
         "fsbench_queue_oldest_seconds", "Since when the oldest of them waits.", labels=of_worker
     )
     up = GaugeMetricFamily(
-        "fsbench_worker_up", "1 while it gives signs of life, else 0.", labels=of_worker
+        "fsbench_worker_up", "1 while it sends heartbeats, else 0.", labels=of_worker
     )
     silent = GaugeMetricFamily(
-        "fsbench_worker_silent_seconds", "Since its last sign of life.", labels=of_worker
+        "fsbench_worker_silent_seconds", "Since its last heartbeat.", labels=of_worker
     )
     drained = GaugeMetricFamily(
         "fsbench_worker_drained", "1 where somebody drained it.", labels=of_worker

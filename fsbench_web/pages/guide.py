@@ -100,7 +100,7 @@ def read(path: Path, names: frozenset[str]) -> GuidePage:
     """The file as a page; ``names`` are the pages that it may link to."""
     converter = Markdown(extensions=["tables", "fenced_code", "toc"], output_format="html")
     # After all others (toc is 5), and before what they escaped is undone (0).
-    converter.treeprocessors.register(_ForTheSite(converter, names), "site", 1)
+    converter.treeprocessors.register(_SiteMarkup(converter, names), "site", 1)
     # The files are part of the program, like its templates; nobody's input is in them.
     body = mark_safe(converter.convert(path.read_text("utf-8")))  # noqa: S308
     titles = _headings(getattr(converter, "toc_tokens", []))
@@ -125,7 +125,7 @@ def _plain(title: str) -> str:
     return unescape(re.sub(r"<[^>]+>", "", title))
 
 
-class _ForTheSite(Treeprocessor):
+class _SiteMarkup(Treeprocessor):
     """Links and pictures lead to addresses of the site; tables get its classes, and scroll."""
 
     def __init__(self, converter: Markdown, names: frozenset[str]) -> None:

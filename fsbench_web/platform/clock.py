@@ -1,6 +1,6 @@
 """One clock for all hosts: that of the database.
 
-Leases, signs of life and the times of runs are compared across hosts whose own clocks may be hours
+Leases, heartbeats and the times of runs are compared across hosts whose own clocks may be hours
 apart. Whatever writes or compares such a time takes it from here. Where PostgreSQL compares by
 itself, it takes its own (``AT_DATABASE``).
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Room:
+class RowLimits:
     """How many rows in how many tables have room. ``single_rows``: of single configurations."""
 
     rows: int
@@ -18,15 +18,15 @@ class Room:
     tables: int
 
 
-PAGE = Room(rows=1500, single_rows=600, tables=250)
+PAGE = RowLimits(rows=1500, single_rows=600, tables=250)
 """Of a page. A row takes 0.5 kB of it and a table 3.4, with its chart."""
-REPORT = Room(rows=1500, single_rows=600, tables=150)
+REPORT = RowLimits(rows=1500, single_rows=600, tables=150)
 """Of a report: a table takes 15 ms of a PDF."""
-FILE = Room(rows=5000, single_rows=5000, tables=1000)
+FILE = RowLimits(rows=5000, single_rows=5000, tables=1000)
 """Of a file that is drawn up (a workbook takes 1 ms a row)."""
-PINNED = Room(rows=3000, single_rows=3000, tables=500)
+PINNED = RowLimits(rows=3000, single_rows=3000, tables=500)
 """Of a permalink, which has one page."""
-ANSWER = Room(rows=10_000, single_rows=10_000, tables=10_000)
+ANSWER = RowLimits(rows=10_000, single_rows=10_000, tables=10_000)
 """Of ``/api/v1/deltas``, ``/deltas.csv`` and their like, which programs read whole."""
 
 MOST_SCORES = 5000

@@ -13,19 +13,19 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 
-class MadeAtOnce(Migration):
+class GroupedMigration(Migration):
     """The ``CreateModel`` that its operations begin with are one operation."""
 
     def __init__(self, name: str, app_label: str) -> None:
         super().__init__(name, app_label)
         tables = list(takewhile(lambda one: isinstance(one, CreateModel), self.operations))
         self.operations = [  # type: ignore[misc]
-            Tables(tables),
+            CreateTables(tables),
             *self.operations[len(tables) :],
         ]
 
 
-class Tables(Operation):
+class CreateTables(Operation):
     """Several ``CreateModel`` whose models are rendered once, when all of them are known."""
 
     reduces_to_sql = True

@@ -18,10 +18,10 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from fsbench_web.platform.http import error_pages
-from fsbench_web.renderings.kept import Kept
-from fsbench_web.renderings.process import LONGEST_S, Away, Renderer, TooLarge
+from fsbench_web.renderings.cache import RenderingCache
+from fsbench_web.renderings.process import LONGEST_S, Renderer, RendererUnavailable, TooLarge
 
-kept = Kept()
+kept = RenderingCache()
 _renderer: Renderer | None = None
 
 TOO_LARGE = (
@@ -78,7 +78,7 @@ def answer(
         content = kept.once(key, lambda: _made(write, arguments))
     except TooLarge:
         return error_pages.plain(422, TOO_LARGE)
-    except Away:
+    except RendererUnavailable:
         response = error_pages.plain(503, AWAY)
         response["Retry-After"] = "60"
         return response

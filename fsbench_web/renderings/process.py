@@ -24,7 +24,7 @@ class TooLarge(Exception):
     """It takes more memory than one answer may take."""
 
 
-class Away(Exception):
+class RendererUnavailable(Exception):
     """The process died over it, or took longer than ``LONGEST_S`` and was ended."""
 
 
@@ -32,7 +32,7 @@ class Failed(Exception):
     """The function raised an error; its traceback is the text."""
 
 
-class _Ended(Exception):
+class _ProcessEnded(Exception):
     """The process ended before it answered."""
 
     def __init__(self, took_too_long: bool) -> None:
@@ -61,14 +61,14 @@ class Renderer:
             is_used = self._process is not None
             try:
                 answer = self._asked(message)
-            except _Ended as ended:
+            except _ProcessEnded as ended:
                 # One that was idle may have ended in this very moment.
                 if ended.took_too_long or not is_used or self._has_ended:
-                    raise Away from None
+                    raise RendererUnavailable from None
                 try:
                     answer = self._asked(message)
-                except _Ended:
-                    raise Away from None
+                except _ProcessEnded:
+                    raise RendererUnavailable from None
         kind, body = answer[:1], answer[1:]
         if kind == TOO_LARGE:
             raise TooLarge
@@ -88,7 +88,7 @@ class Renderer:
     def _asked(self, message: bytes) -> bytes:
         """The answer. Raises _Ended."""
         if self._has_ended:
-            raise _Ended(took_too_long=False)
+            raise _ProcessEnded(took_too_long=False)
         process = self._process = self._process or _started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -114,7 +114,7 @@ class Renderer:
         if count and len(answer) == count:
             return answer
         self._forget()
-        raise _Ended(took_too_long.is_set())
+        raise _ProcessEnded(took_too_long.is_set())
 
     def _forget(self) -> None:
         process, self._process = self._process, None

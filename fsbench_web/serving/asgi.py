@@ -8,20 +8,21 @@ from django.conf import settings
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.platform.http.proxies import TrustedProxies
 from fsbench_web.renderings import answers
-from fsbench_web.serving import arrivals, framing, slow_senders, thread_pools
-from fsbench_web.serving.warm_up import settle
+from fsbench_web.serving import bursts, framing, slow_senders, thread_pools
+from fsbench_web.serving.warm_up import load_all
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 # What is loaded from here on stays: looking through it again and again for garbage was an eighth of
-# a start. ``settle`` begins it again.
+# a start. ``load_all`` begins it again.
 gc.disable()
 
-application = slow_senders.RequestsTellConnections(
-    framing.OneLength(
+application = slow_senders.ActiveRequestMiddleware(
+    framing.FramingMiddleware(
         TrustedProxies(
-            arrivals.HeardOut(BodyLimit(thread_pools.application())), settings.TRUSTED_PROXIES
+            bursts.BurstMiddleware(BodyLimit(thread_pools.application())),
+            settings.TRUSTED_PROXIES,
         )
     )
 )
 answers.use_a_process()
-settle()
+load_all()

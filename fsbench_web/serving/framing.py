@@ -20,7 +20,7 @@ Message = MutableMapping[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class OneLength:
+class FramingMiddleware:
     """ASGI middleware, outside of all others: they would wait for a body."""
 
     def __init__(self, application: Application) -> None:

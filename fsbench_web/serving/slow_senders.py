@@ -16,7 +16,7 @@ from fsbench_web.serving.framing import Application, Message
 HEAD_WITHIN_S = 30.0
 
 
-class Patience:
+class IdleTimeout:
     """How long a connection may be without a request under way; over, it is closed."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -44,7 +44,7 @@ class Patience:
             self._begin()
 
 
-_of_connection: ContextVar[Patience | None] = ContextVar("patience", default=None)
+_of_connection: ContextVar[IdleTimeout | None] = ContextVar("patience", default=None)
 
 
 class Connection(H11Protocol):
@@ -53,10 +53,10 @@ class Connection(H11Protocol):
     Between two requests of which nothing is sent uvicorn itself closes after 5 s.
     """
 
-    patience: Patience
+    patience: IdleTimeout
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self.patience = Patience(transport)
+        self.patience = IdleTimeout(transport)
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -68,7 +68,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
 
-class RequestsTellConnections:
+class ActiveRequestMiddleware:
     """ASGI middleware, outermost: a connection with a request under way is not slow."""
 
     def __init__(self, application: Application) -> None:

@@ -22,7 +22,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.watches import watching
 from fsbench_web.operations import chores
-from fsbench_web.platform import own_files
+from fsbench_web.platform import program_files
 from fsbench_web.serving import console
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.web import BACKLOG, GRACE_S
@@ -138,7 +138,7 @@ class Supervisor:
             number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
         }
         previous[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._renew)
-        own_files.note()
+        program_files.note()
         counters = _shared_counters() if len(self.webs) > 1 else None
         try:
             for child in self.children:
@@ -165,9 +165,9 @@ class Supervisor:
         another version: neither static files nor tables are made for them before a start.
         """
         self._renewing = False
-        if own_files.have_changed():
+        if program_files.have_changed():
             self._told_of_files = True
-            self._tell(f"The web processes were not started anew. {own_files.NEEDS_A_RESTART}")
+            self._tell(f"The web processes were not started anew. {program_files.NEEDS_A_RESTART}")
             return
         for child in self.webs:
             child.ask_to_end()
@@ -280,9 +280,9 @@ class Supervisor:
             self._background.start()
 
     def _look_at_own_files(self) -> None:
-        if not self._told_of_files and own_files.have_changed():
+        if not self._told_of_files and program_files.have_changed():
             self._told_of_files = True
-            self._tell(own_files.NEEDS_A_RESTART)
+            self._tell(program_files.NEEDS_A_RESTART)
 
     def _in_background(self) -> None:
         _try("watches", watching.run_maintenance)

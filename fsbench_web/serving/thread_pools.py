@@ -3,12 +3,12 @@
 Django's own handler makes a thread for every request, which begins with a new connection to the
 database, and takes each middleware that is not asynchronous there and back. A dozen requests at
 once are then slow together. Here the whole chain of middleware is one visit to a thread, whose
-connection stays open, and as many requests as a lane has threads are worked on; the others wait for
+connection stays open, and as many requests as a pool has threads are worked on; the others wait for
 their turn.
 
-There are five lanes, so that what takes long makes only its like wait: files that are sent, what
-is drawn up (reports, workbooks, pictures), signs of life, static files, and everything else. Event
-streams wait in no lane: their views are coroutines, which begin in a thread and go on without one.
+There are five pools, so that what takes long makes only its like wait: files that are sent, what
+is drawn up (reports, workbooks, pictures), health checks, static files, and everything else. Event
+streams wait in no pool: their views are coroutines, which begin in a thread and go on without one.
 
 Threads of one process compute one at a time. Four pages that are begun together are all ready when
 the last is; one after the other, the first is ready after a quarter of that. So only ``TURNS``
@@ -45,10 +45,10 @@ from django.utils.module_loading import import_string
 from fsbench_web.accounts.networks import network_of
 from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
-from fsbench_web.serving.turns import Turns
+from fsbench_web.serving.fair_queue import Turns
 
-PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE, STATIC_FILES = 4, 2, 2, 1, 1
-"""Threads of each lane, and so its connections to the database, in every web process."""
+PAGES, FILES, RENDERINGS, HEALTH_CHECKS, STATIC_FILES = 4, 2, 2, 1, 1
+"""Threads of each pool, and so its connections to the database, in every web process."""
 TURNS = 2
 LONG_S = 1.0
 SMALL_FILE_BYTES = 64 * 1024
@@ -67,17 +67,17 @@ TOO_MANY = (
 _FIRST_INNER = "fsbench_web.platform.http.static_files.StaticFiles"
 
 
-class Lanes(ASGIHandler):
+class ThreadPoolHandler(ASGIHandler):
     """Django's handler, with the synchronous chain of middleware."""
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
-        self.pages = Lane("page", PAGES, self._answer, turns=TURNS)
-        self.files = Lane("file", FILES, self._answer)
-        self.renderings = Lane("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
-        self.signs_of_life = Lane("health", SIGNS_OF_LIFE, self._answer)
-        self.static_files = Lane("static", STATIC_FILES, self._answer)
+        self.pages = ThreadPool("page", PAGES, self._answer, turns=TURNS)
+        self.files = ThreadPool("file", FILES, self._answer)
+        self.renderings = ThreadPool("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
+        self.health_checks = ThreadPool("health", HEALTH_CHECKS, self._answer)
+        self.static_files = ThreadPool("static", STATIC_FILES, self._answer)
         self._small_files = 0
         self._files_are_done = asyncio.Event()
         self._pages = 0
@@ -86,19 +86,19 @@ class Lanes(ASGIHandler):
         self._refuse = _with_headers(_come_again)
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
-        """As Django's own, in a thread of the request's lane."""
-        lane = self._lane_of(request)
-        is_small_file = lane is self.files and _length(request) <= SMALL_FILE_BYTES
-        is_page = lane is self.pages
+        """As Django's own, in a thread of the request's pool."""
+        pool = self._pool_of(request)
+        is_small_file = pool is self.files and _length(request) <= SMALL_FILE_BYTES
+        is_page = pool is self.pages
         self._small_files += is_small_file
         self._pages += is_page
         try:
-            if lane is self.renderings:
+            if pool is self.renderings:
                 response = await self._drawn_up_in_turn(request)
             else:
                 if is_page and self._small_files:
                     await self._let_files_go_first()
-                response = await lane(request)
+                response = await pool(request)
         finally:
             self._small_files -= is_small_file
             self._pages -= is_page
@@ -126,9 +126,9 @@ class Lanes(ASGIHandler):
         if self._pages:
             await _until(self._pages_are_done, PAGES_FIRST_S)
 
-    def _lane_of(self, request: HttpRequest) -> "Lane":
+    def _pool_of(self, request: HttpRequest) -> "ThreadPool":
         if request.path_info.startswith("/api/v1/health"):
-            return self.signs_of_life
+            return self.health_checks
         if request.path_info.startswith(settings.STATIC_URL):
             return self.static_files
         if request.method == "POST" and request.content_type == "multipart/form-data":
@@ -178,7 +178,7 @@ def _length(request: HttpRequest) -> float:
     return int(length) if length.isdecimal() else float("inf")
 
 
-class Lane:
+class ThreadPool:
     """Some threads, and who may use them."""
 
     def __init__(
@@ -232,10 +232,10 @@ class Lane:
                 give_turn()
 
 
-def application() -> Lanes:
+def application() -> ThreadPoolHandler:
     """Django set up, and its ASGI application."""
     django.setup(set_prefix=False)
     # They are called where the connections are. Here each would cost a thread for every request.
     request_started.disconnect(close_old_connections)
     request_started.disconnect(reset_queries)
-    return Lanes()
+    return ThreadPoolHandler()

@@ -13,7 +13,7 @@ of its request; with Python's 700 the collector looked ten times a page, at what
 """
 
 
-def settle() -> None:
+def load_all() -> None:
     """Load every view and template, and take what that made out of the garbage collector's work.
 
     Some 200,000 objects live as long as the process. Looking through them for garbage takes up to

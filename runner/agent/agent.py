@@ -32,20 +32,20 @@ if TYPE_CHECKING:
         barrier,
         commands,
         filling,
+        fsbench_folder,
         machine,
         messages,
         mounted,
-        own_folder,
         sampler,
     )
 else:
     import barrier
     import commands
     import filling
+    import fsbench_folder
     import machine
     import messages
     import mounted
-    import own_folder
     import sampler
 
 
@@ -62,7 +62,7 @@ def run_step(
     if not is_cleanup:
         if messages.must_stop():
             raise messages.Cancelled
-        messages.say("phase", phase=planned["phase"])
+        messages.send("phase", phase=planned["phase"])
     step = commands.Step(
         list(planned["argv"]),
         float(planned["timeout_s"]),
@@ -80,7 +80,7 @@ def run_step(
         step.run(is_cleanup)
     finally:
         if SAMPLER is not None:
-            messages.say(
+            messages.send(
                 "step",
                 t0=began_s,
                 t1=SAMPLER.sample(),
@@ -88,7 +88,7 @@ def run_step(
                 output=planned.get("save_output_as", ""),
                 processes=processes.found(),
             )
-        messages.say(
+        messages.send(
             "command",
             phase=planned["phase"],
             argv=step.argv,
@@ -111,7 +111,7 @@ def run_step(
 
 def clean_up(plan: dict[str, Any]) -> str:
     """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
-    own_folder.remove_left(plan)
+    fsbench_folder.remove_left(plan)
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
@@ -147,7 +147,7 @@ def unmount_while(plan: dict[str, Any], is_there: "Callable[[], bool]", spared: 
     return problem
 
 
-def put_in_order(plan: dict[str, Any], status: int, reason: str) -> "tuple[int, str]":
+def undo_mounts(plan: dict[str, Any], status: int, reason: str) -> "tuple[int, str]":
     """Undo mounts, and layers where something went wrong. Returns status and reason with that."""
     problem = clean_up(plan)
     if problem:
@@ -207,7 +207,7 @@ def keep_to_cpus(count: "int | None", near: "list[int]") -> None:
     os.sched_setaffinity(0, allowed[:count])
 
 
-def settle(plan: dict[str, Any], used_before: "int | None") -> None:
+def flush(plan: dict[str, Any], used_before: "int | None") -> None:
     """What the benchmark left in memory is written, so that the samples have all of its bytes.
 
     A folder of the host is left alone: others' files are on its file system.
@@ -221,7 +221,7 @@ def settle(plan: dict[str, Any], used_before: "int | None") -> None:
         with contextlib.suppress(commands.StepFailed):
             run_step(step | {"allow_failure": True})
     found = sampler.contents(point, plan.get("leave_nothing") or "")
-    messages.say(
+    messages.send(
         "space",
         used_before_bytes=used_before,
         used_after_bytes=sampler.used_bytes(point),
@@ -236,17 +236,17 @@ def run(plan: dict[str, Any]) -> int:
     status, reason = 0, ""
     try:
         join(plan.get("control_groups", []))
-        messages.say("environment", **machine.environment(plan.get("tools", [])))
+        messages.send("environment", **machine.environment(plan.get("tools", [])))
         keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
         mounted.check_overlay(plan, is_mounted=False)
         mounted.check_network_known(plan)
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         else:
-            own_folder.check(plan)
+            fsbench_folder.check(plan)
             # What a run that was killed has left in a folder of the host.
-            own_folder.remove_left(plan)
-        SAMPLER = sampler.start(messages.say, plan)
+            fsbench_folder.remove_left(plan)
+        SAMPLER = sampler.start(messages.send, plan)
         is_checked, used_before, has_begun = False, None, False
         last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]
         for planned in plan["steps"]:
@@ -265,7 +265,7 @@ def run(plan: dict[str, Any]) -> int:
             )
             mounted.check_step(plan, planned)
             if planned is last:
-                settle(plan, used_before)
+                flush(plan, used_before)
     except commands.StepFailed as error:
         status, reason = 1, str(error)
     except messages.Cancelled:
@@ -275,10 +275,10 @@ def run(plan: dict[str, Any]) -> int:
     if SAMPLER is not None:
         SAMPLER.close()
         SAMPLER = None
-    status, reason = put_in_order(plan, status, reason)
+    status, reason = undo_mounts(plan, status, reason)
     if reason:
-        messages.say("error", reason=reason)
-    messages.say("done", ok=status == 0, stopped=status == 3)
+        messages.send("error", reason=reason)
+    messages.send("done", ok=status == 0, stopped=status == 3)
     return status
 
 
@@ -295,7 +295,7 @@ def main(arguments: list[str]) -> int:
         return filling.fill(int(arguments[1]), arguments[2])
     messages.LISTENER = messages.Listener()
     if arguments[:1] == ["--probe"]:
-        messages.say("environment", **machine.environment(arguments[1:]))
+        messages.send("environment", **machine.environment(arguments[1:]))
         return 0
     if arguments:
         plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))

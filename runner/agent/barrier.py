@@ -36,4 +36,4 @@ def wait(plan: dict[str, Any]) -> None:
             f"This client was ready {late_s:.1f} s after all were to begin: its host is too busy. "
             "Nothing was measured together."
         )
-    messages.say("began", late_s=round(late_s, 6))
+    messages.send("began", late_s=round(late_s, 6))

@@ -19,7 +19,7 @@ LOOK_EVERY_S = 0.1
 WORDS = ("writethrough", "writeback", "writearound")
 
 
-class NotDone(Exception):
+class BcacheError(Exception):
     """What was waited for did not come; the text says what."""
 
 
@@ -73,7 +73,7 @@ def wait(is_so: "Callable[[], bool]", what: str) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not is_so():
         if time.monotonic() > deadline:
-            raise NotDone(what)
+            raise BcacheError(what)
         time.sleep(LOOK_EVERY_S)
 
 
@@ -90,7 +90,7 @@ def main(arguments: "list[str]") -> int:
             start(said.cache, said.devices, said.mode, said.sequential_cutoff)
         else:
             stop(said.cache, said.devices)
-    except (NotDone, OSError) as error:
+    except (BcacheError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -209,7 +209,7 @@ class Step:
         self._told_progress = now
         done, total = int(found[-1][0]), int(found[-1][1] or self.total_bytes or 0)
         if total > 0:
-            messages.say("progress", share=min(done / total, 1.0))
+            messages.send("progress", share=min(done / total, 1.0))
 
     def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
         if self.quiet or (self.is_data and stream == "stdout"):

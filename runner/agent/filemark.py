@@ -205,7 +205,7 @@ def create(options: argparse.Namespace) -> "dict[str, Any]":
     return {"filemark": "creation", **creation}
 
 
-def sure(phases: "list[dict[str, Any]]", options: argparse.Namespace) -> bool:
+def is_precise(phases: "list[dict[str, Any]]", options: argparse.Namespace) -> bool:
     """Whether the phases, without the first, are as sure as was asked for."""
     rates = [phase["transactions_per_s"] for phase in phases[1:]]
     found = half_width_percent(rates)
@@ -216,7 +216,7 @@ def transactions(options: argparse.Namespace) -> "dict[str, Any]":
     """One phase, or a word that it is not needed."""
     state = load()
     number = len(state["phases"]) + 1
-    if sure(state["phases"], options):
+    if is_precise(state["phases"], options):
         return {"filemark": "phase", "skipped": "the phases before are sure enough"}
     # Another choice of random numbers in each phase, and the same ones in each run.
     options.seed = f"{options.seed} phase {number}"
@@ -256,7 +256,7 @@ def report(options: argparse.Namespace) -> "dict[str, Any]":
         "creation_files_per_s": state["creation"]["files_per_s"],
         "transactions_per_s": round(sum(rates) / len(rates), 3) if rates else None,
         "half_width_percent": round(width, 3) if width is not None else None,
-        "is_sure": sure(phases, options),
+        "is_sure": is_precise(phases, options),
         "discarded": [phase["transactions_per_s"] for phase in phases[:1]],
         "samples": rates,
         "phases": phases,

@@ -341,7 +341,7 @@ class Guest:
 
     def _end(self, qemu_code: int) -> int:
         """Say how it ended. The kernel's own words come first: they explain the rest."""
-        trouble = kernel_log.trouble_in(self.console.text)
+        trouble = kernel_log.problem_in(self.console.text)
         is_well = self.exit_code == 0 and not self.reason
         is_crash = trouble is not None and (trouble.is_fatal or not is_well)
         if self.request["do"] == "run" or not is_well:

@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 if TYPE_CHECKING:
     from runner.agent.contents import Contents, add_arguments
-    from runner.agent.latencies import say
+    from runner.agent.latencies import print_number
     from runner.agent.timed import sync
 else:
     from contents import Contents, add_arguments
-    from latencies import say
+    from latencies import print_number
     from timed import sync
 
 SMALLEST, LARGEST = 100, 2**20
@@ -139,8 +139,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     load = {"files": wanted.files * wanted.layers}
-    say("image_unpack_real", f"{took_s:.6f}", "s", load)
-    say("image_unpack", f"{entries / took_s:.6f}", "files/s", load)
+    print_number("image_unpack_real", f"{took_s:.6f}", "s", load)
+    print_number("image_unpack", f"{entries / took_s:.6f}", "files/s", load)
     return 0
 
 

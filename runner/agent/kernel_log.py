@@ -48,7 +48,7 @@ _END = re.compile(r"---\[ end (?:trace|Kernel panic)")
 
 
 @dataclass(frozen=True)
-class Trouble:
+class KernelProblem:
     """``sentence`` is for people, ``lines`` what the kernel printed of it, without time stamps."""
 
     kind: str
@@ -78,7 +78,7 @@ def kind_of(line: str) -> str:
     return NO_MEMORY if _NO_MEMORY.match(line) else ""
 
 
-def trouble_in(text: str) -> Trouble | None:
+def problem_in(text: str) -> KernelProblem | None:
     """The trouble that explains the others: the first crash, else the first I/O error, and so on.
 
     An I/O error that a crash followed is told with the crash's lines: it came first.
@@ -92,7 +92,7 @@ def trouble_in(text: str) -> Trouble | None:
     for kind in (IO_ERROR, NO_MEMORY, STUCK):
         if kind in first:
             found = [line for line in lines if kind_of(line) == kind][:MOST_LINES]
-            return Trouble(kind, _SENTENCES[kind].format(found[0].rstrip(".")), tuple(found))
+            return KernelProblem(kind, _SENTENCES[kind].format(found[0].rstrip(".")), tuple(found))
     return None
 
 
@@ -103,7 +103,7 @@ _SENTENCES = {
 }
 
 
-def _crash(lines: list[str], first: dict[str, int]) -> Trouble:
+def _crash(lines: list[str], first: dict[str, int]) -> KernelProblem:
     start = min(first[kind] for kind in (OOPS, PANIC) if kind in first)
     kept: list[str] = []
     for line in lines[start : start + MOST_LINES]:
@@ -116,6 +116,6 @@ def _crash(lines: list[str], first: dict[str, int]) -> Trouble:
         sentence = f"The guest's kernel crashed: {lines[first[OOPS]].rstrip('.')}"
         place = next((line[4:] for line in kept if line.startswith("RIP: 0010:")), "").strip()
         sentence += f", in {place.removeprefix('0010:')}." if place else "."
-        return Trouble(OOPS, sentence, (*before, *kept))
+        return KernelProblem(OOPS, sentence, (*before, *kept))
     sentence = f"The guest's kernel panicked: {panic.rstrip('.')}."
-    return Trouble(PANIC, sentence, (*before, *kept))
+    return KernelProblem(PANIC, sentence, (*before, *kept))

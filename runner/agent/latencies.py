@@ -23,12 +23,12 @@ def percentiles(ordered: Sequence[float]) -> Iterator[tuple[str, float]]:
         yield "max", ordered[-1]
 
 
-def say(test: str, value: str, unit: str, load: Mapping[str, int]) -> None:
-    """Print a number as fsbench_web/core/formats/own_lines.py reads it."""
+def print_number(test: str, value: str, unit: str, load: Mapping[str, int]) -> None:
+    """Print a number as fsbench_web/core/formats/agent_lines.py reads it."""
     print(json.dumps({"fsbench": test, "value": value, "unit": unit, "load": load}), flush=True)
 
 
 def say_latencies(test: str, ordered_ns: Sequence[float], load: Mapping[str, int]) -> None:
     """All of them in milliseconds, under the names that fio's have: ``TEST_lat_p99``."""
     for name, latency in percentiles(ordered_ns):
-        say(f"{test}_lat_{name}", f"{latency / 1e6:.6f}", "ms", load)
+        print_number(f"{test}_lat_{name}", f"{latency / 1e6:.6f}", "ms", load)

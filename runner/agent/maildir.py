@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 if TYPE_CHECKING:
     from runner.agent.contents import Contents, add_arguments
-    from runner.agent.latencies import say, say_latencies
+    from runner.agent.latencies import print_number, say_latencies
 else:
     from contents import Contents, add_arguments
-    from latencies import say, say_latencies
+    from latencies import print_number, say_latencies
 
 KINDS = ("deliver", "read", "delete", "flag")
 BLOCK = 64 * 1024
@@ -171,10 +171,12 @@ def run(wanted: argparse.Namespace) -> bool:
                 latencies[kind].frombytes(Path(results, f"{number}.{kind}").read_bytes())
     load = {"processes": wanted.processes}
     count = sum(map(len, latencies.values()))
-    say("maildir_operations", f"{count / wanted.seconds:.6f}", "operations/s", load)
+    print_number("maildir_operations", f"{count / wanted.seconds:.6f}", "operations/s", load)
     for kind, found in latencies.items():
         if found:
-            say(f"maildir_{kind}", f"{len(found) / wanted.seconds:.6f}", "operations/s", load)
+            print_number(
+                f"maildir_{kind}", f"{len(found) / wanted.seconds:.6f}", "operations/s", load
+            )
             say_latencies(f"maildir_{kind}", sorted(found), load)
     return True
 

@@ -44,7 +44,7 @@ def must_stop() -> bool:
     return LISTENER is not None and LISTENER.check()
 
 
-def say(kind: str, **values: Any) -> None:
+def send(kind: str, **values: Any) -> None:
     """Print one message. A reader that went away counts as a request to stop."""
     try:
         sys.stdout.write(json.dumps({"type": kind, "at": time.time(), **values}) + "\n")
@@ -55,11 +55,11 @@ def say(kind: str, **values: Any) -> None:
 
 
 def log(text: str, stream: str = "fsbench") -> None:
-    say("log", stream=stream, text=text[:LOG_LINE_CHARACTERS])
+    send("log", stream=stream, text=text[:LOG_LINE_CHARACTERS])
 
 
 def send_output(name: str, text: str) -> None:
     """Send a tool's whole output in parts of bounded length."""
     parts = [text[i : i + CHUNK_CHARACTERS] for i in range(0, len(text), CHUNK_CHARACTERS)] or [""]
     for number, part in enumerate(parts):
-        say("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
+        send("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)

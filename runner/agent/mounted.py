@@ -43,7 +43,7 @@ def check_mounted(plan: dict[str, Any]) -> None:
         found = here[-1][0] if here else "nothing"
         raise commands.StepFailed(f"{found} is mounted on {point} instead of {plan['filesystem']}.")
     free = os.statvfs(point)
-    messages.say(
+    messages.send(
         "mounted",
         filesystem=here[-1][0],
         options=here[-1][1],
@@ -142,7 +142,7 @@ def check_served(plan: dict[str, Any], argv: list[str]) -> None:
             f"above {plan['filesystem']}."
         )
     kind, options = here[-1]
-    messages.say("served", network=one.name, filesystem=kind, options=options, **one.server())
+    messages.send("served", network=one.name, filesystem=kind, options=options, **one.server())
 
 
 def nfs_server() -> "dict[str, str]":

@@ -5,7 +5,7 @@ process that runs every job of the mix once, one after another, each task in an 
 all tasks start together, and the time is that of the last one. The number of tasks rises until the
 rate has fallen twice, which is past its peak.
 
-Stdlib only and one file. Prints a JSON object a line (fsbench_web.core.formats.own_lines). Exit
+Stdlib only and one file. Prints a JSON object a line (fsbench_web.core.formats.agent_lines). Exit
 status: 0, or 1 with a sentence on standard error.
 """
 

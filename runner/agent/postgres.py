@@ -69,7 +69,7 @@ def programs() -> Path:
     return Path(os.path.realpath(other)).parent
 
 
-def told(argv: list[str], what: str) -> None:
+def run_quietly(argv: list[str], what: str) -> None:
     """Run a command whose output belongs to nobody; raise PostgresFailed with its last line."""
     done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
     if done.returncode:
@@ -146,18 +146,20 @@ def create(folder: str, scale: int, settings: dict[str, str], compress_percent: 
     os.mkdir(folder)  # noqa: PTH102
     data = f"{folder}/data"
     initdb = (str(programs() / "initdb"), "-D", data, "-U", "fsbench", "--auth=trust")
-    told([*AS_NOBODY, *initdb, "--encoding=UTF8", "--locale=C", "--no-instructions"], "initdb")
+    run_quietly(
+        [*AS_NOBODY, *initdb, "--encoding=UTF8", "--locale=C", "--no-instructions"], "initdb"
+    )
     with server(data, settings) as sockets:
         initialised = [
             *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench"),
             *("-i", "-q", "-s", str(scale), "postgres"),
         ]
         if compress_percent == 100:
-            told(initialised, "pgbench's initialisation")
+            run_quietly(initialised, "pgbench's initialisation")
         else:
-            told([*initialised, "-I", "dt"], "making pgbench's tables")
+            run_quietly([*initialised, "-I", "dt"], "making pgbench's tables")
             query(sockets, filled(scale, compress_percent))
-            told([*initialised, "-I", "vp"], "pgbench's vacuum and keys")
+            run_quietly([*initialised, "-I", "vp"], "pgbench's vacuum and keys")
         query(sockets, "CHECKPOINT")
 
 
@@ -191,7 +193,7 @@ def run(wanted: argparse.Namespace, settings: dict[str, str]) -> None:
             *("-j", str(wanted.jobs), f"--random-seed={wanted.seed}"),
         ]
         if wanted.warm_up:
-            told([*pgbench, "-T", str(wanted.warm_up), "postgres"], "pgbench's warm-up")
+            run_quietly([*pgbench, "-T", str(wanted.warm_up), "postgres"], "pgbench's warm-up")
         before = checkpoints(sockets)
         logs = ("-l", f"--log-prefix={sockets}/latency", f"--sampling-rate={wanted.sampling:g}")
         done = subprocess.run([*pgbench, "-T", str(wanted.seconds), *logs, "postgres"])

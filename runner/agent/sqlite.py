@@ -26,9 +26,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.agent.latencies import say, say_latencies
+    from runner.agent.latencies import print_number, say_latencies
 else:
-    from latencies import say, say_latencies
+    from latencies import print_number, say_latencies
 
 JOURNALS = ("delete", "truncate", "persist", "wal")
 FILLER = "x" * 84
@@ -114,7 +114,7 @@ def main(arguments: list[str]) -> int:
         return 1
     print(f"SQLite {sqlite3.sqlite_version}: {len(found)} transactions in {took_s:.6f} s")
     test = f"sqlite_{wanted.journal}"
-    say(test, f"{len(found) / took_s:.6f}", "transactions/s", {})
+    print_number(test, f"{len(found) / took_s:.6f}", "transactions/s", {})
     say_latencies(test, sorted(found), {})
     return 0
 

@@ -31,7 +31,7 @@ class TreeProblem(Exception):
     """Why there is no tree, in a sentence."""
 
 
-def kept(folder: Path, stamp: str, fill: Callable[[Path], None]) -> None:
+def ensure_folder(folder: Path, stamp: str, fill: Callable[[Path], None]) -> None:
     """Have ``fill`` make the folder, unless it is there as ``stamp`` says. Raises TreeProblem."""
     top = folder.parent
     top.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -165,12 +165,12 @@ def main(arguments: list[str]) -> int:
     folder = Path(place)
     try:
         if kind == "generated":
-            kept(folder, f"1 {given}", lambda part: generate(part, int(given)))
+            ensure_folder(folder, f"1 {given}", lambda part: generate(part, int(given)))
         elif kind == "linux-source":
             tarball = newest_tarball()
             about = tarball.stat()
             stamp = f"{tarball} {about.st_size} {about.st_mtime_ns} {given}"
-            kept(folder, stamp, lambda part: unpack(part, tarball, given))
+            ensure_folder(folder, stamp, lambda part: unpack(part, tarball, given))
             print(tarball.name)
         else:
             files, size = read(folder, int(given))

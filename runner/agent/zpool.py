@@ -16,7 +16,7 @@ COLUMNS = ["NAME", "STATE", "READ", "WRITE", "CKSUM"]
 MIB = 1024 * 1024
 
 
-class NotDone(Exception):
+class ZpoolError(Exception):
     """What was asked for is not so; the text says why."""
 
 
@@ -40,7 +40,7 @@ def limit_arc(mib: int) -> None:
     ARC_MAX.write_text(str(mib * MIB))
     found = arc_max_bytes(ARC_STATS.read_text())
     if found != mib * MIB:
-        raise NotDone(
+        raise ZpoolError(
             f"ZFS does not take {mib} MiB as the limit of its cache (zfs_arc_max), and keeps to "
             f"{found // MIB} MiB: choose a limit between 64 MiB and the memory that is there."
         )
@@ -69,10 +69,10 @@ def check_health(pool: str) -> None:
         ["zpool", "status", "-p", pool], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise NotDone(f"The pool {pool} cannot be asked: {done.stderr.strip() or 'no answer'}")
+        raise ZpoolError(f"The pool {pool} cannot be asked: {done.stderr.strip() or 'no answer'}")
     found = problems(done.stdout)
     if found:
-        raise NotDone(
+        raise ZpoolError(
             f"The pool is not whole any more, and what was measured is no measure of it: "
             f"{'; '.join(found)}."
         )
@@ -111,7 +111,7 @@ def main(arguments: "list[str]") -> int:
         else:
             sys.stderr.write("zpool.py: say nodes, arc or healthy\n")
             return 2
-    except (NotDone, OSError, ValueError) as error:
+    except (ZpoolError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

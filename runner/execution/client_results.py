@@ -4,24 +4,24 @@ from dataclasses import dataclass, field
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import same_host
-from fsbench_web.core.clients import Together, overlap, together
+from fsbench_web.core.clients import CombinedValues, overlap, together
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.studies.models import Run, RunClient
 from fsbench_web.studies.runs.clients import parts
-from fsbench_web.studies.runs.clients.parts import NotTogether
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from runner.plan import RunPlan
 
 
 @dataclass(frozen=True)
-class Gathered:
+class CollectedResults:
     """``separate`` are the values of each worker, ``artefacts`` the outputs of the others."""
 
-    together: Together
+    together: CombinedValues
     separate: dict[str, list[ParsedValue]]
     artefacts: dict[str, bytes] = field(default_factory=dict)
 
 
-def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> Gathered | None:
+def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> CollectedResults | None:
     """None of a run of one client. Raises NotTogether where one client's part is not whole."""
     run = Run.objects.select_related("series").get(pk=run_id)
     wanted = len(run.series.runs_on.clients)
@@ -29,19 +29,19 @@ def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> Gather
         return None
     outputs = parts.handed_over(run_id)
     if len(outputs) < wanted:
-        raise NotTogether("The outputs of the other clients did not arrive.")
+        raise ClientsCannotContinue("The outputs of the other clients did not arrive.")
     leader = RunClient.objects.get(run=run_id, place=0).worker
     results = {leader: own}
     for worker, texts in outputs.items():
         results[worker] = _parsed(worker, plan, texts)
     found = together([list(parsed.values()) for parsed in results.values()])
     if not found.values:
-        raise NotTogether("No value of theirs can be told of all clients together.")
+        raise ClientsCannotContinue("No value of theirs can be told of all clients together.")
     separate = {worker: _values(parsed) for worker, parsed in results.items()}
-    return Gathered(found, separate, _artefacts(outputs))
+    return CollectedResults(found, separate, _artefacts(outputs))
 
 
-def left(run_id: int) -> dict[str, bytes]:
+def partial_results(run_id: int) -> dict[str, bytes]:
     """What the other clients of a run that did not end well have handed over."""
     return _artefacts(parts.handed_over(run_id))
 
@@ -58,15 +58,15 @@ def _artefacts(outputs: dict[str, dict[str, str]]) -> dict[str, bytes]:
 def _parsed(worker: str, plan: RunPlan, texts: dict[str, str]) -> dict[str, ParsedResult]:
     raw = {name: texts[name].encode("utf-8", "replace") for name in plan.outputs if name in texts}
     if len(raw) < len(set(plan.outputs)):
-        raise NotTogether(f"The benchmark's output of {worker} did not arrive.")
+        raise ClientsCannotContinue(f"The benchmark's output of {worker} did not arrive.")
     try:
         parsed = plan.workload.parse(raw)
     except UnreadableFile as error:
-        raise NotTogether(f"The output of {worker} cannot be read: {error}.") from None
+        raise ClientsCannotContinue(f"The output of {worker} cannot be read: {error}.") from None
     if not all(one.complete for one in parsed.values()):
-        raise NotTogether(f"The output of {worker} ends early.")
+        raise ClientsCannotContinue(f"The output of {worker} ends early.")
     if not _values(parsed):
-        raise NotTogether(f"The output of {worker} holds no value.")
+        raise ClientsCannotContinue(f"The output of {worker} holds no value.")
     return parsed
 
 
@@ -74,7 +74,7 @@ def _values(parsed: dict[str, ParsedResult]) -> list[ParsedValue]:
     return [value for one in parsed.values() for value in one.values]
 
 
-def noted(run_id: int) -> dict[str, object]:
+def client_conditions(run_id: int) -> dict[str, object]:
     """For the conditions of the run: how many there were, which of them were one machine
     (the names, of each), and how far they worked at once.
     """

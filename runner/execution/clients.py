@@ -16,7 +16,7 @@ from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ClientState, Run
 from fsbench_web.studies.runs import nudges
 from fsbench_web.studies.runs.clients import parts
-from fsbench_web.studies.runs.clients.parts import NotTogether
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from runner.execution.record import Recorder
 from runner.executors.base import Outcome
 from runner.plan import RunPlan
@@ -59,18 +59,20 @@ class Clients:
         if len(others) < len(wanted):
             known = {lun.worker.name for lun in others}
             gone = ", ".join(name for name, _ in wanted if name not in known)
-            raise NotTogether(f"The LUN of {gone} is not known any more: submit it again.")
+            raise ClientsCannotContinue(
+                f"The LUN of {gone} is not known any more: submit it again."
+            )
         names = ", ".join(lun.worker.name for lun in others)
         self.recorder.log(f"Measured by {1 + len(others)} clients at once: waiting for {names}.")
         parts.lead(self.recorder.handle, ClientState.READY)
         began = time.monotonic()
         asked = -ASK_AGAIN_S
-        while missing := parts.standing(self.run.pk).missing:
+        while missing := parts.progress_of(self.run.pk).missing:
             now = time.monotonic()
             if has_to_end():
                 return None
             if now - began > READY_WITHIN_S:
-                raise NotTogether(
+                raise ClientsCannotContinue(
                     f"Not ready within {READY_WITHIN_S:.0f} s: {', '.join(missing)}. Nothing was "
                     "measured. See whether that worker runs, and whether it is of this version."
                 )
@@ -94,8 +96,8 @@ class Clients:
             return
         self._looked = now
         try:
-            self.are_done = parts.standing(self.run.pk).are_done
-        except NotTogether as error:
+            self.are_done = parts.progress_of(self.run.pk).are_done
+        except ClientsCannotContinue as error:
             self.problem, self.cause = str(error), error.cause
 
     def ended(self, plan: RunPlan, outcome: Outcome, has_to_end: Callable[[], bool]) -> Outcome:

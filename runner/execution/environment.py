@@ -14,7 +14,7 @@ from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.scores import ingest
 from runner.execution import conditions, places
-from runner.execution.places import Place
+from runner.execution.places import UsedLun
 from runner.execution.record import Recorder
 from runner.executors.base import Executor, Message
 from runner.worker import Host
@@ -75,7 +75,7 @@ class AgentMismatch(Exception):
 
 
 def environment_writer(
-    run: Run, luns: Sequence[Place], scheduler: str, host: Host, executor: Executor
+    run: Run, luns: Sequence[UsedLun], scheduler: str, host: Host, executor: Executor
 ) -> Callable[[Recorder], None]:
     """What writes the environment, once the agent has told it, and files the run under it."""
 

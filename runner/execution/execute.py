@@ -22,7 +22,7 @@ from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, queue
-from fsbench_web.studies.runs.clients.parts import NotTogether
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from runner.execution import conditions, last_checks, lock_statistics, places, planning
 from runner.execution.clients import Clients
@@ -32,12 +32,12 @@ from runner.execution.finish import (
     Ending,
     end,
     has_succeeded,
+    interrupted_ending,
     persist,
     verdict,
-    why_not,
 )
 from runner.execution.mount_watch import MountWatch
-from runner.execution.places import Stopped
+from runner.execution.places import RunStopped
 from runner.execution.record import Recorder
 from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
@@ -83,7 +83,7 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
         logger.warning("no run is claimed: %s", problem)
         return False
     if not host.capabilities.is_usable:
-        # It came back since the last sign of life, and what that found would refuse the run.
+        # It came back since the last heartbeat, and what that found would refuse the run.
         host.look_at_executor()
     following = queue.next_run(lun_id)
     if following is None:
@@ -141,10 +141,10 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
         return verdict(plan, outcome, recorder)
     except REFUSALS as error:
         return Ending(RunState.FAILED, f"Refused: {error}", Cause.REFUSED)
-    except NotTogether as error:
+    except ClientsCannotContinue as error:
         return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", error.cause)
-    except Stopped:
-        ending = why_not(Outcome(None), recorder)
+    except RunStopped:
+        ending = interrupted_ending(Outcome(None), recorder)
         return replace(ending, reason=f"{ending.reason} Nothing was erased.")
     except LeaseLost:
         raise
@@ -202,7 +202,7 @@ def _erase_and_measure(
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 places.wipe_layers(luns, recorder)
-                owned = block_events.owner(host.config.site, host.name)
+                owned = block_events.instance_prefix(host.config.site, host.name)
                 unseen = (
                     IN_A_GUEST
                     if machine.is_guest
@@ -266,7 +266,7 @@ def _together(
     clients = Clients(run, recorder)
     begun = clients.gathered(plan, recorder.should_stop)
     if begun is None:
-        raise Stopped
+        raise RunStopped
     outcome = _run_plan(begun, target, executor, recorder, spool, watch, clients)
     return clients.ended(plan, outcome, recorder.should_stop)
 

@@ -20,16 +20,16 @@ from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle, probes
 from fsbench_web.studies.runs.clients import parts
-from fsbench_web.studies.runs.clients.parts import NotTogether
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest, rejudging
 from fsbench_web.studies.scores.quality import STEADY_STATE
 from runner.execution import client_results, tracing
-from runner.execution.client_results import Gathered
+from runner.execution.client_results import CollectedResults
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
 from runner.execution.results import activity, layouts, steadiness
 from runner.execution.results.creation import creation_values
-from runner.execution.spool import Spooled, left_over
+from runner.execution.spool import Spooled, leftover_files
 from runner.executors.base import STOPPED, Outcome
 from runner.plan import RunPlan
 
@@ -52,7 +52,7 @@ class Ending:
     reason: str
     cause: Cause = Cause.BENCHMARK
     parsed: Results = field(default_factory=dict)
-    all_clients: Gathered | None = None
+    all_clients: CollectedResults | None = None
 
 
 def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
@@ -63,7 +63,7 @@ def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
 def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
     """What the run was worth, and what each of its outputs says."""
     if not has_succeeded(outcome, recorder):
-        return why_not(outcome, recorder)
+        return interrupted_ending(outcome, recorder)
     persist(recorder.write)
     persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
     kept = recorder.artefacts()
@@ -83,7 +83,7 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed("Its output holds no value.")
     try:
         all_clients = client_results.gathered(recorder.handle.run_id, plan, parsed)
-    except NotTogether as error:
+    except ClientsCannotContinue as error:
         return _failed(str(error), error.cause)
     if all_clients is not None:
         count = len(all_clients.together.values)
@@ -96,7 +96,7 @@ def _failed(reason: str, cause: Cause = Cause.BENCHMARK) -> Ending:
     return Ending(RunState.FAILED, f"{reason} {NOT_MEASURED}", cause)
 
 
-def why_not(outcome: Outcome, recorder: Recorder) -> Ending:
+def interrupted_ending(outcome: Outcome, recorder: Recorder) -> Ending:
     """Why a run that was not carried out to its end was not."""
     if recorder.stop_reason == "cancelled":
         reason = f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
@@ -209,7 +209,7 @@ def finish_spooled(folder: Path) -> list[int]:
     whose lease ran out meanwhile stays lost: others may have acted on that.
     """
     finished = []
-    for spooled in left_over(folder):
+    for spooled in leftover_files(folder):
         try:
             if spooled.conditions is None:
                 _keep_activity(spooled)
@@ -269,7 +269,7 @@ def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
         return
     for_all = ending.all_clients
     if for_all is None:
-        for name, data in client_results.left(run.pk).items():
+        for name, data in client_results.partial_results(run.pk).items():
             ingest.store_artefact(run, name, data)
         return
     for name, data in for_all.artefacts.items():
@@ -277,7 +277,7 @@ def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
     ingest.store_values(run, None, for_all.together.values)
     latencies.store(run, None, for_all.together.distributions)
     parts.store_results(run.pk, for_all.separate)
-    recorder.conditions["clients"] = client_results.noted(run.pk)
+    recorder.conditions["clients"] = client_results.client_conditions(run.pk)
 
 
 def _store(recorder: Recorder, ending: Ending) -> None:

@@ -9,7 +9,7 @@ from fsbench_web.accounts import audit
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import authority, lifecycle
 from runner.execution import places
-from runner.execution.places import Place, RunRefused, Stopped
+from runner.execution.places import RunRefused, RunStopped, UsedLun
 from runner.execution.record import Recorder, reconnect
 from runner.host import blockdev
 from runner.worker import Host
@@ -31,12 +31,12 @@ def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
         reconnect()
         recorder.stop_reason = recorder.stop_reason or "database"
     if recorder.should_stop():
-        raise Stopped
+        raise RunStopped
     if refused:
         raise RunRefused(f"{refused} Nothing was erased. {authority.RETRY}")
 
 
-def still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+def still_free(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recorder) -> None:
     """The disks once more: noting and asking may have waited for the database, and somebody may
     have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
     """
@@ -49,7 +49,7 @@ def still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) 
         raise
 
 
-def note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+def note_erasures(run: Run, host: Host, luns: Sequence[UsedLun], recorder: Recorder) -> None:
     """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
 
     The last check comes after it, because noting may wait for the database; the end of a run that
@@ -78,4 +78,4 @@ def note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorde
     except (OperationalError, InterfaceError):
         reconnect()
         recorder.stop_reason = recorder.stop_reason or "database"
-        raise Stopped from None
+        raise RunStopped from None

@@ -27,7 +27,7 @@ _ROW = re.compile(r"\s*(\S.*?):\s+\d+\s+(\d+)\s+[\d.]+\s+[\d.]+\s+([\d.]+)(?:\s+
 
 
 @dataclass(frozen=True)
-class Reading:
+class LockCounts:
     """The counts at a moment: {lock: (contentions, µs waited)}; or why there are none."""
 
     at_s: float
@@ -35,17 +35,17 @@ class Reading:
     reason: str = ""
 
 
-def read(table: Path = TABLE, switch: Path = SWITCH) -> Reading:
+def read(table: Path = TABLE, switch: Path = SWITCH) -> LockCounts:
     """The counts as they are now."""
     now = time.monotonic()
     try:
         if switch.exists() and switch.read_text().strip() == "0":
-            return Reading(now, {}, SWITCHED_OFF)
-        return Reading(now, parse(table.read_text(encoding="utf-8", errors="replace")))
+            return LockCounts(now, {}, SWITCHED_OFF)
+        return LockCounts(now, parse(table.read_text(encoding="utf-8", errors="replace")))
     except FileNotFoundError:
-        return Reading(now, {}, NOT_BUILT_IN)
+        return LockCounts(now, {}, NOT_BUILT_IN)
     except OSError:
-        return Reading(now, {}, NOT_READABLE)
+        return LockCounts(now, {}, NOT_READABLE)
 
 
 def parse(text: str) -> dict[str, tuple[int, float]]:
@@ -59,7 +59,7 @@ def parse(text: str) -> dict[str, tuple[int, float]]:
     return found
 
 
-def between(before: Reading, after: Reading, cpus: int | None = None) -> dict[str, Any]:
+def between(before: LockCounts, after: LockCounts, cpus: int | None = None) -> dict[str, Any]:
     """What was waited for from one reading to the other, as it is kept."""
     if reason := before.reason or after.reason:
         return {"reason": reason}

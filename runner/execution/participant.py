@@ -25,14 +25,14 @@ from fsbench_web.platform import clock, log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ClientState, Run, RunClient
 from fsbench_web.studies.runs.clients import parts
-from fsbench_web.studies.runs.clients.parts import NotTogether, Part
+from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue, Part
 from fsbench_web.studies.runs.leases import LeaseLost
 from fsbench_web.studies.runs.new_runs import client_confirmed_as
 from runner.execution import places
 from runner.execution.clients import here
 from runner.execution.finish import persist
 from runner.execution.mount_watch import MountWatch
-from runner.execution.places import RUN_ON, Place, RunRefused, Stopped, Use
+from runner.execution.places import RUN_ON, LunUse, RunRefused, RunStopped, UsedLun
 from runner.execution.record import COMMANDS_NAME, Recorder, reconnect, stop_after_s
 from runner.execution.refusals import REFUSALS
 from runner.executors.base import Message, Outcome, Target
@@ -67,17 +67,17 @@ def take_part(run_id: int, host: Host) -> None:
 
 
 def _take_part(part: Part, host: Host) -> None:
-    said = _Said(part, host)
+    said = _ClientMessages(part, host)
     try:
         _measure(said)
     except LeaseLost:
         logger.warning("run %s is over for this client", part.run_id)
         return
-    except Stopped:
+    except RunStopped:
         reason, cause = "Its worker was stopped.", Cause.WORKER_STOPPED
     except REFUSALS as error:
         reason, cause = f"Refused: {error}", Cause.REFUSED
-    except NotTogether as error:
+    except ClientsCannotContinue as error:
         reason, cause = str(error), error.cause
     except Exception as error:
         logger.exception("run %s: this client broke off", part.run_id)
@@ -90,15 +90,15 @@ def _take_part(part: Part, host: Host) -> None:
         persist(lambda: parts.give_up(part, reason, cause, _packed_or_nothing(said)))
 
 
-def _packed_or_nothing(said: "_Said") -> bytes | None:
-    with contextlib.suppress(NotTogether):
+def _packed_or_nothing(said: "_ClientMessages") -> bytes | None:
+    with contextlib.suppress(ClientsCannotContinue):
         return parts.packed(said.outputs())
     return None
 
 
 @dataclass
-class _Said:
-    """What the agent of a client says, and the client's own signs of life."""
+class _ClientMessages:
+    """What the agent of a client says, and the client's own heartbeats."""
 
     part: Part
     host: Host
@@ -160,14 +160,14 @@ class _Said:
         return found
 
     def tell(self) -> None:
-        """A sign of life where one is due, and what the leader says. Raises LeaseLost, Stopped."""
+        """A heartbeat where one is due, and what the leader says. Raises LeaseLost, Stopped."""
         if self.host.stopping.is_set():
-            raise Stopped
+            raise RunStopped
         now = time.monotonic()
         if now - self._told < TELL_EVERY_S:
             return
         try:
-            self.start_at = parts.sign_of_life(self.part)
+            self.start_at = parts.heartbeat(self.part)
             self._told = now
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.part.run_id, error)
@@ -188,7 +188,7 @@ class _Said:
         return {"began_at": began, "ended_at": clock.at(self.ended_s)}
 
 
-def _measure(said: _Said) -> None:
+def _measure(said: _ClientMessages) -> None:
     """Check everything, say that it is ready, and run the plan when all do."""
     part, host = said.part, said.host
     run = Run.objects.select_related(
@@ -204,7 +204,7 @@ def _measure(said: _Said) -> None:
     needs = workload_of(workload.tool, workload.parameters).needs
     if problem := host.capabilities.refusal(configuration.filesystem, False, needs):
         raise RunRefused(problem)
-    use = Use(RUN_ON.role, client_confirmed_as(host.name, client.lun_name))
+    use = LunUse(RUN_ON.role, client_confirmed_as(host.name, client.lun_name))
     with places.in_use(host, host.executor, [(use, entry)]) as luns:
         place = luns[0]
         plan = places.in_own_folder(
@@ -229,13 +229,13 @@ def _measure(said: _Said) -> None:
                 outcome = _run(said, plan, target, watch)
     if outcome.exit_code != 0 or not said.is_ok:
         reasons = " ".join(one for one in (said.reason, watch.problem or outcome.reason) if one)
-        raise NotTogether(reasons or "Its agent ended without a reason.", outcome.cause)
+        raise ClientsCannotContinue(reasons or "Its agent ended without a reason.", outcome.cause)
     content = parts.packed(said.outputs())
     done = {"content": content, "facts": said.facts, **said.times()}
     persist(lambda: parts.move(part, ClientState.DONE, **done))
 
 
-def _check(said: _Said, run: Run, place: Place) -> None:
+def _check(said: _ClientMessages, run: Run, place: UsedLun) -> None:
     """The mount is the one that was confirmed, and as the configuration says."""
     places.verify(said.host, [place], said, run.confirmed)
     configuration = run.series.configuration
@@ -245,7 +245,7 @@ def _check(said: _Said, run: Run, place: Place) -> None:
     _check_beside(said, run, place)
 
 
-def _check_beside(said: _Said, run: Run, place: Place) -> None:
+def _check_beside(said: _ClientMessages, run: Run, place: UsedLun) -> None:
     """The leader's folder is on this mount as well. Raises RunRefused.
 
     Two servers may have one name, each in its own network: a sum over both is of neither.
@@ -269,7 +269,7 @@ def _check_beside(said: _Said, run: Run, place: Place) -> None:
         )
 
 
-def _begin_at(said: _Said) -> float:
+def _begin_at(said: _ClientMessages) -> float:
     """When all begin, by this host's clock."""
     while said.start_at is None:
         said.tell()
@@ -277,7 +277,7 @@ def _begin_at(said: _Said) -> float:
     return here(said.start_at.timestamp())
 
 
-def _run(said: _Said, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:
+def _run(said: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:
     stop = threading.Event()
 
     def should_stop() -> bool:

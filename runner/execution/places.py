@@ -15,13 +15,13 @@ from typing import Any, Protocol
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.labels import configuration_label
-from fsbench_web.catalog.configurations.stacks import DATA, Member, Shape
+from fsbench_web.catalog.configurations.stacks import DATA, LunCounts, Member
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
-from runner.host import blockdev, checks, layer_marks, mounts, twins
+from runner.host import blockdev, checks, device_aliases, layer_marks, mounts
 from runner.host.locks import device_lock, mount_lock
 from runner.host.luns import LunEntry
 from runner.host.tuning import scheduler_notes
@@ -39,18 +39,18 @@ class RunRefused(Exception):
     """The run cannot be carried out; nothing was erased. The text says why and what to do."""
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """The run is to end before anything was erased."""
 
 
-class Watched(Protocol):
+class Interruptible(Protocol):
     """A run, or a client of one, that may be over at any time."""
 
     def should_stop(self) -> bool: ...
 
 
 @dataclass(frozen=True)
-class Use:
+class LunUse:
     """What a run uses a LUN for. ``confirmed_as`` is where ``Run.confirmed`` has it."""
 
     role: str
@@ -62,23 +62,23 @@ class Use:
         return "data" if self.role == DATA else "journal"
 
 
-RUN_ON = Use(DATA, "data")
-JOURNAL = Use("journal", "journal")
+RUN_ON = LunUse(DATA, "data")
+JOURNAL = LunUse("journal", "journal")
 
 
-def in_stack(role: str, name: str) -> Use:
+def in_stack(role: str, name: str) -> LunUse:
     """That of another LUN of a stack."""
-    return Use(role, confirmed_as(name))
+    return LunUse(role, confirmed_as(name))
 
 
 @dataclass(frozen=True)
-class Place:
+class UsedLun:
     """A LUN that a run uses. ``device`` is its real path, ``named_device`` that of the commands."""
 
     entry: LunEntry
     device: str
     named_device: str
-    use: Use
+    use: LunUse
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ class Place:
         return Member(self.use.role, self.named_device, self.size_bytes)
 
 
-def entry_of(host: Host, executor: Executor, name: str, use: Use) -> LunEntry:
+def entry_of(host: Host, executor: Executor, name: str, use: LunUse) -> LunEntry:
     """The LUN as the host lists it now, for this use. Raises RunRefused, LunUnusable."""
     entry = host.entry(name)
     if entry.role != use.listed_as:
@@ -122,8 +122,8 @@ def entry_of(host: Host, executor: Executor, name: str, use: Use) -> LunEntry:
 
 @contextlib.contextmanager
 def in_use(
-    host: Host, executor: Executor, entries: Sequence[tuple[Use, LunEntry]]
-) -> Iterator[list[Place]]:
+    host: Host, executor: Executor, entries: Sequence[tuple[LunUse, LunEntry]]
+) -> Iterator[list[UsedLun]]:
     """While a run has these LUNs, nobody else checks or detaches them.
 
     Raises LunUnusable, and RunRefused where two of them are one device.
@@ -133,13 +133,14 @@ def in_use(
             stack.enter_context(host.in_use(entry.name))
         found = [(use, entry, host.device(entry)) for use, entry in entries]
         places = [
-            Place(entry, device, host.named_device(entry, device, executor, place), use)
+            UsedLun(entry, device, host.named_device(entry, device, executor, place), use)
             for place, (use, entry, device) in enumerate(found)
         ]
         # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
-        # may two devices (runner.host.twins).
+        # may two devices (runner.host.device_aliases).
         disks = {
-            place.device if place.number is None else twins.first(place.number) for place in places
+            place.device if place.number is None else device_aliases.first(place.number)
+            for place in places
         }
         if len(disks) < len(places):
             names = ", ".join(place.name for place in places)
@@ -148,7 +149,7 @@ def in_use(
 
 
 @contextlib.contextmanager
-def locked(places: Sequence[Place]) -> Iterator[None]:
+def locked(places: Sequence[UsedLun]) -> Iterator[None]:
     """Hold all on this host (runner.host.locks), and keep their devices open: the name and number
     of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever
     detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
@@ -163,7 +164,7 @@ def locked(places: Sequence[Place]) -> Iterator[None]:
         yield
 
 
-def _lock_of(place: Place) -> contextlib.AbstractContextManager[None]:
+def _lock_of(place: UsedLun) -> contextlib.AbstractContextManager[None]:
     if not place.entry.is_mount:
         return device_lock(Path(place.device), LOCK_WAIT_S)
     mount = mounts.mounted_at(place.entry.path)
@@ -172,8 +173,8 @@ def _lock_of(place: Place) -> contextlib.AbstractContextManager[None]:
 
 def verify(
     host: Host,
-    places: Sequence[Place],
-    recorder: Watched,
+    places: Sequence[UsedLun],
+    recorder: Interruptible,
     confirmed: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
@@ -184,7 +185,9 @@ def verify(
         _verify(host, place, recorder, confirmed.get(place.use.confirmed_as, {}))
 
 
-def _verify(host: Host, place: Place, recorder: Watched, confirmed: Mapping[str, Any]) -> None:
+def _verify(
+    host: Host, place: UsedLun, recorder: Interruptible, confirmed: Mapping[str, Any]
+) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
         made = checks.verify(
@@ -196,7 +199,7 @@ def _verify(host: Host, place: Place, recorder: Watched, confirmed: Mapping[str,
             return
         is_passing = all(check.name in _PASSING for check in failed)
         if recorder.should_stop():
-            raise Stopped
+            raise RunStopped
         if not is_passing or time.monotonic() > deadline:
             done = "used" if place.entry.is_directory else "erased"
             raise RunRefused(f"{place.name} was not {done}. {checks.problem(failed)}")
@@ -223,7 +226,7 @@ def check_directory(
         raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
 
 
-def in_own_folder(plan: RunPlan, host: Host, place: Place) -> RunPlan:
+def in_own_folder(plan: RunPlan, host: Host, place: UsedLun) -> RunPlan:
     """The plan with what the agent has to find on a mount; any other as it is. Raises RunRefused"""
     if not place.entry.is_mount:
         return plan
@@ -248,7 +251,7 @@ def _check_mount(entry: LunEntry, filesystem: str, options: Mapping[str, str]) -
 
 
 @contextlib.contextmanager
-def scheduler_of(host: Host, places: Sequence[Place], wanted: str) -> Iterator[str]:
+def scheduler_of(host: Host, places: Sequence[UsedLun], wanted: str) -> Iterator[str]:
     """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
 
     What they were is noted on the host until it is put back (scheduler_notes). A journal's device
@@ -264,14 +267,14 @@ def scheduler_of(host: Host, places: Sequence[Place], wanted: str) -> Iterator[s
             if place is not places[0] and not read_schedulers(number)[1]:
                 continue
             if wanted:
-                stack.enter_context(scheduler_notes.noted(notes, number, wanted))
+                stack.enter_context(scheduler_notes.note_scheduler(notes, number, wanted))
             found = stack.enter_context(scheduler_set(number, wanted))
             if place is places[0]:
                 effective = found
         yield effective
 
 
-def wipe_layers(places: Sequence[Place], recorder: Recorder, is_over: bool = False) -> None:
+def wipe_layers(places: Sequence[UsedLun], recorder: Recorder, is_over: bool = False) -> None:
     """Remove what fsbench's own layers left on these LUNs, which are checked, leased and locked.
 
     A guest that was ended in the middle leaves them; a host would put them together again. Where
@@ -290,7 +293,7 @@ def wipe_layers(places: Sequence[Place], recorder: Recorder, is_over: bool = Fal
             recorder.log(text)
 
 
-def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
+def wait_until_free(places: Sequence[UsedLun], recorder: Recorder) -> None:
     """A file system is gone only when its last block is written back."""
     for place in places:
         if not place.entry.is_directory and not blockdev.wait_until_free(
@@ -299,7 +302,7 @@ def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
             recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")
 
 
-def uses_of(lun: Lun, series: Series) -> list[tuple[Use, str]]:
+def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:
     """Every LUN of a run by name, in the order of all: its own, the journal's, its stack's.
 
     Raises RunRefused where one is not known any more: half a stack is never made.
@@ -311,13 +314,13 @@ def uses_of(lun: Lun, series: Series) -> list[tuple[Use, str]]:
         if member.lun is None:
             raise RunRefused("A LUN of its stack is not known any more: submit it again.")
         found.append((in_stack(member.role, member.lun.name), member.lun.name))
-    shape = Shape.of(series.configuration.stack)
-    if Shape.of_roles((member.role for member in series.members), shape.layers) != shape:
+    shape = LunCounts.of(series.configuration.stack)
+    if LunCounts.of_roles((member.role for member in series.members), shape.layers) != shape:
         raise RunRefused("Its LUNs are not those of its configuration: submit it again.")
     return found
 
 
-def by_use(luns: Sequence[Place]) -> tuple[list[Place], list[Place]]:
+def by_use(luns: Sequence[UsedLun]) -> tuple[list[UsedLun], list[UsedLun]]:
     """(the journal's, those of the stack) behind the first."""
     journals = [one for one in luns[1:] if one.use == JOURNAL]
     return journals, [one for one in luns[1:] if one.use != JOURNAL]

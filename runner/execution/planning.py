@@ -9,13 +9,13 @@ from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.preparation import Preparation
-from fsbench_web.catalog.configurations.stacks import DATA, Shape
+from fsbench_web.catalog.configurations.stacks import DATA, LunCounts
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import workload_of
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import probes
 from runner.execution import places
-from runner.execution.places import Place, RunRefused, Use
+from runner.execution.places import LunUse, RunRefused, UsedLun
 from runner.executors.base import Executor, why_in_guests_alone
 from runner.executors.guest import GuestExecutor
 from runner.host import blockdev
@@ -26,7 +26,7 @@ from runner.worker import Host
 UNKNOWN = "Its LUN, workload or options are not known any more."
 
 
-def possible(run: Run, host: Host) -> tuple[Executor, list[tuple[Use, LunEntry]]]:
+def possible(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse, LunEntry]]]:
     """By what a run is executed, and its LUNs as this host lists them, the one it runs on first.
 
     Raises RunRefused and LunUnusable where this host cannot carry it out; what a guest's kernel
@@ -37,7 +37,7 @@ def possible(run: Run, host: Host) -> tuple[Executor, list[tuple[Use, LunEntry]]
         raise RunRefused(UNKNOWN)
     if configuration.external_journal and series.journal_lun is None:
         raise RunRefused("The LUN of its journal is not known any more: submit it again.")
-    machine, layers = Machine.of(series.machine), Shape.of(configuration.stack).layers
+    machine, layers = Machine.of(series.machine), LunCounts.of(configuration.stack).layers
     executor = _executor_of(host, machine)
     network = loopback.network_of(configuration.options)
     is_pool = ALL[configuration.filesystem].is_pool
@@ -64,7 +64,7 @@ def possible(run: Run, host: Host) -> tuple[Executor, list[tuple[Use, LunEntry]]
     return executor, entries
 
 
-def planned(run: Run, executor: Executor, luns: Sequence[Place]) -> RunPlan:
+def planned(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPlan:
     """The steps on these LUNs. Raises RunRefused where the device or the guest cannot do them."""
     series, configuration = run.series, run.series.configuration
     if series.workload is None:
@@ -85,7 +85,7 @@ def planned(run: Run, executor: Executor, luns: Sequence[Place]) -> RunPlan:
         is_directory=data.entry.is_directory,
         journal=journals[0].as_journal if journals else None,
         members=[one.as_member for one in members],
-        layers=Shape.of(configuration.stack).layers,
+        layers=LunCounts.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.wanted_s(run),
         limits=Machine.of(series.machine).limits,

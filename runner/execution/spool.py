@@ -85,7 +85,7 @@ class Spooled:
     conditions: dict[str, Any] | None
 
 
-def left_over(folder: Path) -> Iterator[Spooled]:
+def leftover_files(folder: Path) -> Iterator[Spooled]:
     """The files of runs; those that cannot be read are of no use and removed."""
     for path in sorted(folder.glob("run-*.jsonl")):
         spooled = _read(path)

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.networks.loopback import Network
 from fsbench_web.catalog.configurations.pools import zfs_options
-from fsbench_web.core import needs, workloads
+from fsbench_web.core import requirements, workloads
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
-from runner.host import own_programs
+from runner.host import allowed_programs
 from runner.host.blockdev import ToolError, run_tool
 from runner.host.hardware import text_of
 from runner.plan import RunPlan
@@ -105,7 +105,7 @@ class Capabilities:
             found = self.tools.get(program, {})
             if not found and program.startswith(ALLOWED_PREFIX):
                 name = program.removeprefix(ALLOWED_PREFIX)
-                return f"This host's {own_programs.VARIABLE} does not name {name}."
+                return f"This host's {allowed_programs.VARIABLE} does not name {name}."
             if not found.get("usable"):
                 return str(found.get("reason") or f"{program} is not installed here.")
         return ""
@@ -157,11 +157,11 @@ def probed_tools() -> list[str]:
     """Every program that a run may call."""
     return [
         *workloads.tools(),
-        *own_programs.allowed(),
+        *allowed_programs.allowed(),
         *("mount", "umount"),
         *filesystem_tools(),
-        *needs.LAYERS,
-        *needs.NETWORK,
+        *requirements.LAYERS,
+        *requirements.NETWORK,
     ]
 
 
@@ -213,7 +213,7 @@ def capabilities_from(
             reason = ""
         filesystems[slug] = {"usable": not reason, "reason": reason}
     tools: dict[str, dict[str, Any]] = {}
-    packages = {**workloads.tools(), **needs.LAYERS, **needs.NETWORK}
+    packages = {**workloads.tools(), **requirements.LAYERS, **requirements.NETWORK}
     for tool in (*packages, *filesystem_tools()):
         entry = dict(found.get(tool, {}))
         package = packages.get(tool) or next(
@@ -227,7 +227,7 @@ def capabilities_from(
             "package": package,
             "reason": "" if usable else _missing(tool, package, where),
         }
-    for program in own_programs.allowed():
+    for program in allowed_programs.allowed():
         entry = dict(found.get(program, {}))
         tools[f"{ALLOWED_PREFIX}{program}"] = {
             "usable": bool(entry.get("path")),
@@ -243,7 +243,7 @@ def _missing(tool: str, package: str, where: str) -> str:
     """``where`` is "in the image x", or a host: there `make tools` brings what workloads need."""
     name = "IOzone" if tool == "iozone" else tool
     part = " (in Debian of the component non-free)" if tool == "iozone" else ""
-    if tool in needs.workload_programs() and not where.startswith("in "):
+    if tool in requirements.workload_programs() and not where.startswith("in "):
         return (
             f"{name} is not installed {where}: run “sudo make tools” there, or install the package "
             f"{package}{part}. It is found within seconds."

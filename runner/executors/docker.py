@@ -98,7 +98,7 @@ class DockerExecutor:
     def found_image(self) -> FoundImage | None:
         """The image as the daemon has it now, or None. Quick. Raises ExecutorAway."""
         try:
-            # Asked with every sign of life: a daemon that hangs must not silence the worker.
+            # Asked with every heartbeat: a daemon that hangs must not silence the worker.
             if self._asking is None:
                 self._asking = docker.from_env(timeout=ANSWER_S)
             self._asking.ping()

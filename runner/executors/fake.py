@@ -18,7 +18,7 @@ from runner.executors.base import (
     ShouldStop,
     Target,
 )
-from runner.host import own_programs
+from runner.host import allowed_programs
 from runner.plan import RunPlan
 
 KERNEL = "0.0-fake"
@@ -75,7 +75,10 @@ def everything() -> Capabilities:
         DISTRIBUTION,
         {slug: {"usable": True, "reason": ""} for slug in FILESYSTEMS},
         dict.fromkeys(
-            [*workloads.tools(), *(f"{ALLOWED_PREFIX}{name}" for name in own_programs.allowed())],
+            [
+                *workloads.tools(),
+                *(f"{ALLOWED_PREFIX}{name}" for name in allowed_programs.allowed()),
+            ],
             tool,
         ),
     )

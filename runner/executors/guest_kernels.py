@@ -25,7 +25,7 @@ from runner.executors import containers, guest_probes
 from runner.executors.base import Capabilities
 from runner.executors.containers import ERRORS, short
 from runner.executors.docker import DockerExecutor
-from runner.executors.guest_probes import SeenKernel, is_waiting, waiting
+from runner.executors.guest_probes import BootedKernel, is_waiting, waiting
 from runner.host.guest_kernels import kernels, notes
 from runner.host.guest_kernels.kernel_fetch import KernelFetch
 from runner.host.guest_kernels.kernels import Kernel, Package, UnusableKernel
@@ -47,7 +47,7 @@ _INSIDE = "/fsbench/kernel"
 STARTING = "The worker is starting."
 
 
-class PutOff(Exception):
+class BootPostponed(Exception):
     """A boot was broken off, because something more important began."""
 
 
@@ -81,7 +81,7 @@ class GuestKernels(DockerExecutor):
         self.qemu = ""
         self.reason = STARTING
         self.accelerator, self.accelerator_reason = accelerator, ""
-        self._seen: dict[str, SeenKernel] = {}
+        self._seen: dict[str, BootedKernel] = {}
         self._lock = threading.Lock()
         self._may_boot: Callable[[], bool] = lambda: True
 
@@ -117,7 +117,7 @@ class GuestKernels(DockerExecutor):
             if may_boot():
                 try:
                     seen = self._look_at(package)
-                except PutOff:
+                except BootPostponed:
                     return
                 with self._lock:
                     self._seen[package.name] = seen
@@ -149,25 +149,27 @@ class GuestKernels(DockerExecutor):
         answer: dict[str, Any] = json.loads(output.splitlines()[-1])
         return answer
 
-    def _look_at(self, package: Package) -> SeenKernel:
+    def _look_at(self, package: Package) -> BootedKernel:
         said: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
         said |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
         try:
             kernel = kernels.unpacked(package, self.cache)
         except UnusableKernel as error:
-            return SeenKernel(None, said | {"problem": str(error)})
+            return BootedKernel(None, said | {"problem": str(error)})
         except (OSError, LookupError, TypeError, ValueError) as error:
-            return SeenKernel(None, said | {"problem": f"It cannot be unpacked: {error}."})
+            return BootedKernel(None, said | {"problem": f"It cannot be unpacked: {error}."})
         said["version"] = kernel.version
         known = {*layer_modules(), *loopback.modules()}
         said["layers"] = sorted(name for name in known if kernel.has(name))
         try:
             if not self.accelerator:
                 self._choose_accelerator(kernel)
-            return SeenKernel(kernel, said | self._probed(kernel))
+            return BootedKernel(kernel, said | self._probed(kernel))
         except (*ERRORS, OSError, LookupError, TypeError, ValueError) as error:
             # Not kept: a daemon that is away comes back.
-            return SeenKernel(kernel, said | {"problem": f"It could not be tried: {short(error)}"})
+            return BootedKernel(
+                kernel, said | {"problem": f"It could not be tried: {short(error)}"}
+            )
 
     def _probed(self, kernel: Kernel) -> dict[str, Any]:
         """What a boot shows, or has shown before with the same image and accelerator."""
@@ -239,7 +241,7 @@ class GuestKernels(DockerExecutor):
             container.start()
             while container.status in ("created", "running"):
                 if not self._may_boot():
-                    raise PutOff
+                    raise BootPostponed
                 if time.monotonic() > deadline:
                     return [{"type": "error", "reason": f"It did not end within {limit_s} s."}]
                 time.sleep(LOOK_EVERY_S)

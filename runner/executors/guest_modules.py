@@ -21,7 +21,7 @@ from docker.models.containers import Container
 
 from runner.executors.containers import ERRORS, KEPT_LOGS, short
 from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.apt import Apt, CannotFetch, Say
+from runner.host.guest_kernels.apt import Apt, FetchError, Say
 from runner.image.inputs import SUITE_LABEL
 
 ARCHIVE = "zfs-modules.tar"
@@ -45,7 +45,7 @@ def release_of(package: Path) -> str:
     """``6.1.0-50-amd64`` of linux-image-6.1.0-50-amd64_6.1.1-1_amd64.deb. Raises CannotFetch."""
     match = _RELEASE.fullmatch(package.name.removesuffix(".deb"))
     if match is None:
-        raise CannotFetch(
+        raise FetchError(
             f"{package.name} is not called like a package of Debian's kernel: modules are built "
             "for linux-image-VERSION alone."
         )
@@ -68,7 +68,7 @@ def build(image: str, package: Path, say: Say = lambda what, share: None) -> Pat
         client = docker.from_env()
         labels = client.images.get(image).labels
     except ERRORS as error:
-        raise CannotFetch(
+        raise FetchError(
             f"ZFS is built in the benchmark image {image}, which Docker does not give "
             f"({short(error)}): build it first (make image)."
         ) from None
@@ -92,7 +92,7 @@ def _sources(work: Path, suite: str) -> list[str]:
     apt.update()
     found = apt.sources(suite, "main contrib") if suite else []
     if not found:
-        raise CannotFetch(
+        raise FetchError(
             f"The benchmark image is of Debian {suite or 'of a release it does not name'}, and "
             "this host's apt has no mirror of that: build the image of the host's own release "
             "(FSBENCH_IMAGE_SUITE)."
@@ -115,12 +115,12 @@ def _container(
             labels={"fsbench.builds": "zfs"},
         )
     except ERRORS as error:
-        raise CannotFetch(f"Docker makes no container to build ZFS in: {short(error)}") from None
+        raise FetchError(f"Docker makes no container to build ZFS in: {short(error)}") from None
     try:
         container.start()
         yield container
     except ERRORS as error:
-        raise CannotFetch(f"Docker went away while ZFS was built: {short(error)}") from None
+        raise FetchError(f"Docker went away while ZFS was built: {short(error)}") from None
     finally:
         container.remove(force=True, v=True)
 
@@ -130,12 +130,12 @@ def _wait(container: Container, release: str) -> None:
     container.reload()
     while container.status in ("created", "running"):
         if time.monotonic() > deadline:
-            raise CannotFetch(f"ZFS was not built within {LIMIT_S / 3600:g} hours.")
+            raise FetchError(f"ZFS was not built within {LIMIT_S / 3600:g} hours.")
         time.sleep(_LOOK_EVERY_S)
         container.reload()
     if container.attrs["State"]["ExitCode"]:
         said = container.logs(tail=8).decode("utf-8", "replace").strip()
-        raise CannotFetch(
+        raise FetchError(
             f"ZFS cannot be built for {release}: its headers must be among apt's packages "
             f"(linux-headers-{release}), and zfs-dkms must know that kernel. It said: {said[-800:]}"
         )
@@ -148,7 +148,7 @@ def _take(container: Container, file: IO[bytes]) -> None:
     for piece in stream:
         packed.write(piece)
         if packed.tell() > _MOST_BYTES:
-            raise CannotFetch(f"The modules take more than {_MOST_BYTES // 2**20} MiB.")
+            raise FetchError(f"The modules take more than {_MOST_BYTES // 2**20} MiB.")
     packed.seek(0)
     with tarfile.open(fileobj=packed) as outer:
         inner = outer.extractfile(ARCHIVE)
@@ -164,7 +164,7 @@ def check(archive: Path, release: str) -> None:
         with tarfile.open(archive) as opened:
             names = [one.name for one in opened.getmembers() if one.isfile()]
     except (OSError, tarfile.TarError) as error:
-        raise CannotFetch(f"The modules that were built cannot be read: {error}") from None
+        raise FetchError(f"The modules that were built cannot be read: {error}") from None
     is_there = any(Path(one).name.partition(".ko")[0] == "zfs" for one in names)
     if not is_there or not all(one.startswith(start) for one in names):
-        raise CannotFetch(f"DKMS made no zfs.ko for {release}: its headers may be of another one.")
+        raise FetchError(f"DKMS made no zfs.ko for {release}: its headers may be of another one.")

@@ -23,7 +23,7 @@ _PROBED_WORKLOAD = workload_of(
 
 
 @dataclass(frozen=True)
-class SeenKernel:
+class BootedKernel:
     """What a boot has shown of a kernel, as it is announced (docs/guest.md)."""
 
     kernel: Kernel | None
@@ -34,13 +34,13 @@ class SeenKernel:
         return str(self.announced.get("problem", ""))
 
 
-def waiting(package: Package) -> SeenKernel:
+def waiting(package: Package) -> BootedKernel:
     """One that nobody has tried yet."""
     said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
-    return SeenKernel(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
+    return BootedKernel(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
 
 
-def is_waiting(seen: SeenKernel) -> bool:
+def is_waiting(seen: BootedKernel) -> bool:
     """Whether to try it again: nobody did, or the daemon was away."""
     return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.catalog.configurations.marks import is_own
+from fsbench_web.catalog.configurations.ownership_marks import is_own
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.core.workloads.base import WORK_NAME
-from runner.host import blockdev, mounts, signatures, sparse, twins
+from runner.host import blockdev, device_aliases, mounts, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.luns import LunEntry, LunFileError, read_luns
@@ -210,7 +210,7 @@ def _exclusive(real: str, access: int = os.O_RDWR) -> tuple[bool, str]:
 
 def _other_paths(number: int) -> tuple[bool, str]:
     """What is asked of a device is asked of all that are the same disk."""
-    found = sorted(twins.of(number))
+    found = sorted(device_aliases.of(number))
     for twin in found:
         name = blockdev.path_of(twin)
         family = {twin, *blockdev.descendants(twin)}

@@ -12,7 +12,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES, POOL_SIGNATURE, is_own
+from fsbench_web.catalog.configurations.ownership_marks import (
+    LAYER_SIGNATURES,
+    POOL_SIGNATURE,
+    is_own,
+)
 from runner.host import blockdev, signatures
 from runner.host.blockdev import ToolError, run_tool
 
@@ -64,7 +68,7 @@ def _clear_labels(descriptor: int) -> None:
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledDevice:
     """An array or a mapping of this host that stands on LUNs with fsbench's own marks alone."""
 
     number: int
@@ -89,7 +93,7 @@ class Assembled:
             raise ToolError(f"{self.name} is not of md, the device mapper or bcache.")
 
 
-def assembled(luns: Collection[int]) -> Iterator[Assembled]:
+def assembled(luns: Collection[int]) -> Iterator[AssembledDevice]:
     """What stands on these LUNs (by number), the uppermost first."""
     found = {number for lun in luns for number in blockdev.descendants(lun)}
     own = {lun for lun in luns if _has_mark(lun)}
@@ -98,7 +102,7 @@ def assembled(luns: Collection[int]) -> Iterator[Assembled]:
     for number in waiting:
         leaves = frozenset(blockdev.leaves(number))
         if leaves and leaves <= own:
-            yield Assembled(number, leaves)
+            yield AssembledDevice(number, leaves)
 
 
 def _is_layer(number: int) -> bool:

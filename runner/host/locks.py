@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from runner.host import blockdev, twins
+from runner.host import blockdev, device_aliases
 
 _AGAIN_S = 0.05
 # deploy/install_tools.py takes the same one, of the same name.
@@ -109,7 +109,8 @@ def _key(path: Path) -> tuple[str, list[str]]:
         return f"file-{blockdev.as_text(status.st_dev)}-{status.st_ino}", []
     # Two devices that are one disk have one lock.
     own, *below = (
-        blockdev.as_text(twins.first(one)) for one in (number, *sorted(blockdev.ancestors(number)))
+        blockdev.as_text(device_aliases.first(one))
+        for one in (number, *sorted(blockdev.ancestors(number)))
     )
     return f"block-{own}", [f"block-{one}" for one in sorted({*below} - {own})]
 

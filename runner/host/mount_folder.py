@@ -27,11 +27,11 @@ _SAID = "A folder of fsbench's own: what a run leaves here is removed."
 _MOST = 4096
 
 
-class Refused(Exception):
+class FolderRefused(Exception):
     """The folder is not to be used; the text says why and what to do."""
 
 
-class Absent(Exception):
+class FolderMissing(Exception):
     """There is no such folder."""
 
 
@@ -41,7 +41,7 @@ def opened(request: dict[str, Any]) -> int:
     here = os.open(point, _FOLDER)
     found = os.fstat(here)
     if [os.major(found.st_dev), os.minor(found.st_dev)] != request["device"]:
-        raise Refused(f"{point} leads to something else than what is mounted there.")
+        raise FolderRefused(f"{point} leads to something else than what is mounted there.")
     parts = request["folder"].split("/")
     for place, part in enumerate(parts):
         path = "/".join([point.rstrip("/"), *parts[: place + 1]])
@@ -50,16 +50,18 @@ def opened(request: dict[str, Any]) -> int:
             below = os.open(part, _FOLDER, dir_fd=here)
         except FileNotFoundError:
             if not is_last:
-                raise Refused(f"{path} is missing: make that folder on the mount.") from None
+                raise FolderRefused(f"{path} is missing: make that folder on the mount.") from None
             if not request["make"]:
-                raise Absent from None
+                raise FolderMissing from None
             below = _made(here, part, request["make"], path)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise Refused(f"{path} is a symbolic link, or no folder: remove it.") from None
+                raise FolderRefused(
+                    f"{path} is a symbolic link, or no folder: remove it."
+                ) from None
             raise
         if os.fstat(below).st_dev != found.st_dev:
-            raise Refused(f"{path} is on another file system than {point}.")
+            raise FolderRefused(f"{path} is on another file system than {point}.")
         os.close(here)
         here = below
     return here
@@ -69,7 +71,7 @@ def _made(parent: int, name: str, mark: str, path: str) -> int:
     try:
         os.mkdir(name, 0o700, dir_fd=parent)
     except OSError as error:
-        raise Refused(
+        raise FolderRefused(
             f"{path} cannot be made ({error.strerror}): make a folder on the mount in which this "
             'worker\'s user may write, and name it in the list of LUNs: folder = "…".'
         ) from None
@@ -97,7 +99,7 @@ def check(folder: int, path: str, expected: str) -> None:
         )
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP):
-            raise Refused(foreign) from None
+            raise FolderRefused(foreign) from None
         raise
     try:
         kept = os.fstat(marker)
@@ -109,14 +111,14 @@ def check(folder: int, path: str, expected: str) -> None:
     with contextlib.suppress(ValueError, TypeError, KeyError):
         mark = json.loads(data)["id"]
     if not expected or mark != expected or kept.st_uid != status.st_uid:
-        raise Refused(foreign)
+        raise FolderRefused(foreign)
     if status.st_mode & 0o022:
-        raise Refused(
+        raise FolderRefused(
             f"{path} can be written by others, who could put a link in the way of a benchmark: "
             f"chmod 700 {path}, or mount with a dir_mode that keeps others out."
         )
     if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder):
-        raise Refused(f"{path} cannot be written by this user.")
+        raise FolderRefused(f"{path} cannot be written by this user.")
 
 
 def is_beside(request: dict[str, Any]) -> bool | None:
@@ -153,9 +155,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         check(folder, path, request["make"] or request["id"])
         room = os.fstatvfs(folder)
         beside = is_beside(request) if request.get("beside") else None
-    except Absent:
+    except FolderMissing:
         return {"problem": f"{path} is missing.", "is_absent": True}
-    except Refused as refused:
+    except FolderRefused as refused:
         return {"problem": str(refused)}
     except OSError as error:
         if error.errno == errno.ESTALE:

@@ -47,7 +47,7 @@ class ServerSilent(MountError):
 
 
 @dataclass
-class _Silence:
+class _UnansweredMount:
     """Since when a mount did not answer. ``process`` is one that cannot even be ended."""
 
     until: float
@@ -59,17 +59,17 @@ class _Silence:
         return is_stuck or time.monotonic() < self.until
 
 
-_silent: dict[str, _Silence] = {}
+_silent: dict[str, _UnansweredMount] = {}
 _lock = threading.Lock()
 
 
 def mounted_at(path: Path) -> Mount | None:
     """What is mounted exactly there, the topmost; None where nothing is."""
-    found = [mount for mount in blockdev.own_mounts() if mount.point == str(path)]
-    return found[-1] if found else None
+    mounts = [mount for mount in blockdev.own_mounts() if mount.point == str(path)]
+    return mounts[-1] if mounts else None
 
 
-def found(entry: LunEntry) -> Mount:
+def find_mount(entry: LunEntry) -> Mount:
     """As ``mounted_at``. Raises MountError."""
     mount = mounted_at(entry.path)
     if mount is None:
@@ -79,7 +79,7 @@ def found(entry: LunEntry) -> Mount:
     return mount
 
 
-def named(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
+def mount_entry(entry: LunEntry, worker: str, notes: Path) -> LunEntry:
     """The entry with the name of fsbench's own folder, where the list names none.
 
     Workers share an export, and those of one host a list, so that their folders have other names. A
@@ -140,7 +140,7 @@ def made(entry: LunEntry, notes: Path) -> str:
 
     What this host makes it notes before: nothing else tells its folder from somebody else's.
     """
-    mount = found(entry)
+    mount = find_mount(entry)
     seen = _look(entry, mount, own_mark(entry, notes))
     if seen.get("is_absent"):
         mark = uuid.uuid4().hex
@@ -154,7 +154,7 @@ def made(entry: LunEntry, notes: Path) -> str:
 def free_bytes(entry: LunEntry, mark: str) -> int | None:
     """What the server says is free; None where it says nothing."""
     try:
-        value = _look(entry, found(entry), mark).get("free_bytes")
+        value = _look(entry, find_mount(entry), mark).get("free_bytes")
     except MountError:
         return None
     return int(value) if value is not None else None
@@ -166,7 +166,7 @@ def answers(entry: LunEntry, mark: str, *, is_asked_again: bool = False) -> str:
     ``is_asked_again``: also where it was silent a moment ago.
     """
     try:
-        mount = found(entry)
+        mount = find_mount(entry)
     except MountError as error:
         return str(error)
     if is_asked_again:
@@ -181,13 +181,13 @@ def is_beside(entry: LunEntry, mark: str, folder: str, of_other: str) -> bool | 
     Raises MountError.
     """
     beside = {"folder": folder, "id": of_other}
-    said = _look(entry, found(entry), mark, beside=beside).get("is_beside")
+    said = _look(entry, find_mount(entry), mark, beside=beside).get("is_beside")
     return None if said is None else bool(said)
 
 
 def contender(entry: LunEntry) -> as_mounted.Contender:
     """The file system with the options that it is mounted with. Raises MountError."""
-    mount = found(entry)
+    mount = find_mount(entry)
     try:
         return as_mounted.contender(mount.filesystem, mount.options)
     except OptionError as error:
@@ -196,7 +196,7 @@ def contender(entry: LunEntry) -> as_mounted.Contender:
 
 def fingerprint(entry: LunEntry, mark: str) -> dict[str, Any]:
     """Which server and export, and which folder there (catalog.workers.lun_identity)."""
-    mount = found(entry)
+    mount = find_mount(entry)
     server, export = as_mounted.server_of(mount.source, mount.options)
     known = {
         "server": server,
@@ -232,7 +232,7 @@ def problems(entry: LunEntry, mark: str) -> list[tuple[str, bool, str]]:
     if str(path) in _SYSTEM_FOLDERS or any(path.is_relative_to(one) for one in _KERNEL_FOLDERS):
         return [("mount", False, f"{path} is a folder of the operating system.")]
     try:
-        mount, what = found(entry), contender(entry)
+        mount, what = find_mount(entry), contender(entry)
     except MountError as error:
         return [("mount", False, str(error))]
     words = mount.options.split(",")
@@ -320,7 +320,7 @@ def _forgive(point: str) -> None:
 def _give_up(point: str, process: "subprocess.Popen[bytes]") -> None:
     """End it, and remember where even that is not possible (an uninterruptible wait)."""
     process.kill()
-    silence = _Silence(time.monotonic() + SILENT_S)
+    silence = _UnansweredMount(time.monotonic() + SILENT_S)
     try:
         process.communicate(timeout=1.0)
     except subprocess.TimeoutExpired:

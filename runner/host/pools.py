@@ -13,6 +13,6 @@ from fsbench_web.catalog.configurations.pools.zfs_commands import POOL
 KSTAT = Path("/proc/spl/kstat/zfs")
 
 
-def left(folder: Path = KSTAT) -> list[str]:
+def leftover_pools(folder: Path = KSTAT) -> list[str]:
     """The names of imported pools that are called like fsbench's own. Empty without ZFS."""
     return [POOL] if (folder / POOL).is_dir() else []

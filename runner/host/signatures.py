@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog.configurations.marks import (
+from fsbench_web.catalog.configurations.ownership_marks import (
     INTEGRITY_LABEL_AT,
     OWN_CACHE_UUID,
     OWN_LABEL,

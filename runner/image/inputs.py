@@ -10,7 +10,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LABEL = "fsbench.inputs"
@@ -31,15 +31,17 @@ def digest(root: Path = ROOT) -> str:
     for path in context_files(root):
         content = path.read_bytes()
         found.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
-    found.update(" ".join([*needs.image_packages(), "/", *needs.optional_packages()]).encode())
+    found.update(
+        " ".join([*requirements.image_packages(), "/", *requirements.optional_packages()]).encode()
+    )
     return found.hexdigest()[:16]
 
 
 def main(arguments: list[str]) -> int:
     parts = {
         "digest": digest,
-        "packages": lambda: " ".join(needs.image_packages()),
-        "optional-packages": lambda: " ".join(needs.optional_packages()),
+        "packages": lambda: " ".join(requirements.image_packages()),
+        "optional-packages": lambda: " ".join(requirements.optional_packages()),
     }
     if len(arguments) != 1 or arguments[0] not in parts:
         print(f"inputs.py: say one of {', '.join(parts)}", file=sys.stderr)

@@ -27,7 +27,7 @@ from runner.host import locks
 from runner.image import inputs
 from runner.setup import progress
 from runner.setup.install_process import InstallProcess
-from runner.setup.wants import IMAGE, PACKAGES, Want, facts_of, image_want, packages_want
+from runner.setup.setup_needs import IMAGE, PACKAGES, SetupNeed, facts_of, image_want, packages_want
 from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -52,7 +52,7 @@ _TITLES = {
 class Failure:
     """Of ``want``; tried again at ``retry_at`` (of the clock), never by itself when None."""
 
-    want: Want
+    want: SetupNeed
     problem: str
     retry_at: float | None
     tries: int
@@ -83,7 +83,7 @@ class Setup:
         self._facts = facts_of(host.executor)
         # An image whose containers cannot be used here (the daemon is another host's).
         self._useless_image = ""
-        self._process: tuple[Want, InstallProcess] | None = None
+        self._process: tuple[SetupNeed, InstallProcess] | None = None
         self._lock: int | None = None
         self._failure: Failure | None = None
         self._has_made_image = False
@@ -173,7 +173,7 @@ class Setup:
         want = image_want(self.config, found, self._digest, inputs.digest(self._root))
         return want is not None and not want.forbidden and not self._has_failed(want)
 
-    def _want(self) -> Want | None:
+    def _want(self) -> SetupNeed | None:
         silence = ""
         if self.config.executor != "local":
             found, silence = self._image()
@@ -194,7 +194,7 @@ class Setup:
 
     # What is done
 
-    def _act(self, want: Want | None) -> None:
+    def _act(self, want: SetupNeed | None) -> None:
         if want is None:
             self._failure = None
             self._announce(None)
@@ -213,13 +213,13 @@ class Setup:
         else:
             self._begin(want)
 
-    def _has_failed(self, want: Want) -> bool:
+    def _has_failed(self, want: SetupNeed) -> bool:
         failure = self._failure
         if failure is None or failure.want != want:
             return False
         return failure.retry_at is None or self._clock() < failure.retry_at
 
-    def _begin(self, want: Want) -> None:
+    def _begin(self, want: SetupNeed) -> None:
         try:
             self._lock = locks.take_setup_lock()
         except locks.LockedElsewhere:
@@ -247,7 +247,7 @@ class Setup:
         )
         self._announce(_said(want, "running"))
 
-    def _start(self, want: Want, lock: int) -> InstallProcess:
+    def _start(self, want: SetupNeed, lock: int) -> InstallProcess:
         if want.kind == PACKAGES:
             argv = [sys.executable, "-B", str(self._installer), "--stages", "--lock-held"]
             return InstallProcess(
@@ -273,7 +273,7 @@ class Setup:
             argv, environment, progress.IMAGE, lock, ends_as_group=True, clock=self._clock
         )
 
-    def _follow(self, want: Want, process: InstallProcess) -> None:
+    def _follow(self, want: SetupNeed, process: InstallProcess) -> None:
         code = process.exit_code()
         if code is None:
             if self._clock() >= self._next_telling:
@@ -298,7 +298,7 @@ class Setup:
         self._next_look = 0.0
         self._tell()
 
-    def _succeed(self, want: Want, took_s: float) -> None:
+    def _succeed(self, want: SetupNeed, took_s: float) -> None:
         self._failure = None
         if want.kind == IMAGE:
             self._has_made_image = True
@@ -308,7 +308,7 @@ class Setup:
         what = "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
         self._say(f"The {what}, after {took_s:.0f} s.")
 
-    def _fail(self, want: Want, why: str, *, is_final: bool = False) -> None:
+    def _fail(self, want: SetupNeed, why: str, *, is_final: bool = False) -> None:
         tries = self._failure.tries if self._failure and self._failure.want == want else 0
         wait_s = RETRY_AFTER_S[min(tries, len(RETRY_AFTER_S) - 1)]
         why = why.rstrip(".")
@@ -331,7 +331,7 @@ class Setup:
         self._next_telling = self._clock() + TELL_EVERY_S
         announce(self.host.announcement())
 
-    def _say_once(self, want: Want, sentence: str) -> None:
+    def _say_once(self, want: SetupNeed, sentence: str) -> None:
         mark = (want.kind, want.forbidden, *want.lacking)
         if mark not in self._said:
             self._said.add(mark)
@@ -359,12 +359,12 @@ class Setup:
             self._lock = None
 
 
-def _by_hand(want: Want) -> str:
+def _by_hand(want: SetupNeed) -> str:
     return f"By hand: {want.command}"
 
 
 def _said(
-    want: Want,
+    want: SetupNeed,
     state: str,
     *,
     share: float | None = None,

@@ -82,7 +82,7 @@
     address((query) => (sort ? query.set("sort", sort) : query.delete("sort")));
   }
 
-  // ---- which rows are shown, as compare/tables/important.py has it
+  // ---- which rows are shown, as compare/tables/row_filter.py has it
   const LETTERS = { d: "different", e: "equivalent", i: "inconclusive", "": "unknown" };
 
   function wish() {

@@ -78,7 +78,7 @@ def test_an_administrator_sees_neither_metrics_nor_people(root: User) -> None:
     assert client.get("/operations/")["Location"] == f"{PAGE}?next=/operations/"
 
 
-def test_signs_of_life_and_the_way_out_stay_open(given: str) -> None:
+def test_health_checks_and_the_way_out_stay_open(given: str) -> None:
     client = sign_in(given)
     assert client.get("/api/v1/health/live").status_code == 200
     assert client.post("/account/sign-out/")["Location"] == "/"

@@ -49,6 +49,6 @@ def test_each_method_of_a_call_has_its_own() -> None:
     assert {action_of(calls, method) for method in ("DELETE", "BREW", "", None)} == {Action.READ}
 
 
-def test_a_sign_of_life_answers_everybody_also_405() -> None:
+def test_a_health_check_answers_everybody_also_405() -> None:
     alive = requires_by_method({"GET": Action.OPEN})(silent())
     assert action_of(alive, "POST") is Action.OPEN

@@ -16,7 +16,7 @@ from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.imports.sources import Target, unpack
-from fsbench_web.imports.uploads import stash
+from fsbench_web.imports.uploads import keep_upload
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
@@ -120,7 +120,7 @@ def make_run(lun: Lun) -> MakeRun:
 
 @pytest.fixture
 def is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broker answers, as its signs of life have it."""
+    """The broker answers, as its health checks have it."""
     monkeypatch.setattr("fsbench_web.api.health._broker", lambda expected: _Broker("ok", ["x"]))
     monkeypatch.setattr("fsbench_web.api.health.broker_state", lambda: "ok")
 
@@ -142,7 +142,7 @@ def one_of_everything() -> dict[str, Any]:
     ]
     Team.objects.create(name="Storage").members.add(User.objects.create_user("eve"))
     run = Run.objects.get(pk=runs[0])
-    upload = stash(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
+    upload = keep_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
     return {
         "slug": "lab",
         "run_id": run.pk,
@@ -164,7 +164,7 @@ def one_of_everything() -> dict[str, Any]:
 
 
 def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
-    """(path of the description, an address) of every read but signs of life, of what is there.
+    """(path of the description, an address) of every read but health checks, of what is there.
 
     There is no job, no watch and no trace.
     """

@@ -79,7 +79,7 @@ def test_no_lun_of_a_silent_worker_is_shown_as_free(client, runs, admin_user):
         assert f">in use by run {runs[0].pk}<" not in page, address
     luns = {one["name"]: one for one in client.get("/api/v1/luns").json()["luns"]}
     assert {one["state"] for one in luns.values()} == {"not known"}
-    assert all(one["problem"].startswith("The worker lab1 has given no") for one in luns.values())
+    assert all(one["problem"].startswith("The worker lab1 has sent no") for one in luns.values())
     assert luns["disk1"]["run"] == runs[0].pk
     assert datetime.fromisoformat(luns["disk1"]["silent_since"]) - seen_at < timedelta(seconds=1)
     Worker.objects.update(seen_at=timezone.now())

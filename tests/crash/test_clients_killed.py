@@ -30,7 +30,7 @@ from tests.measured import measured
 pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
 
 MINUTES, SECONDS = 600, 1
-SILENCE = f"gave no sign of life for {SILENT_AFTER_S} s"
+SILENCE = f"sent no heartbeat for {SILENT_AFTER_S} s"
 _chance = random.Random(20)
 
 

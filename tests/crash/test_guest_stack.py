@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
+from fsbench_web.catalog.configurations.ownership_marks import LAYER_SIGNATURES
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_ability
 from fsbench_web.studies.models import Run, RunState

@@ -1,12 +1,12 @@
 import pytest
 
 from fsbench_web.figures.lines import MOST_LINES, Point
-from fsbench_web.figures.phases import Marks, phases
+from fsbench_web.figures.phases import ContenderPhases, phases
 
 
 def test_a_phase_that_one_has_not_is_a_gap_and_nothing_is_joined() -> None:
-    one = Marks("ext4", [Point(0, 2.0, (1.0, 3.0), "two runs", "/runs/?runs=1,2"), None])
-    other = Marks("xfs", [Point(0, 4.0), Point(0, 5.0)])
+    one = ContenderPhases("ext4", [Point(0, 2.0, (1.0, 3.0), "two runs", "/runs/?runs=1,2"), None])
+    other = ContenderPhases("xfs", [Point(0, 4.0), Point(0, 5.0)])
     drawn = phases([one, other], ["create", "read"], "s", "Mongo")
     assert [list(trace.y) for trace in drawn.data] == [[2.0, None], [4.0, 5.0]]
     assert {trace.mode for trace in drawn.data} == {"markers"}
@@ -20,12 +20,12 @@ def test_a_phase_that_one_has_not_is_a_gap_and_nothing_is_joined() -> None:
 
 def test_too_many_and_uneven_are_refused() -> None:
     with pytest.raises(ValueError, match="told apart"):
-        phases([Marks(str(n), []) for n in range(MOST_LINES + 1)], [], "s", "T")
+        phases([ContenderPhases(str(n), []) for n in range(MOST_LINES + 1)], [], "s", "T")
     with pytest.raises(ValueError, match="every phase"):
-        phases([Marks("a", [])], ["create"], "s", "T")
+        phases([ContenderPhases("a", [])], ["create"], "s", "T")
 
 
 def test_text_of_an_import_is_no_markup() -> None:
-    drawn = phases([Marks("<b>x</b>", [Point(0, 1.0)])], ["<i>p</i>"], "s", "<u>T</u>")
+    drawn = phases([ContenderPhases("<b>x</b>", [Point(0, 1.0)])], ["<i>p</i>"], "s", "<u>T</u>")
     assert "<b>" not in drawn.data[0].name
     assert "<i>" not in drawn.layout.xaxis.ticktext[0]

@@ -7,7 +7,7 @@ import pytest
 from fsbench_web.figures import panels, shares, strip
 from fsbench_web.figures.lines import LINEAR, LOG, Line, Point
 from fsbench_web.figures.palette import styles
-from fsbench_web.figures.panels import Panel, Small
+from fsbench_web.figures.panels import Panel, SmallMultiple
 from fsbench_web.figures.shares import ShareAt, Shares
 
 TAIL = Shares(
@@ -74,7 +74,9 @@ def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_bot
 
 def test_small_charts_do_not_lie_on_each_other() -> None:
     points = [("xfs", Point(100, 0, None, "2 GiB/s", "/runs/1/")), ("ext4", Point(50, 0))]
-    figure = panels.multiples([Small(f"Test {n}", points) for n in range(7)], "T", ["xfs", "jfs"])
+    figure = panels.multiples(
+        [SmallMultiple(f"Test {n}", points) for n in range(7)], "T", ["xfs", "jfs"]
+    )
     places = [
         (figure.layout[f"xaxis{n}"].domain, figure.layout[f"yaxis{n}"].domain)
         for n in ("", *range(2, 8))

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
+from fsbench_web.compare.history import choices
 from fsbench_web.compare.history import lines as history
-from fsbench_web.compare.history import offered
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import findings
@@ -208,7 +208,7 @@ def test_a_line_over_time_is_of_one_kind_of_machine(mixed: list[Run]) -> None:
     points = history.history(mixed[2].series, "write", "maximum", "kernel", 10).points
     assert [point.values for point in points] == [(5000.0,)]
     study = Study.objects.get(slug="lab")
-    assert len(offered.line_choices([study.pk], 10)) == 4
+    assert len(choices.line_choices([study.pk], 10)) == 4
 
 
 def test_a_line_over_time_goes_along_the_kernels_of_guests(
@@ -225,7 +225,7 @@ def test_a_line_over_time_goes_along_the_kernels_of_guests(
     assert [point.name for point in points] == ["2.6.8.1", "6.1.0-44-amd64"]
     tables = delta_tables(replace(WRITE, by="kernel"))
     assert [row.contender for row in tables[0].rows] == ["6.1.0-44-amd64", "2.6.8.1"]
-    lines = offered.line_choices([series.study_id], 10)
+    lines = choices.line_choices([series.study_id], 10)
     assert [(line.kernels, line.runs) for line in lines] == [(2, 2)]
 
 

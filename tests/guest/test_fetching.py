@@ -120,7 +120,7 @@ def test_a_silent_worker_and_one_of_another_version_are_not_asked(
     announced(**EMPTY)
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
     admin.post(ADDRESS)
-    assert "lab1 gives no sign of life: start it" in page(admin)
+    assert "lab1 sends no heartbeat: start it" in page(admin)
     assert asked() == []
     assert admin.post("/workers/nobody/guest-kernel/").status_code == 404
 

@@ -13,7 +13,7 @@ from django.test import Client
 from fsbench_web.catalog.configurations.networks.nfs import NFS_MODULES
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.writer import written
 from fsbench_web.studies.jobs.problems import JobRefused
@@ -35,7 +35,7 @@ def worker(db: None) -> Worker:
     """One with the tools, a kernel with and one without the modules."""
     plain = worker_announcement()
     can = {
-        "tools": plain.capabilities["tools"] | dict.fromkeys(needs.NETWORK, USABLE),
+        "tools": plain.capabilities["tools"] | dict.fromkeys(requirements.NETWORK, USABLE),
         "guest": guests(kernels=[NEW | {"layers": sorted(NFS_MODULES)}, OLD]),
     }
     return announce(worker_announcement(capabilities=plain.capabilities | can))

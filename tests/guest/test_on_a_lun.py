@@ -10,7 +10,7 @@ from django.test import Client
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.jobs import lookup, reproductions
-from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, Wish
+from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, ReproductionRequest
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
 from runner.executors.guest import GuestExecutor
@@ -38,7 +38,7 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
     assert ability is not None
     assert ability.is_emulated
     found = reproductions.unisys_2005(
-        Wish(CELL, PLAIN, filesystems=("jfs", "reiser3"), memory_mib=384),
+        ReproductionRequest(CELL, PLAIN, filesystems=("jfs", "reiser3"), memory_mib=384),
         ability,
         study="Unisys 2005, small",
         lun="scratch",

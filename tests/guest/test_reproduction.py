@@ -15,7 +15,7 @@ from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.jobs import lookup, reproductions
-from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, Wish
+from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, ReproductionRequest
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Run, Study
@@ -38,7 +38,7 @@ def ability_of(lun: Lun) -> GuestAbility:
     return found
 
 
-def spec_of(lun: Lun, wish: Wish, journal: str = "") -> tuple[JobSpec, list[str]]:
+def spec_of(lun: Lun, wish: ReproductionRequest, journal: str = "") -> tuple[JobSpec, list[str]]:
     found = reproductions.unisys_2005(
         wish, ability_of(lun), study="Again", lun="disk1", worker="lab1", journal=journal
     )
@@ -46,7 +46,7 @@ def spec_of(lun: Lun, wish: Wish, journal: str = "") -> tuple[JobSpec, list[str]
 
 
 def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None:
-    spec, notes = spec_of(disk, Wish(), "log1")
+    spec, notes = spec_of(disk, ReproductionRequest(), "log1")
     plan = planned(spec)
     assert not plan.left_out
     by_filesystem: dict[str, set[tuple[object, ...]]] = {}
@@ -75,7 +75,7 @@ def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None
 
 def test_an_old_kernel_has_the_papers_own_schedulers() -> None:
     disk = announced(kernels=[NEW, ALL_OLD]).luns.get(name="disk1")
-    spec, notes = spec_of(disk, Wish())
+    spec, notes = spec_of(disk, ReproductionRequest())
     assert spec.guest is not None
     assert spec.guest.kernels == ("own-2.6",)
     assert {run.scheduler for run in planned(spec).runs} == {
@@ -96,7 +96,7 @@ def test_two_kernels_where_none_mounts_all_five() -> None:
         "filesystems": {k: v for k, v in NEW["filesystems"].items() if k != "jfs"},
     }
     disk = announced(kernels=[without, only_jfs]).luns.get(name="disk1")
-    spec, _ = spec_of(disk, Wish(tuning=PLAIN, size=CELL))
+    spec, _ = spec_of(disk, ReproductionRequest(tuning=PLAIN, size=CELL))
     ran = {(run.machine.kernel, run.filesystem) for run in planned(spec).runs}
     assert ("own-2.6", "jfs") in ran
     assert {slug for _, slug in ran} == set(reproductions.FILESYSTEMS_OF_PAPER)
@@ -104,7 +104,7 @@ def test_two_kernels_where_none_mounts_all_five() -> None:
 
 def test_what_no_kernel_mounts_is_left_out_and_said() -> None:
     disk = announced(kernels=[OLD]).luns.get(name="disk1")
-    _, notes = spec_of(disk, Wish())
+    _, notes = spec_of(disk, ReproductionRequest())
     assert "No kernel chosen mounts ReiserFS, XFS: left out." in notes
 
 
@@ -166,7 +166,7 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
     disk = announced(accelerator="emulated", accelerator_reason="No /dev/kvm.").luns.get(
         name="disk1"
     )
-    spec, notes = spec_of(disk, Wish(CELL, PLAIN, filesystems=("jfs", "reiser3")))
+    spec, notes = spec_of(disk, ReproductionRequest(CELL, PLAIN, filesystems=("jfs", "reiser3")))
     assert "nothing of its speeds" in notes[-1]
     runs = submit(spec, "disk1", ann)
     assert len(runs) == 4
@@ -218,7 +218,7 @@ def test_both_columns_can_be_had_as_files(
     disk = announced(accelerator="emulated", accelerator_reason="No /dev/kvm.").luns.get(
         name="disk1"
     )
-    spec, _ = spec_of(disk, Wish(CELL, PLAIN, filesystems=("jfs",)))
+    spec, _ = spec_of(disk, ReproductionRequest(CELL, PLAIN, filesystems=("jfs",)))
     for run in submit(spec, "disk1", ann):
         complete(run, 1234.5)
     page = client.get("/studies/again/papers/unisys-2005/").content.decode()

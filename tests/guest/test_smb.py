@@ -7,7 +7,7 @@ import pytest
 from fsbench_web.catalog.configurations.networks.smb import SMB_MODULES
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
@@ -27,7 +27,7 @@ def worker(db: None) -> Worker:
     """One whose image has no tools of NFS, with a kernel that has SMB and no NFS."""
     plain = worker_announcement()
     can = {
-        "tools": plain.capabilities["tools"] | dict.fromkeys(needs.SMB, USABLE),
+        "tools": plain.capabilities["tools"] | dict.fromkeys(requirements.SMB, USABLE),
         "guest": guests(kernels=[NEW | {"layers": sorted(SMB_MODULES)}, OLD]),
     }
     return announce(worker_announcement(capabilities=plain.capabilities | can))

@@ -133,19 +133,19 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
     assert time.monotonic() - began <= SILENT_AFTER_S, "it touched its LUN after its lease"
     hosts.wait_for(cut, RunState.LOST)
     assert time.monotonic() - began < SILENT_AFTER_S + 6
-    assert "gave no sign of life" in cut.reason
+    assert "sent no heartbeat" in cut.reason
     assert not Lease.objects.exclude(lun=None).filter(run=cut).exists()
     for run in others:
         hosts.wait_for(run, RunState.DONE)
     cut.refresh_from_db()
     left = (cut.state, cut.reason, cut.ended_at, cut.log_lines.count(), cut.artefacts.count())
-    # Its last sign of life may be younger than its lease.
+    # Its last heartbeat may be younger than its lease.
     hosts.wait_until(lambda: not availability.is_alive(hosts.worker(CUT)), SILENT_AFTER_S)
 
     following = hosts.submit(CUT)
     hosts.network.heal(CUT)
     hosts.wait_for(following, RunState.DONE)
-    # Its next sign of life may come after a run of a second.
+    # Its next heartbeat may come after a run of a second.
     hosts.wait_until(lambda: availability.is_alive(hosts.worker(CUT)))
     cut = Run.objects.get(pk=cut.pk)
     assert left == (

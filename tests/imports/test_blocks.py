@@ -11,7 +11,7 @@ from fsbench_web.imports import uploads
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import large as rereads
-from fsbench_web.imports.sources import Given, Target, unpack
+from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Run
@@ -103,8 +103,8 @@ def test_the_preview_calls_no_configuration_by_a_block(
     """It may be said before the upload, or in the preview."""
     said = Target("Lab", blocks="folders")
     sources = unpack([("lab.zip", io.BytesIO(archive(*names)))])
-    row = uploads.stash(sources, Target("Lab") if is_late else said, ada)
-    given = {file.pk: Given.from_json(file.given) for file in row.files.all()}
+    row = uploads.keep_upload(sources, Target("Lab") if is_late else said, ada)
+    given = {file.pk: FileDescription.from_json(file.given) for file in row.files.all()}
     corrections = {pk: uploads.Correction(one, False) for pk, one in given.items()}
     uploads.correct(row.pk, said, corrections, ada)
     uploads.commit_stashed(row.pk, ada)

@@ -19,7 +19,7 @@ from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumn
 from fsbench_web.imports.models import Import, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.sources import Given, Target, unpack
+from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.imports.storing.repeats import Repeats, cells_of
@@ -191,7 +191,7 @@ def test_a_repeat_that_is_said_takes_what_it_has_not(sweep: list[tuple[str, byte
     def send(number: int, repeat: int, log: bytes | None = None) -> list[int]:
         name, content = sweep[number]
         [source] = unpack([(name, io.BytesIO(log or content))])
-        said = [replace(source, given=Given(repeat=repeat))]
+        said = [replace(source, given=FileDescription(repeat=repeat))]
         return import_sources(said, Target("Lab", "ext4", "ext4"), None).runs
 
     first = send(0, 3)
@@ -299,7 +299,7 @@ def test_a_preview_says_what_belongs_together(
 @pytest.mark.django_db
 def test_one_repeat_is_not_several(sample: Sample) -> None:
     [source] = unpack([("a.txt", io.BytesIO(sample("fs_mark-3.3-loops")))])
-    said = replace(source, given=Given(repeat=4))
+    said = replace(source, given=FileDescription(repeat=4))
     with pytest.raises(ImportRefused, match=r"The file holds 2 repeats: leave its repeat empty"):
         import_sources([said], Target("Lab", "ext4", "ext4"), None)
     assert len(import_sources([source], Target("Lab", "ext4", "ext4"), None).runs) == 2

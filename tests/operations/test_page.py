@@ -13,7 +13,7 @@ from django.utils import timezone
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.operations import chores, installation
-from fsbench_web.platform import own_files
+from fsbench_web.platform import program_files
 from fsbench_web.studies.models import Run, RunState
 from tests.runner.conftest import write_run
 from tests.studies.conftest import worker_announcement
@@ -101,7 +101,7 @@ def test_it_says_that_files_were_exchanged_and_reads_none_of_them(
     settings.BASE_DIR = tmp_path
     new = tmp_path / "templates" / "new.html"
     monkeypatch.setenv("OWN_FILES_AT_START", "")  # and as it was in the end
-    own_files.note()
+    program_files.note()
     new.parent.mkdir()
     new.write_text("new")
     settings.MIGRATION_MODULES = {"compare": "fsbench_web.nosuch.migrations"}

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 from django.db.migrations.state import ProjectState
 
-from fsbench_web.platform.new_tables import Tables
+from fsbench_web.platform.new_tables import CreateTables
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from fsbench_web.platform.new_tables import Tables
 def test_all_tables_are_one_operation_and_the_same(app: str, name: str) -> None:
     migration = import_module(f"fsbench_web.{app}.migrations.{name}").Migration(name, app)
     first, *others = migration.operations
-    assert isinstance(first, Tables)
+    assert isinstance(first, CreateTables)
     assert [*first.tables, *others] == type(migration).operations
     assert not any(type(one).__name__ == "CreateModel" for one in others)
     each = ProjectState()

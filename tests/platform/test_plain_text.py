@@ -146,7 +146,7 @@ def test_pages_and_commands_refuse_it_too(text: str, client: Client) -> None:
     assert not ApiToken.objects.exists()
     with pytest.raises(CommandError, match="U\\+"):
         call_command("create_token", "root", name=text)
-    with pytest.raises(new_study.BadTitle, match="U\\+"):
+    with pytest.raises(new_study.InvalidTitle, match="U\\+"):
         new_study.checked_title(text)
     with pytest.raises(ParameterError, match="U\\+"):
         add_version(text, "fio", "[a]\nrw=read\n", space_mb=1, by=root)

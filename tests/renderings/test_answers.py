@@ -15,7 +15,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.renderings import answers
 from fsbench_web.renderings.addresses import is_rendered
-from fsbench_web.renderings.process import Away, TooLarge
+from fsbench_web.renderings.process import RendererUnavailable, TooLarge
 from fsbench_web.studies.models import Score, Study
 from tests.accounts.people import person
 from tests.importing import import_files
@@ -169,7 +169,7 @@ def test_every_file_is_told_apart_by_what_it_says_alone(
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(TooLarge, 422), (Away, 503)], ids=["too large", "away"]
+    ("error", "status"), [(TooLarge, 422), (RendererUnavailable, 503)], ids=["too large", "away"]
 )
 def test_what_cannot_be_drawn_up_says_what_to_do(
     client: Client,

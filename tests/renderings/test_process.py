@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.renderings import worker
-from fsbench_web.renderings.process import Away, Failed, Renderer, TooLarge
+from fsbench_web.renderings.process import Failed, Renderer, RendererUnavailable, TooLarge
 
 
 def told(what: str) -> bytes:
@@ -87,7 +87,7 @@ def test_one_that_takes_more_than_its_memory_is_refused(renderer: Renderer) -> N
 
 def test_one_that_kills_the_process_is_away_and_the_next_has_another(renderer: Renderer) -> None:
     before = renderer(told, "pid")
-    with pytest.raises(Away):
+    with pytest.raises(RendererUnavailable):
         renderer(dies)
     assert renderer(told, "pid") != before
 
@@ -104,7 +104,7 @@ def test_one_that_takes_too_long_is_ended_and_not_tried_again(
     pid = int(renderer(told, "pid"))
     monkeypatch.setattr(renderer, "_longest_s", 0.1)
     monkeypatch.setattr("fsbench_web.renderings.process._started", pytest.fail)
-    with pytest.raises(Away):
+    with pytest.raises(RendererUnavailable):
         renderer(sleeps)
     assert renderer.pid is None
     assert not is_there(pid)
@@ -117,10 +117,10 @@ def test_its_end_waits_for_nothing_that_is_being_drawn_up(new: Renderer) -> None
         while not new._lock.locked():
             time.sleep(0.001)
         new.end()
-        with pytest.raises(Away):
+        with pytest.raises(RendererUnavailable):
             waiting.result(60)
     assert not is_there(pid)
-    with pytest.raises(Away):
+    with pytest.raises(RendererUnavailable):
         new(told, "pid")
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.records import configuration_for
-from fsbench_web.catalog.configurations.stacks import Shape
+from fsbench_web.catalog.configurations.stacks import LunCounts
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import OWN_MACHINE, Machine
@@ -137,7 +137,7 @@ def write_run(
             filesystem,
             options or {},
             external_journal=bool(journal),
-            shape=Shape.of_roles((role for role, _ in members), layers),
+            shape=LunCounts.of_roles((role for role, _ in members), layers),
             **configuration,
         ),
         workload=workload,

@@ -64,8 +64,8 @@ def test_only_what_is_ours_and_of_no_run_that_goes_on(
     }
     left = container(run="6")
     with host.carrying_out(5):
-        assert leftovers.look(host) == [left]
-        assert leftovers.look(host) == []
+        assert leftovers.remove_leftovers(host) == [left]
+        assert leftovers.remove_leftovers(host) == []
     names = {one.name for one in client.containers.list(all=True)}
     assert kept <= names
     assert left not in names
@@ -85,10 +85,10 @@ def test_a_daemon_that_is_away_is_asked_again_later(
     left = container(run="6")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
     host.executor = DockerExecutor(runner_image, "test")
-    assert leftovers.look(host) == []
+    assert leftovers.remove_leftovers(host) == []
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     host.executor = DockerExecutor(runner_image, "test")
-    assert leftovers.look(host) == [left]
+    assert leftovers.remove_leftovers(host) == [left]
 
 
 def test_a_host_whose_runs_need_no_daemon_is_not_told_of_it_again_and_again(
@@ -102,8 +102,8 @@ def test_a_host_whose_runs_need_no_daemon_is_not_told_of_it_again_and_again(
     folder = tmp_path / "kernels"
     guests = GuestExecutor(runner_image, "test", folder=folder, cache=tmp_path / "cache")
     host = make_host(guests=guests)
-    assert leftovers.look(host) == []
+    assert leftovers.remove_leftovers(host) == []
     assert "cannot be looked for" not in caplog.text
     host.executor = guests
-    assert leftovers.look(host) == []
+    assert leftovers.remove_leftovers(host) == []
     assert "cannot be looked for" in caplog.text

@@ -373,7 +373,7 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
     config: WorkerConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
-    found_there = pools.left(tmp_path / "kstat")
+    found_there = pools.leftover_pools(tmp_path / "kstat")
     monkeypatch.setattr(pools, "left", lambda: found_there)
     (found,) = left(config, "pool")
     assert found.remove is None

@@ -23,7 +23,7 @@ while read -r program package; do
   # In no release of Debian: make test-contenders brings it for its guests.
   [ "$package" = bcachefs-tools ] && continue
   need "$package" there "$program"
-done < <("$python" -I "$root/fsbench_web/core/needs.py" programs)
+done < <("$python" -I "$root/fsbench_web/core/requirements.py" programs)
 need postgresql matches '/usr/lib/postgresql/*/bin/initdb'
 need redis-server have redis-server
 need docker.io have dockerd

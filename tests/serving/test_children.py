@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.platform import own_files
+from fsbench_web.platform import program_files
 from fsbench_web.serving.children import Child
 from fsbench_web.serving.supervisor import Supervisor, open_socket
 
@@ -166,7 +166,7 @@ def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them
     with open_socket("127.0.0.1", 0) as listening:
         under = Supervisor(listening, processes=1, with_worker=False, say=said.append)
     under.webs = under.children = [Child("one", [sys.executable, "-c", "input()"])]
-    own_files.note()
+    program_files.note()
     under._look_at_own_files()
     assert said == []
     (tmp_path / "runner" / "__pycache__").mkdir(parents=True)

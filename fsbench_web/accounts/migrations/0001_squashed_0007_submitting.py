@@ -8,10 +8,10 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from fsbench_web.platform.new_tables import MadeAtOnce
+from fsbench_web.platform.new_tables import GroupedMigration
 
 
-class Migration(MadeAtOnce):
+class Migration(GroupedMigration):
     replaces = [
         ("accounts", "0001_initial"),
         ("accounts", "0002_rights"),

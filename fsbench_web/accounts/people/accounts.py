@@ -25,7 +25,7 @@ class NameTaken(ValueError):
     """Somebody else gave this name a moment ago, behind the form's back."""
 
 
-class NoPassword(ValueError):
+class PasswordNotAllowed(ValueError):
     """This account gets no password from whoever asks; the text says what to do instead."""
 
 
@@ -80,7 +80,7 @@ def change(
     ``email`` None leaves the address as it is. Closing an account ends its sessions, revokes its
     tokens and pauses its watches; opening it again brings none of them back. ``permalinks`` says
     what becomes of those that a closed account shared, ``facts`` what the audit log says of ``by``.
-    Raises LastAdministrator, closing.NotSaid.
+    Raises LastAdministrator, closing.DispositionError.
     """
     user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
@@ -99,7 +99,7 @@ def change(
     if is_active != before["open"]:
         closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
     if not is_active:
-        closing.settle(user, by, permalinks, is_asked=bool(before["open"]))
+        closing.apply_to_permalinks(user, by, permalinks, is_asked=bool(before["open"]))
     return user
 
 
@@ -109,7 +109,10 @@ def close(
     permalinks: closing.Permalinks | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> None:
-    """Close the account and leave all else as it is. Raises LastAdministrator, closing.NotSaid."""
+    """Close the account and leave all else as it is.
+
+    Raises LastAdministrator, closing.DispositionError.
+    """
     change(
         user.pk,
         role=kept_role(user),
@@ -132,9 +135,11 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.pk == by.pk:
-        raise NoPassword("This is your own account: the account page changes its password.")
+        raise PasswordNotAllowed("This is your own account: the account page changes its password.")
     if not user.is_active:
-        raise NoPassword(f"The account of {user} is closed, and no password opens it: open it.")
+        raise PasswordNotAllowed(
+            f"The account of {user} is closed, and no password opens it: open it."
+        )
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     user.set_password(password)
     user.save(update_fields=["password"])

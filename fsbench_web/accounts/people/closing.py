@@ -25,7 +25,7 @@ OPENED = "the account was opened again"
 _PRIVATE = "private"
 
 
-class Fate(models.TextChoices):
+class PermalinkDisposition(models.TextChoices):
     """What becomes of the permalinks of an account that is closed."""
 
     WITHDRAW = "withdraw", "Withdraw them: only administrators see them then"
@@ -37,11 +37,11 @@ class Fate(models.TextChoices):
 class Permalinks:
     """What whoever closes an account says of its permalinks. ``heir``: of HAND_OVER alone."""
 
-    fate: Fate
+    fate: PermalinkDisposition
     heir: User | None = None
 
 
-class NotSaid(ValueError):
+class DispositionError(ValueError):
     """What becomes of the permalinks must be said, or cannot be so; a sentence."""
 
 
@@ -66,7 +66,9 @@ def permalinks_of(user: User) -> QuerySet[Any]:
     return rows.exclude(visibility=_PRIVATE).defer("snapshot")
 
 
-def settle(user: User, by: User | str, permalinks: Permalinks | None, *, is_asked: bool) -> None:
+def apply_to_permalinks(
+    user: User, by: User | str, permalinks: Permalinks | None, *, is_asked: bool
+) -> None:
     """Do with the account's permalinks what was said. The caller holds the transaction.
 
     ``is_asked``: it must be said where there are any. Raises NotSaid.
@@ -77,16 +79,20 @@ def settle(user: User, by: User | str, permalinks: Permalinks | None, *, is_aske
         return
     if permalinks is None:
         if is_asked:
-            raise NotSaid(
+            raise DispositionError(
                 f"{user} shared {count} permalink{'s' if count > 1 else ''} that others can open: "
                 f"say what becomes of {'them' if count > 1 else 'it'} – withdrawn, handed over to "
                 "another account, or kept."
             )
         return
-    if permalinks.fate is Fate.KEEP:
+    if permalinks.fate is PermalinkDisposition.KEEP:
         audit.note(by, "account changed", f"account {user}", permalinks="kept", count=count)
         return
-    heir = _checked_heir(user, permalinks.heir) if permalinks.fate is Fate.HAND_OVER else None
+    heir = (
+        _checked_heir(user, permalinks.heir)
+        if permalinks.fate is PermalinkDisposition.HAND_OVER
+        else None
+    )
     for link in shared.order_by("pk"):
         if heir is None:
             audit.note(
@@ -110,11 +116,11 @@ def settle(user: User, by: User | str, permalinks: Permalinks | None, *, is_aske
 
 def _checked_heir(user: User, heir: User | None) -> User:
     if heir is None:
-        raise NotSaid("Say which account the permalinks are handed over to.")
+        raise DispositionError("Say which account the permalinks are handed over to.")
     if heir.pk == user.pk:
-        raise NotSaid("The permalinks are this account's already: name another one.")
+        raise DispositionError("The permalinks are this account's already: name another one.")
     if not rights.may(heir, rights.Action.SHARE):
-        raise NotSaid(
+        raise DispositionError(
             f"{heir} could not keep them: an open account that is a contributor or more can."
         )
     return heir

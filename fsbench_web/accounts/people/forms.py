@@ -12,7 +12,7 @@ from django.contrib.auth.password_validation import validate_password
 from fsbench_web.accounts import names
 from fsbench_web.accounts.models import LunGrant, Role, Team, grantable_luns
 from fsbench_web.accounts.people import accounts
-from fsbench_web.accounts.people.closing import Fate, Permalinks
+from fsbench_web.accounts.people.closing import PermalinkDisposition, Permalinks
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH
 from fsbench_web.platform.text_validators import one_line
 
@@ -126,7 +126,7 @@ class PersonForm(forms.Form):
         "opening it again brings none of them back. What it measured and imported stays.",
     )
     permalinks = forms.ChoiceField(
-        choices=Fate.choices,
+        choices=PermalinkDisposition.choices,
         required=False,
         label="Its permalinks, when it is closed",
         widget=forms.RadioSelect,
@@ -171,7 +171,7 @@ class PersonForm(forms.Form):
     def permalinks_choice(self) -> Permalinks | None:
         """What becomes of them; None where nothing was chosen."""
         fate = self.cleaned_data["permalinks"]
-        return Permalinks(Fate(fate), self.cleaned_data["heir"]) if fate else None
+        return Permalinks(PermalinkDisposition(fate), self.cleaned_data["heir"]) if fate else None
 
 
 class TeamNameForm(forms.ModelForm):

@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 
 from fsbench_web.accounts import audit, names
 from fsbench_web.accounts.models import Role, Team
-from fsbench_web.accounts.openid import Claims, Refused
+from fsbench_web.accounts.openid import Claims, SignInRefused
 from fsbench_web.accounts.people import accounts
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn
 
@@ -27,7 +27,7 @@ _NAME_LENGTH = 60
 _TRIES = 5
 
 
-class NotLinked(ValueError):
+class IdentityLinkError(ValueError):
     """A sentence for the administrator."""
 
 
@@ -40,14 +40,14 @@ def account_of(claims: Claims, sign_on: SignOn) -> User:
     with transaction.atomic():
         user = _user_of(claims)
         if user is None and not sign_on.makes_accounts:
-            raise Refused(
+            raise SignInRefused(
                 "You have no account here yet. An administrator can link yours to an account: "
                 f"your subject is {claims.subject}",
                 "no account for the subject",
             )
         user = user or _make(claims)
         if not user.is_active:
-            raise Refused(
+            raise SignInRefused(
                 "Your account here is closed. An administrator can open it.", "closed account"
             )
         email = _usable(claims.email)
@@ -63,7 +63,7 @@ def _check_domain(claims: Claims, sign_on: SignOn) -> None:
         return
     _, at, domain = _usable(claims.email).rpartition("@")
     if not at or domain.lower() not in sign_on.email_domains:
-        raise Refused(
+        raise SignInRefused(
             "Only people with a verified e-mail address of "
             f"{' or '.join(sign_on.email_domains)} may sign in here.",
             "e-mail domain",
@@ -110,7 +110,9 @@ def _make(claims: Claims) -> User:
             found = _user_of(claims)
             if found is not None:
                 return found
-    raise Refused("Your account could not be made just now. Begin again.", "no free name", 503)
+    raise SignInRefused(
+        "Your account could not be made just now. Begin again.", "no free name", 503
+    )
 
 
 def _free_name(wanted: tuple[str, ...]) -> str:
@@ -161,17 +163,17 @@ def of_account(user: User) -> Any:
 def link(user: User, issuer: str, subject: str, by: User) -> None:
     """From now on who signs in with this subject is this account. Raises NotLinked."""
     if not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
-        raise NotLinked(f"A subject has 1 to {SUBJECT_LENGTH} characters.")
+        raise IdentityLinkError(f"A subject has 1 to {SUBJECT_LENGTH} characters.")
     row = SocialAccount.objects.select_related("user").filter(provider=issuer, uid=subject).first()
     if row is not None:
-        raise NotLinked(
+        raise IdentityLinkError(
             f"This subject is linked to {row.user.get_username()} already: unlink it there first."
         )
     try:
         with transaction.atomic():
             SocialAccount.objects.create(user=user, provider=issuer, uid=subject)
     except IntegrityError:
-        raise NotLinked("This subject was linked a moment ago; look again.") from None
+        raise IdentityLinkError("This subject was linked a moment ago; look again.") from None
     audit.note(by, "identity linked", f"account {user}", issuer=issuer, subject=subject)
 
 

@@ -118,7 +118,7 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
                 )
             except accounts.LastAdministrator as refused:
                 form.add_error("role", str(refused))
-            except closing.NotSaid as refused:
+            except closing.DispositionError as refused:
                 form.add_error("permalinks", str(refused))
             else:
                 messages.success(request, f"The account {found} is changed.")
@@ -183,7 +183,7 @@ def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
         password = accounts.set_password(
             found.pk, _user(request), revokes_tokens=form.cleaned_data["revokes_tokens"]
         )
-    except accounts.NoPassword as refused:
+    except accounts.PasswordNotAllowed as refused:
         return _person_page(request, found, PersonForm(user=found), 422, refused=str(refused))
     # The answer itself shows it: a redirect would have to store it in plain text between.
     found.refresh_from_db()
@@ -204,7 +204,7 @@ def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
             identities.link(
                 found, settings.SIGN_ON.issuer, form.cleaned_data["subject"], _user(request)
             )
-        except identities.NotLinked as refused:
+        except identities.IdentityLinkError as refused:
             form.add_error("subject", str(refused))
         else:
             messages.success(request, f"Who signs in as this subject is {found} from now on.")

@@ -41,7 +41,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     wanted = next_page(request)
     try:
         return redirect(openid.begin(request, _sign_on(), wanted))
-    except openid.Refused as refused:
+    except openid.SignInRefused as refused:
         return _refused(request, refused, wanted)
 
 
@@ -55,7 +55,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     try:
         claims, wanted, way_out = openid.finish(request, sign_on)
         user = identities.account_of(claims, sign_on)
-    except openid.Refused as refused:
+    except openid.SignInRefused as refused:
         return _refused(request, refused, "")
     with transaction.atomic():
         login(request, user, backend=_BACKEND)
@@ -67,7 +67,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     return redirect(safe_page(request, wanted) or resolve_url("home"))
 
 
-def _refused(request: HttpRequest, refused: openid.Refused, wanted: str) -> HttpResponse:
+def _refused(request: HttpRequest, refused: openid.SignInRefused, wanted: str) -> HttpResponse:
     logger.warning("sign-in with OpenID Connect refused: %s", refused.reason)
     form = SignInForm(request)
     return sign_in_page(request, form, wanted, "Not signed in.", refused.sentence, refused.status)

@@ -34,7 +34,7 @@ WINDOW = timedelta(minutes=15)
 _IPV6_SITE_PREFIX = 48
 
 
-class Answer(Enum):
+class ThrottleDecision(Enum):
     """Whether the password of an attempt may be checked, and else what there was too much of."""
 
     ADMITTED = "admitted"
@@ -66,10 +66,10 @@ def admit(username: str, address: str, limit: int = LIMIT) -> bool:
     The attempt is written first and counted then, so that many at once cannot slip through; one
     that is refused is not kept, so that the wait ends ``WINDOW`` after the last real attempt.
     """
-    return _count(_key(username, address), "", limit) is Answer.ADMITTED
+    return _count(_key(username, address), "", limit) is ThrottleDecision.ADMITTED
 
 
-def admit_sign_in(username: str, address: str, browser: str = "") -> Answer:
+def admit_sign_in(username: str, address: str, browser: str = "") -> ThrottleDecision:
     """As ``admit``, where whoever asks is nobody yet and may go through many names.
 
     ``browser`` is the mark of one that has opened this account before.
@@ -78,19 +78,19 @@ def admit_sign_in(username: str, address: str, browser: str = "") -> Answer:
     return _count(_key(username, address, browser), source, LIMIT)
 
 
-def _count(key: str, source: str, limit: int) -> Answer:
+def _count(key: str, source: str, limit: int) -> ThrottleDecision:
     now = clock.now()
     SignInAttempt.objects.filter(at__lt=now - WINDOW).delete()
     attempt = SignInAttempt.objects.create(key=key, source=source, at=now)
     # No further than needed: an attack may have left many.
     failures = SignInAttempt.objects.exclude(source="")[: SITE_LIMIT + 2].count() if source else 0
     most = BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
-    answer = Answer.ADMITTED
+    answer = ThrottleDecision.ADMITTED
     if SignInAttempt.objects.filter(key=key).count() > limit:
-        answer = Answer.NAME
+        answer = ThrottleDecision.NAME
     elif source and SignInAttempt.objects.filter(source=source).count() > most:
-        answer = Answer.ADDRESS
-    if answer is not Answer.ADMITTED:
+        answer = ThrottleDecision.ADDRESS
+    if answer is not ThrottleDecision.ADMITTED:
         attempt.delete()
     elif failures == SITE_LIMIT + 1:
         # Not at every refusal: whoever goes on must not fill the log.

@@ -22,11 +22,11 @@ from fsbench_web.accounts.sign_in import known_browsers, throttle
 from fsbench_web.accounts.sign_in.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 
 _TOO_MANY = {
-    throttle.Answer.NAME: f"{throttle.LIMIT} sign-ins with this name failed from here. "
+    throttle.ThrottleDecision.NAME: f"{throttle.LIMIT} sign-ins with this name failed from here. "
     f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
     "an administrator sets a new password for who forgot theirs, under People.",
-    throttle.Answer.ADDRESS: "Too many sign-ins, with different names, failed from this address. "
-    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    throttle.ThrottleDecision.ADDRESS: "Too many sign-ins, with different names, failed from this "
+    f"address. Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
     "a browser in which you signed in before is not held up by that.",
 }
 
@@ -72,7 +72,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         form, status = SignInForm(request, data=request.POST), 422
         browser = known_browsers.mark_of(request, name)
         answer = throttle.admit_sign_in(name, address, browser)
-        if answer is not throttle.Answer.ADMITTED:
+        if answer is not throttle.ThrottleDecision.ADMITTED:
             form, refused, status = SignInForm(request), _TOO_MANY[answer], 429
         elif form.is_valid():
             throttle.forget(name, address, browser)

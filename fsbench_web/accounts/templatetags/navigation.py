@@ -17,7 +17,7 @@ def menu_entries(context: dict[str, Any]) -> list[navigation.Entry]:
 
 
 @register.simple_tag(takes_context=True)
-def account_menu(context: dict[str, Any]) -> tuple[navigation.Place, ...]:
+def account_menu(context: dict[str, Any]) -> tuple[navigation.MenuItem, ...]:
     """Guide and glossary; the account's own pages and the administration for whom they are."""
     is_signed_in = _user(context).is_authenticated
     return navigation.account_places(_path(context), _may(context), is_signed_in=is_signed_in)

@@ -162,7 +162,7 @@ def change_person(
             )
         except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
-        except closing.NotSaid as refused:
+        except closing.DispositionError as refused:
             raise Refused(422, [("permalinks", str(refused))]) from None
         return _person(_person_or_404(user_id))
 
@@ -188,7 +188,7 @@ def set_password(
         password = people.set_password(
             user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
         )
-    except people.NoPassword as refused:
+    except people.PasswordNotAllowed as refused:
         raise Refused(409, [("user_id", str(refused))]) from None
     response["Cache-Control"] = "no-store"
     return Status(201, {"password": password})
@@ -222,7 +222,10 @@ def _person(row: User) -> dict[str, Any]:
 
 def _permalinks(data: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
     """What becomes of them. Raises Refused for what would be dropped in silence."""
-    if data.get("permalinks_to") and data.get("permalinks") != closing.Fate.HAND_OVER:
+    if (
+        data.get("permalinks_to")
+        and data.get("permalinks") != closing.PermalinkDisposition.HAND_OVER
+    ):
         raise Refused(422, [("permalinks_to", "An account takes them over: hand_over says so.")])
     if data.get("permalinks") is None:
         return None
@@ -231,4 +234,6 @@ def _permalinks(data: dict[str, Any], *, is_active: bool) -> closing.Permalinks 
     heirs = (
         lookup.users([data["permalinks_to"]], "permalinks_to") if data.get("permalinks_to") else []
     )
-    return closing.Permalinks(closing.Fate(data["permalinks"]), next(iter(heirs), None))
+    return closing.Permalinks(
+        closing.PermalinkDisposition(data["permalinks"]), next(iter(heirs), None)
+    )

@@ -14,9 +14,9 @@ from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
 from fsbench_web.imports import queue
-from fsbench_web.imports.plan import LeavesRequest
+from fsbench_web.imports.plan import TooLargeForRequest
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, Target, read_repeat
+from fsbench_web.imports.sources import FileDescription, Target, read_repeat
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.imports.upload_limit import too_many_sentence
@@ -218,7 +218,7 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
         done = import_uploads(
             files, target, user, only_new=only_new, within_request=True, given=given
         )
-    except LeavesRequest as much:
+    except TooLargeForRequest as much:
         return _handed_over(response, much, target, user, only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
@@ -226,7 +226,7 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
 
 
 def _handed_over(
-    response: HttpResponse, much: LeavesRequest, target: Target, user: User, only_new: bool
+    response: HttpResponse, much: TooLargeForRequest, target: Target, user: User, only_new: bool
 ) -> Status[dict[str, Any]]:
     """202: the importer stores it."""
     try:
@@ -238,7 +238,7 @@ def _handed_over(
     return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
-def options_of(request: HttpRequest, *more: str) -> tuple[Target, Given, bool]:
+def options_of(request: HttpRequest, *more: str) -> tuple[Target, FileDescription, bool]:
     """What the form says of all files, of each of them, and of ``more`` (ONLY_NEW), where that may
     be said. Raises ImportRefused.
     """
@@ -249,7 +249,7 @@ def options_of(request: HttpRequest, *more: str) -> tuple[Target, Given, bool]:
         raise ImportRefused([ImportProblem(str(error))]) from None
     ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))
     strict, *rest = (_is_true(name, fields.pop(name)) for name in (STRICT, *more))
-    given = Given(repeat=repeat, ignored=ignored if IGNORED in request.POST else None)
+    given = FileDescription(repeat=repeat, ignored=ignored if IGNORED in request.POST else None)
     return Target(**fields, strict=strict), given, any(rest)
 
 

@@ -35,7 +35,7 @@ CHANGED = (
 NOT_IT = "This is not any more what If-Match names: ask without it for what it is now."
 
 
-def in_common(view: View) -> View:
+def with_common_answers(view: View) -> View:
     """HEAD is answered as GET (the server drops the body), 405 in the API's error body, and what
     the caller has already with 304.
     """

@@ -9,7 +9,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.errors import Refused, nearest
-from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
+from fsbench_web.platform.declared_keys import UNKNOWN_KEY, keys_at
 
 
 class Closed(Schema):

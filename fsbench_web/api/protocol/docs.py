@@ -75,7 +75,7 @@ class DocsPage(DocsBase):
         schema = api.get_openapi_schema()
         context = {
             "title": api.title,
-            "description": prose(api.description),
+            "description": docstring_html(api.description),
             "areas": areas(operations(schema)),
             "models": models(schema),
             "openapi_url": self.get_openapi_url(api, kwargs),
@@ -83,7 +83,7 @@ class DocsPage(DocsBase):
         return render(request, "api/docs.html", context)
 
 
-def prose(text: str | None) -> SafeString:
+def docstring_html(text: str | None) -> SafeString:
     """A docstring for HTML: what stands between backticks becomes code."""
     pieces = " ".join((text or "").split()).replace("``", "`").split("`")
     tags = (("code" if place % 2 else "span", piece) for place, piece in enumerate(pieces) if piece)
@@ -111,7 +111,7 @@ def models(schema: Mapping[str, Any]) -> list[Model]:
     """The objects that bodies and answers are made of, by name."""
     found: dict[str, Any] = schema["components"]["schemas"]
     return [
-        Model(name, prose(model.get("description")), _properties(model))
+        Model(name, docstring_html(model.get("description")), _properties(model))
         for name, model in sorted(found.items())
         if model.get("properties")
     ]
@@ -126,7 +126,7 @@ def _operation(
         path=path,
         anchor=call["operationId"],
         summary=call["summary"],
-        description=prose(call.get("description")),
+        description=docstring_html(call.get("description")),
         needs_token=bool(call.get("security")),
         area=next(iter(call.get("tags", [])), "other"),
         parameters=[
@@ -143,7 +143,9 @@ def _operation(
 def _answer(status: object, answer: Mapping[str, Any]) -> Field:
     media_type, content = _content(answer)
     text, model = _type(content or {})
-    return Field(str(status), text or media_type, model, True, prose(answer.get("description")))
+    return Field(
+        str(status), text or media_type, model, True, docstring_html(answer.get("description"))
+    )
 
 
 def _content(holder: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
@@ -178,7 +180,7 @@ def _field(
         type=text,
         model=model,
         is_required=is_required,
-        description=prose(description),
+        description=docstring_html(description),
         default="" if default in (None, "", [], {}) else str(default),
         place=outer.get("in", ""),
     )

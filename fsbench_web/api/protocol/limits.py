@@ -48,7 +48,7 @@ def limited(
 def _before_view(
     request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
 ) -> HttpResponse | None:
-    # Signs of life are asked for by machines that would take a refusal for death.
+    # Health checks are asked for by machines that would take a refusal for death.
     route = request.resolver_match.route if request.resolver_match else ""
     is_call = request.path_info.startswith("/api/") and not route.startswith("api/v1/health")
     is_drawn_up = settings.RENDERED_CALLS_A_MINUTE and is_rendered(request.path_info)

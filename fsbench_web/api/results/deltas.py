@@ -14,7 +14,7 @@ from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import set_aside
 from fsbench_web.compare.tables import csv
-from fsbench_web.compare.tables.bounds import Bounded, answered
+from fsbench_web.compare.tables.bounds import BoundedComparison, answered
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
     refuse_missing_baseline,
@@ -338,7 +338,7 @@ def _answered(
         raise refusal(error) from None
 
 
-def link_to_next(request: HttpRequest, response: HttpResponse, limited: Bounded) -> None:
+def link_to_next(request: HttpRequest, response: HttpResponse, limited: BoundedComparison) -> None:
     """``Link`` (RFC 8288) to the part after this one, where there is one."""
     if limited.following is not None:
         response["Link"] = f'<{request.path}?{limited.following.to_query()}>; rel="next"'

@@ -10,7 +10,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.compare.explanations import words
-from fsbench_web.compare.explanations.found import MOST_SERIES, Contender, explanations
+from fsbench_web.compare.explanations.contenders import MOST_SERIES, Contender, explanations
 from fsbench_web.core.explanation import Difference
 from fsbench_web.core.setup_effects import SetupDifference
 

@@ -10,9 +10,9 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines as history
-from fsbench_web.compare.history import offered as offered_lines
-from fsbench_web.compare.history.same_line import owner_of
+from fsbench_web.compare.history.line_series import owner_of
 
 router = Router()
 _ERRORS = {404: Error, 422: Error}

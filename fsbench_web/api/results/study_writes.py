@@ -70,7 +70,7 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
         title = new_study.checked_title(study.title)
         with transaction.atomic():
             made = new_study.create_study(title, user_of(request), summary=study.summary)
-    except new_study.BadTitle as error:
+    except new_study.InvalidTitle as error:
         raise Refused(422, [("title", str(error))]) from None
     except new_study.StudyExists as error:
         raise Refused(409, [("title", str(error))]) from None

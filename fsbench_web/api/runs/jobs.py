@@ -28,7 +28,7 @@ from fsbench_web.api.runs.job_schemas import (
 )
 from fsbench_web.api.runs.races import race_out
 from fsbench_web.api.runs.routes import listed_runs, not_retried, run_summary
-from fsbench_web.studies.jobs import cautions, estimates, listing, lookup
+from fsbench_web.studies.jobs import estimates, listing, lookup, submit_warnings
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.planned_runs import time_limit_s
@@ -152,11 +152,11 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
         "left_out": _left_out(plan.left_out),
         "notes": list(wanted.notes),
         "warnings": [
-            *cautions.of_memory(runs),
-            *cautions.of_clients(runs),
-            *cautions.of_data(runs),
-            *cautions.of_cache(runs),
-            *cautions.of_probe(wanted, runs),
+            *submit_warnings.of_memory(runs),
+            *submit_warnings.of_clients(runs),
+            *submit_warnings.of_data(runs),
+            *submit_warnings.of_cache(runs),
+            *submit_warnings.of_probe(wanted, runs),
         ],
         "document": wanted.document,
     }

@@ -25,7 +25,6 @@ from fsbench_web.catalog.configurations.journals import (
     XFS_LOG,
     ExternalJournal,
 )
-from fsbench_web.catalog.configurations.marks import OWN_LABEL as OWN_LABEL
 from fsbench_web.catalog.configurations.modern_options import (
     BTRFS_CHECKSUM,
     BTRFS_DISCARD,
@@ -65,8 +64,9 @@ from fsbench_web.catalog.configurations.options import (
     Option,
 )
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
+from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL as OWN_LABEL
 from fsbench_web.catalog.configurations.pools.zfs_options import ZFS_OPTIONS
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.workloads import Workload, file_features
 
 RAW, ZFS = "raw", "zfs"
@@ -77,11 +77,11 @@ class Filesystem:
     """A file system that a worker may make on a LUN, or finds mounted (``is_made`` tells which),
     or none: the LUN itself (``is_raw``).
 
-    ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.core.needs``.
-    ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
-    cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
-    which most do where they can. ``takes_several``: it is made over several devices by itself, and
-    ``takes_cache`` with LUNs for a cache among them.
+    ``mkfs`` is the fixed part of the command, its program that of
+    ``fsbench_web.core.requirements``. ``minimum_bytes`` is the smallest LUN its tools accept.
+    ``journal`` is None where the journal cannot be kept on another device. ``without_discard``
+    keeps mkfs from discarding the device, which most do where they can. ``takes_several``: it is
+    made over several devices by itself, and ``takes_cache`` with LUNs for a cache among them.
     ``is_pool``: its tools make a pool of all LUNs of a stack (``pools``), in guests alone.
     ``lacks`` is what files and folders cannot have there (``core.workloads.file_features``).
     """
@@ -122,12 +122,12 @@ class Filesystem:
 
         Of one that is found mounted (``as_mounted``) the kernel has several names.
         """
-        return self.slug if not self.is_made else needs.FILESYSTEMS[self.slug].kernel_name
+        return self.slug if not self.is_made else requirements.FILESYSTEMS[self.slug].kernel_name
 
     @property
     def tool_package(self) -> str:
         """The Debian package that its mkfs comes from; "" where nothing is made."""
-        return needs.FILESYSTEMS[self.slug].package if self.is_made else ""
+        return requirements.FILESYSTEMS[self.slug].package if self.is_made else ""
 
     def option(self, key: str) -> Option:
         """The option named ``key``. Raises OptionError with the keys there are."""

@@ -21,7 +21,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     Option,
     OptionError,
 )
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape, with_word
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, with_word
 
 _FIRST = ("journal_mode", "atime")
 EXTERNAL_JOURNAL_LABEL = "xj"
@@ -37,7 +37,7 @@ def canonical_scheduler(scheduler: str) -> str:
     return _RENAMED_SCHEDULERS.get(scheduler, scheduler)
 
 
-def todays_label(label: str) -> str:
+def current_label(label: str) -> str:
     """The same with today's word for its scheduler: ``ext4_noop`` is ``ext4_none``.
 
     What is no label of ours stays what it is.
@@ -59,7 +59,7 @@ def configuration_label(
     options: Mapping[str, str],
     scheduler: str = "",
     external_journal: bool = False,
-    shape: Shape = PLAIN_SHAPE,
+    shape: LunCounts = PLAIN_SHAPE,
 ) -> str:
     """The label of a configuration whose options have passed ``validated_options``."""
     spec = ALL[filesystem]
@@ -88,7 +88,7 @@ class LabelParts:
     options: dict[str, str] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
-    shape: Shape = PLAIN_SHAPE
+    shape: LunCounts = PLAIN_SHAPE
 
 
 def parse_label(label: str) -> LabelParts | None:

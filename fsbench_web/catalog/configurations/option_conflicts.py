@@ -8,7 +8,7 @@ from fsbench_web.catalog.configurations.layers import conflicts, devices_left, h
 from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.pools.zfs_options import zfs_conflicts
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.numbers import size
 
@@ -21,7 +21,7 @@ def option_conflicts(
     options: Mapping[str, str],
     lun: Lun | None,
     journal: Lun | None = None,
-    shape: Shape = PLAIN_SHAPE,
+    shape: LunCounts = PLAIN_SHAPE,
 ) -> Iterator[str]:
     """Options that are allowed one by one, and that mkfs or mount would refuse or ignore.
 
@@ -75,7 +75,7 @@ def option_conflicts(
 
 
 def _folder_conflicts(
-    slug: str, lun: Lun | None, journal: Lun | None, shape: Shape
+    slug: str, lun: Lun | None, journal: Lun | None, shape: LunCounts
 ) -> Iterator[str]:
     """Of a file system that is there already, with the options that it has, or of none."""
     if ALL[slug].is_made and lun is not None:
@@ -91,7 +91,7 @@ def _folder_conflicts(
         yield f"{ALL[slug].name} is as a host has mounted it: no other LUN is added to it."
 
 
-def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Iterator[str]:
+def _stack_conflicts(slug: str, options: Mapping[str, str], shape: LunCounts) -> Iterator[str]:
     """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
     devices = devices_left(shape.layers, shape.data)
@@ -121,7 +121,7 @@ def _stack_conflicts(slug: str, options: Mapping[str, str], shape: Shape) -> Ite
             )
 
 
-def _pool_conflicts(options: Mapping[str, str], shape: Shape, devices: int) -> Iterator[str]:
+def _pool_conflicts(options: Mapping[str, str], shape: LunCounts, devices: int) -> Iterator[str]:
     """Of a pool, which uses the LUNs of every role that no layer takes."""
     yield from conflicts(shape.layers, shape.data, shape.cache, takes_cache=True)
     yield from zfs_conflicts(options, shape, devices)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsbench_web.catalog.configurations import filesystems, labels
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Shape
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts
 from fsbench_web.catalog.models import FilesystemConfiguration
 
 
@@ -15,7 +15,7 @@ def configuration_for(
     options: Mapping[str, object],
     scheduler: str = "",
     external_journal: bool = False,
-    shape: Shape = PLAIN_SHAPE,
+    shape: LunCounts = PLAIN_SHAPE,
     keeps_word: bool = False,
 ) -> FilesystemConfiguration:
     """Get or create the configuration with these options.

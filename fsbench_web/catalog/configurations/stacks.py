@@ -1,9 +1,10 @@
 """What a file system stands on: one LUN, or several with roles, through layers. Pure: no Django.
 
 A *stack* is the LUNs of a run beside its own, each in a role, and the layers between them and the
-file system, the lowest first. ``Shape`` is what a configuration says of it (how many LUNs in which
-role), ``Stack`` the same with the names of LUNs, as a job asks for it. The LUN alone is the plain
-stack: nothing is stored of it, so that configurations and series of before are what they were.
+file system, the lowest first. ``LunCounts`` is what a configuration says of it (how many LUNs in
+which role), ``Stack`` the same with the names of LUNs, as a job asks for it. The LUN alone is the
+plain stack: nothing is stored of it, so that configurations and series of before are what they
+were.
 """
 
 import re
@@ -29,7 +30,7 @@ _WORDS = {LOG: "log", CACHE: "cache", SPECIAL: "special"}
 
 
 @dataclass(frozen=True)
-class Shape:
+class LunCounts:
     """How many LUNs in which role; ``data`` counts the LUN that is measured too."""
 
     data: int = 1
@@ -39,7 +40,7 @@ class Shape:
     layers: tuple[Layer, ...] = ()
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any] | None) -> "Shape":
+    def of(cls, stored: Mapping[str, Any] | None) -> "LunCounts":
         """The inverse of ``stored``. Raises OptionError for what is no stack."""
         values = dict(stored or {})
         layers = values.pop("layers", [])
@@ -49,7 +50,7 @@ class Shape:
         return cls(**counts, layers=tuple(map(Layer.of, layers)))
 
     @classmethod
-    def of_roles(cls, roles: Iterable[str], layers: tuple[Layer, ...] = ()) -> "Shape":
+    def of_roles(cls, roles: Iterable[str], layers: tuple[Layer, ...] = ()) -> "LunCounts":
         """That of a LUN with others in these roles."""
         counts = Counter(roles)
         return cls(1 + counts[DATA], counts[LOG], counts[CACHE], counts[SPECIAL], layers)
@@ -103,10 +104,10 @@ class Shape:
         return ", ".join([data, *others]) + under
 
 
-PLAIN_SHAPE = Shape()
+PLAIN_SHAPE = LunCounts()
 
 
-def with_word(shape: Shape, word: str) -> Shape | None:
+def with_word(shape: LunCounts, word: str) -> LunCounts | None:
     """The shape with what this part of a label says; None where it says nothing of a stack, or
     what has been said.
     """
@@ -120,7 +121,7 @@ def with_word(shape: Shape, word: str) -> Shape | None:
     usual = getattr(PLAIN_SHAPE, role)
     if getattr(shape, role) != usual or count == usual:
         return None
-    return Shape(**{**vars(shape), role: count})
+    return LunCounts(**{**vars(shape), role: count})
 
 
 def read_layers(value: object) -> object:
@@ -167,8 +168,8 @@ class Stack:
         )
 
     @property
-    def shape(self) -> Shape:
-        return Shape.of_roles((role for role, _ in self.members), self.layers)
+    def shape(self) -> LunCounts:
+        return LunCounts.of_roles((role for role, _ in self.members), self.layers)
 
     @property
     def words(self) -> str:

@@ -36,7 +36,7 @@ _OF_GUESTS = ("jfs", "reiser3", "f2fs", "nilfs2", "exfat")
 
 
 def is_alive(worker: Worker, now: datetime | None = None) -> bool:
-    """Whether the worker gave a sign of life lately (FSBENCH_WORKER_SILENT_AFTER_S)."""
+    """Whether the worker sent a heartbeat lately (FSBENCH_WORKER_SILENT_AFTER_S)."""
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
     return worker.seen_at >= (now or clock.now()) - silent_after
 
@@ -60,7 +60,7 @@ def worker_problems(worker: Worker) -> Iterator[str]:
     """Why no run can start on this worker now."""
     if not is_alive(worker):
         yield (
-            f"The worker {worker.name} has given no sign of life for "
+            f"The worker {worker.name} has sent no heartbeat for "
             f"{clock.since(worker.seen_at)}: start it on its host ({_STARTING}), then submit "
             "again."
         )

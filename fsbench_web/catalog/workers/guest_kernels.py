@@ -14,7 +14,7 @@ TASK = "runner.fetch_guest_kernel"
 _AT_ONCE = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 
 
-class CannotAsk(Exception):
+class KernelRequestError(Exception):
     """Nothing was asked; the text says why, and what to do."""
 
 
@@ -24,22 +24,22 @@ def ask(worker: Worker, package: str) -> None:
     Raises CannotAsk. What becomes of it the worker announces (``machines.Fetching``).
     """
     if problem := kernel_package_problem(package):
-        raise CannotAsk(problem)
+        raise KernelRequestError(problem)
     if not availability.is_alive(worker):
-        raise CannotAsk(
-            f"{worker.name} gives no sign of life: start it, or run manage.py guest_kernel on its "
+        raise KernelRequestError(
+            f"{worker.name} sends no heartbeat: start it, or run manage.py guest_kernel on its "
             "host."
         )
     ability = availability.guest(worker)
     if ability is None:
-        raise CannotAsk(
+        raise KernelRequestError(
             f"{worker.name} says nothing of guest kernels: it is of another version of fsbench. "
             "Bring it up to date."
         )
     if ability.why_not_fetch:
-        raise CannotAsk(ability.why_not_fetch)
+        raise KernelRequestError(ability.why_not_fetch)
     if ability.fetching is not None and ability.fetching.is_on_its_way:
-        raise CannotAsk(f"{worker.name} is fetching a kernel already: wait for it.")
+        raise KernelRequestError(f"{worker.name} is fetching a kernel already: wait for it.")
     with transaction.atomic():
         # In the log also where the message is lost afterwards: it was asked for.
         audit.note_here("guest kernel asked for", f"worker {worker.name}", package=package)
@@ -50,7 +50,7 @@ def ask(worker: Worker, package: str) -> None:
                 )
         except (OSError, OperationalError):
             transaction.set_rollback(True)
-            raise CannotAsk(
+            raise KernelRequestError(
                 "The broker that takes messages to workers cannot be reached: try again, or run "
                 "manage.py guest_kernel on the worker's host."
             ) from None

@@ -74,7 +74,7 @@ class WorkerState:
 
     @property
     def silent_for_s(self) -> int:
-        """Seconds since its last sign of life."""
+        """Seconds since its last heartbeat."""
         return max(0, round((clock.now() - self.worker.seen_at).total_seconds()))
 
     @property

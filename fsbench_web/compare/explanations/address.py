@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from fsbench_web.compare.explanations.found import MOST_SERIES
+from fsbench_web.compare.explanations.contenders import MOST_SERIES
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 

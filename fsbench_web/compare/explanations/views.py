@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.explanations import words
-from fsbench_web.compare.explanations.found import explanations
+from fsbench_web.compare.explanations.contenders import explanations
 from fsbench_web.core.explanation import ALIKE_PERCENT
 
 _LONGEST = 200

@@ -175,7 +175,7 @@ def remarks(table: DeltaTable) -> list[str]:
 
 
 def _verdict(row: DeltaRow) -> str | None:
-    return uncertainty.with_effect(row) or None
+    return uncertainty.verdict_with_effect(row) or None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
-from fsbench_web.compare.tables.bounds import Bounded, answered
+from fsbench_web.compare.tables.bounds import BoundedComparison, answered
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_missing_baseline
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.platform import limits
@@ -113,7 +113,7 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
     )
 
 
-def _of_part(request: HttpRequest, limited: Bounded) -> str:
+def _of_part(request: HttpRequest, limited: BoundedComparison) -> str:
     """Where a file holds a part, how much it is and where the next part is."""
     if limited.part is None:
         return ""
@@ -126,7 +126,9 @@ def _of_part(request: HttpRequest, limited: Bounded) -> str:
     return f"{text} The next: {request.build_absolute_uri(following)}"
 
 
-def _of_permalink(request: HttpRequest, link: Permalink, pinned: records.Pinned) -> Document:
+def _of_permalink(
+    request: HttpRequest, link: Permalink, pinned: records.PinnedComparison
+) -> Document:
     """``?test=`` and ``?category=`` choose among the pinned tables. Raises Http404 for none."""
     test, category = request.GET.get("test"), request.GET.get("category")
     tables: list[DeltaTable] = [

@@ -2,7 +2,7 @@
 
 The runs of one kernel, or of one day, are a point. By a category each finished run is scored by
 itself, and the point has the 95% interval of their scores; by a work profile a point is scored as a
-contender is (compare.history.work). scoring.changes finds where the level changes.
+contender is (compare.history.profile_line). scoring.changes finds where the level changes.
 """
 
 from collections import defaultdict
@@ -13,13 +13,13 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
-from fsbench_web.compare.history import work
-from fsbench_web.compare.history.own import OwnLine, own_line
-from fsbench_web.compare.history.own_of_work import own_of_work
-from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.history import profile_line
+from fsbench_web.compare.history.line_series import same_line
+from fsbench_web.compare.history.lun_line import OwnLine, own_line
+from fsbench_web.compare.history.profile_lun_line import own_of_work
 from fsbench_web.compare.history.words import MINUS, ShownChange, shown_change
 from fsbench_web.compare.models import Watch
-from fsbench_web.core.conversion import Printed, Shown, converted, shown_units
+from fsbench_web.core.conversion import DisplayUnit, Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import changes
 from fsbench_web.core.scoring.confidence import Interval, interval
@@ -104,7 +104,7 @@ Row = tuple[int, str, Any, bool, str | None, int | None]
 """(key, kernel, day, whether nobody said when it was measured, tool, probe) of a run."""
 
 
-class _NoLine(ValueError):
+class _LineUnavailable(ValueError):
     """Why nothing can be shown, in a sentence."""
 
 
@@ -139,16 +139,16 @@ def history(
 
     ``units`` as a comparison has them: runs in several units of one dimension are one line.
     """
-    profile = work.profile_of(category)
+    profile = profile_line.profile_of(category)
     try:
         if profile is not None:
             count, latest, found = _of_work(line, profile, along, units, studies)
         elif categories.is_of_work(category):
-            raise _NoLine("The work profile of this line is not there any more.")
+            raise _LineUnavailable("The work profile of this line is not there any more.")
         else:
             count, latest = _latest(line, studies)
             found = _by_category(latest, test, category, along, units)
-    except (_NoLine, work.NoWork) as error:
+    except (_LineUnavailable, profile_line.ProfileScoreUnavailable) as error:
         return History(problem=str(error))
     points, unit, scores = found.points, found.unit, found.scores
     lower = _lower(unit)
@@ -240,7 +240,7 @@ def _of_work(
     count, latest = _latest(line, studies)
     try:
         return count, latest, _by_work(line, latest, profile, along, units)
-    except work.NoWork:
+    except profile_line.ProfileScoreUnavailable:
         count, latest = _latest(line, studies, profile.tests)
         return count, latest, _by_work(line, latest, profile, along, units)
 
@@ -250,7 +250,9 @@ def _by_work(
 ) -> _Measured:
     """The runs of a point are scored together, as those of a contender. Raises _NoLine, NoWork."""
     groups = _groups(latest, along)
-    found = work.scored(groups, {row[0]: row[4] for row in latest}, profile, line.workload_id)
+    found = profile_line.scored(
+        groups, {row[0]: row[4] for row in latest}, profile, line.workload_id
+    )
     printed, scored = found.printed, found.groups
     shown = _one_unit([printed], units)
     names = _ordered((name for name in scored if name != ""), along)
@@ -273,7 +275,7 @@ def _by_work(
         _printed_units(shown),
         reference=base if profile.together == RATIO else None,
         own=own_of_work(found, names, _probes(latest)).against(base / times),
-        workloads=work.titles_of(found.workloads) if len(found.workloads) > 1 else (),
+        workloads=profile_line.titles_of(found.workloads) if len(found.workloads) > 1 else (),
     )
 
 
@@ -293,16 +295,18 @@ def _ordered(names: Iterable[Any], along: str) -> list[Any]:
     return sorted(names, key=version_key if along == "kernel" else None)
 
 
-def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, Shown]:
+def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, DisplayUnit]:
     """How each printed unit is shown. Raises _NoLine where no line can hold all of them."""
     shown = shown_units(set(printed), units)
     if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
         names = sorted({unit for unit, _ in shown})
-        raise _NoLine(f"Its runs measured in {' and in '.join(names)}: no line can hold both.")
+        raise _LineUnavailable(
+            f"Its runs measured in {' and in '.join(names)}: no line can hold both."
+        )
     return shown
 
 
-def _printed_units(shown: Mapping[Printed, Shown]) -> tuple[str, ...]:
+def _printed_units(shown: Mapping[Printed, DisplayUnit]) -> tuple[str, ...]:
     is_any = any(one.is_converted for one in shown.values())
     return tuple(sorted({name for name, _ in shown})) if is_any else ()
 

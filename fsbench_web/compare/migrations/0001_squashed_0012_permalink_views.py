@@ -8,10 +8,10 @@ from django.conf import settings
 from django.db import migrations, models
 
 import fsbench_web.compare.models
-from fsbench_web.platform.new_tables import MadeAtOnce
+from fsbench_web.platform.new_tables import GroupedMigration
 
 
-class Migration(MadeAtOnce):
+class Migration(GroupedMigration):
     replaces = [
         ("compare", "0001_initial"),
         ("compare", "0002_sharing"),

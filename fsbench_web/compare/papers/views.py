@@ -21,7 +21,7 @@ from fsbench_web.studies.models import Study
 from fsbench_web.studies.views.study import study_or_404
 
 
-class _Both(NamedTuple):
+class _PaperAndStudy(NamedTuple):
     """``theirs`` are the paper's tables, ``ours`` the study's, ``tables`` both side by side."""
 
     own: Study
@@ -91,13 +91,15 @@ HARDWARE_DIFFERS = (
 )
 
 
-def _both(slug: str, paper: str) -> _Both:
+def _both(slug: str, paper: str) -> _PaperAndStudy:
     own, published = study_or_404(slug), study_or_404(paper)
     if not published.is_published or own == published:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
     theirs, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
     ours, emulated = tables_and_notice(ComparisonSpec(studies=(own.slug,)))
-    return _Both(own, published, theirs, ours, comparison.paper_tables(theirs, ours), emulated)
+    return _PaperAndStudy(
+        own, published, theirs, ours, comparison.paper_tables(theirs, ours), emulated
+    )
 
 
 def _named(tables: Iterable[DeltaTable], what: str) -> list[str]:

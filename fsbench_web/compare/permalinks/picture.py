@@ -10,7 +10,7 @@ from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.drawings.raster import image
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.permalinks.records import Pinned, title_of
+from fsbench_web.compare.permalinks.records import PinnedComparison, title_of
 
 SIZE_PX = (1200, 630)
 _BARS = 7
@@ -28,7 +28,7 @@ def png(drawing: Drawing) -> bytes:
     return out.getvalue()
 
 
-def drawing(link: Permalink, pinned: Pinned) -> Drawing:
+def drawing(link: Permalink, pinned: PinnedComparison) -> Drawing:
     """The title, the chart of the first table, and what else there is."""
     title, table = title_of(link), pinned.tables[0]
     figure = chart(table, width=530, most=_BARS)

@@ -30,12 +30,12 @@ from fsbench_web.studies.scores.source_runs import environments_of
 VERSION = 1
 
 
-class NothingToPin(ValueError):
+class EmptyComparison(ValueError):
     """The comparison shows no number."""
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedComparison:
     """What a permalink shows. ``is_intact``: the numbers are those of the checksum.
 
     ``by`` and ``sort`` are those of the comparison; ``differences`` what else the contenders
@@ -100,7 +100,7 @@ def pin(
     spec = emulation.decided(limited.spec, live.tables, len(live.left_out))
     live = replace(live, spec=spec)
     if not live.tables:
-        raise NothingToPin("No score matches this comparison: there is nothing to pin.")
+        raise EmptyComparison("No score matches this comparison: there is nothing to pin.")
     snapshot = _snapshot(live)
     same = {
         "query": spec.to_query(),
@@ -141,10 +141,10 @@ def delete(link: Permalink, by: AbstractBaseUser) -> None:
     audit.note(by, "permalink deleted", f"permalink {link.key}", title=link.title, author=author)
 
 
-def read(permalink: Permalink) -> Pinned:
+def read(permalink: Permalink) -> PinnedComparison:
     """The numbers as they were when the permalink was made; the database is not asked."""
     content: dict[str, Any] = json.loads(permalink.snapshot)
-    return Pinned(
+    return PinnedComparison(
         tables=[DeltaTable.from_dict(table) for table in content["tables"]],
         run_ids=frozenset(content["run_ids"]),
         description=content["description"],
@@ -155,7 +155,7 @@ def read(permalink: Permalink) -> Pinned:
     )
 
 
-def view_of(permalink: Permalink, pinned: Pinned, query: QueryDict) -> TableView:
+def view_of(permalink: Permalink, pinned: PinnedComparison, query: QueryDict) -> TableView:
     """How its tables are shown: as the address says, else as they were when it was shared."""
     kept = TableView(sort=pinned.sort).with_sort
     return TableView.chosen(query, joined(kept, permalink.view))
@@ -179,7 +179,7 @@ def latest_query(permalink: Permalink) -> str:
     return joined(query, permalink.view)
 
 
-def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
+def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
     """Compare the pinned numbers with those of the same query now. Four queries."""
     try:
         asked = ComparisonSpec.from_query(permalink.query)

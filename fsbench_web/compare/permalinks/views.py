@@ -145,7 +145,7 @@ def pin(request: HttpRequest) -> HttpResponse:
         made = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
     except SpecError as error:
         return refused(request, error)
-    except records.NothingToPin as error:
+    except records.EmptyComparison as error:
         messages.error(request, str(error))
         return redirect(back)
     if slide:

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.offer import Contender, Need, Offer, category_of
+from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, Need, category_of
 from fsbench_web.compare.pictures.spec import SCALES, PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable
 from fsbench_web.compare.selection import profiles, wording
 from fsbench_web.core.scoring import categories, testnames
 
 
-class NoPicture(ValueError):
+class PictureUnavailable(ValueError):
     """Why there is no picture, as a sentence."""
 
 
@@ -55,7 +55,7 @@ class PictureKind(ABC):
     words: ClassVar[str]
     needs: ClassVar[Need]
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         self.spec, self.test, self.offer = spec, test, offer
         self.contenders: Sequence[Contender] = ()
         self.lines: Sequence[Contender] | None = None
@@ -92,10 +92,10 @@ def scale_select(spec: PictureSpec) -> Select:
     return Select("scale", "Axis of values", list(SCALES.items()), spec.scale)
 
 
-class OfCategory(PictureKind):
+class CategoryPicture(PictureKind):
     """One that is of one ``category`` of scores."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         known = self.known
         if spec.comparison.categories:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture, Select
-from fsbench_web.compare.pictures.offer import SCORES, Offer, tables
+from fsbench_web.compare.pictures.base import CategoryPicture, Picture, PictureUnavailable, Select
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, tables
 from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
@@ -19,13 +19,13 @@ from fsbench_web.core.scoring.scores import mean
 from fsbench_web.figures import bars
 
 
-class BestCases(OfCategory):
+class BestCases(CategoryPicture):
     slug = "bars"
     label = "Scores"
     words = "Each contender: the mean of its repeats, or its score."
     needs = SCORES
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.answers: Sequence[WorkAnswer] = ()
         work = _work_of(spec)
@@ -73,7 +73,7 @@ class BestCases(OfCategory):
         if not self.tables:
             if parts:
                 return Picture(None, notes=parts)
-            raise NoPicture(self.needs.nothing)
+            raise PictureUnavailable(self.needs.nothing)
         drawn = _drawn(max(self.tables, key=lambda table: len(table.rows)))
         return replace(drawn, notes=[*drawn.notes, *parts])
 

@@ -6,8 +6,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.base import Picture
-from fsbench_web.compare.pictures.of_contenders import OfOne
-from fsbench_web.compare.pictures.offer import MATRIX, Contender
+from fsbench_web.compare.pictures.contender_pictures import SingleContenderPicture
+from fsbench_web.compare.pictures.drawable import MATRIX, Contender
 from fsbench_web.compare.pictures.parts import (
     FILE,
     block_column,
@@ -28,7 +28,7 @@ from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
 
 
-class HeatMap(OfOne):
+class HeatMap(SingleContenderPicture):
     slug = "matrix"
     label = "Heat map"
     words = "One contender: block size by file size."

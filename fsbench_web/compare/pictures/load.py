@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fsbench_web.compare.pictures import own_line
+from fsbench_web.compare.pictures import lun_line
 from fsbench_web.compare.pictures.base import Picture, Select, scale_select
-from fsbench_web.compare.pictures.of_contenders import OfSeveral, point, sizes_in_words
-from fsbench_web.compare.pictures.offer import RUNS, Need, ScoredTests, is_measured
+from fsbench_web.compare.pictures.contender_pictures import (
+    SeveralContendersPicture,
+    point,
+    sizes_in_words,
+)
+from fsbench_web.compare.pictures.drawable import RUNS, Need, ScoredTests, is_measured
 from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
 from fsbench_web.compare.pictures.table import COUNT, Column, PictureTable
 from fsbench_web.core.scoring import loads, testnames
@@ -16,7 +20,7 @@ from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import LoadCurve, Repeats
 
 
-class AtLoad(NamedTuple):
+class LoadPoint(NamedTuple):
     """One number of a curve: ``number`` is that of the load which the curve goes along."""
 
     number: float
@@ -24,7 +28,7 @@ class AtLoad(NamedTuple):
     repeats: Repeats
 
 
-Curves = dict[str, list[AtLoad]]
+Curves = dict[str, list[LoadPoint]]
 """By name, in order of the contenders."""
 
 
@@ -34,7 +38,7 @@ def _with_loads(scored: ScoredTests) -> list[str]:
     return list(dict.fromkeys(name for name, load in named if load))
 
 
-class LoadCurves(OfSeveral):
+class LoadCurves(SeveralContendersPicture):
     slug = "load"
     label = "Load curves"
     words = "Several contenders at more and more load, each number with its 95% interval."
@@ -68,7 +72,7 @@ class LoadCurves(OfSeveral):
             text = "The loads of these measurements name no number to draw by."
             return Picture(None, notes=[text])
         at = {(one.number, one.load) for points in known.values() for one in points}
-        above = own_line.of_series(
+        above = lun_line.of_series(
             self.keys, unit, [(x, testnames.at_load(self.test, load), None) for x, load in at]
         )
         drawn = dict(list(known.items())[: lines.MOST_LINES - len(above)])
@@ -87,7 +91,7 @@ class LoadCurves(OfSeveral):
             among=[*(one.name for one in self.contenders), *(one.name for one in above)],
             scale=self.spec.scale,
         )
-        own_line.dashed(figure, above)
+        lun_line.dashed(figure, above)
         notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
         return Picture(figure, _table(drawn, unit, axis), notes, len(known) - len(drawn))
 
@@ -106,7 +110,7 @@ class LoadCurves(OfSeveral):
                 number, rest = loads.split(text, axis)
                 if number is not None:
                     name = ", ".join([names[one.series_id], *sizes, *([rest] if rest else [])])
-                    parts.setdefault(name, []).append(AtLoad(number, text, repeats))
+                    parts.setdefault(name, []).append(LoadPoint(number, text, repeats))
         return parts
 
 
@@ -121,7 +125,7 @@ def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
 
 
 def _notes(drawn: Curves, known: int) -> list[str]:
-    every: Sequence[AtLoad] = [one for points in drawn.values() for one in points]
+    every: Sequence[LoadPoint] = [one for points in drawn.values() for one in points]
     alone = sum(not one.repeats.interval for one in every)
     notes = []
     if alone:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
-from fsbench_web.compare.pictures.offer import SCORES, Need, Offer, ScoredTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, Need, ScoredTests, tables
 from fsbench_web.compare.pictures.parts import (
     ends_of,
     interval_cells,
@@ -17,7 +17,7 @@ from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
 from fsbench_web.compare.tables.rows import DeltaRow
 from fsbench_web.core.scoring import categories, phases, testnames
 from fsbench_web.figures.lines import MOST_LINES, Point
-from fsbench_web.figures.phases import Marks
+from fsbench_web.figures.phases import ContenderPhases
 from fsbench_web.figures.phases import phases as drawn
 
 
@@ -41,7 +41,7 @@ class Phases(PictureKind):
         "are.",
     )
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         there = offer.of(SCORES)
         wanted = [one for one in phases.tests_of(test) if one in there]
@@ -73,7 +73,7 @@ class Phases(PictureKind):
         shown = {name: found[name] for name in sorted(_ranked(found)[:MOST_LINES])}
         figure = drawn(
             [
-                Marks(one, [_point(rows.get(phase)) for phase in names.values()])
+                ContenderPhases(one, [_point(rows.get(phase)) for phase in names.values()])
                 for one, rows in shown.items()
             ],
             list(names.values()),

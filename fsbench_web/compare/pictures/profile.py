@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from fsbench_web.compare.pictures.base import NoPicture, Picture, Select, scale_select
-from fsbench_web.compare.pictures.of_contenders import AtSizes, point
-from fsbench_web.compare.pictures.offer import MATRIX, Offer
+from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select, scale_select
+from fsbench_web.compare.pictures.contender_pictures import FixedSizesPicture, point
+from fsbench_web.compare.pictures.drawable import MATRIX, DrawableTests
 from fsbench_web.compare.pictures.parts import (
     FILE,
     block_column,
@@ -22,13 +22,13 @@ from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.scores import cells
 
 
-class Profile(AtSizes):
+class Profile(FixedSizesPicture):
     slug = "profile"
     label = "Profile lines"
     words = "Several contenders at one block size or one file size."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         if self.record_kb is None and self.file_kb is None and self.records:
             self.record_kb = self.records[0]
@@ -39,7 +39,7 @@ class Profile(AtSizes):
 
     def draw_known(self) -> Picture:
         if self.record_kb is not None and self.file_kb is not None:
-            raise NoPicture(
+            raise PictureUnavailable(
                 f"A profile is taken at one {self.block} size or at one file size: set the other "
                 "to every size."
             )

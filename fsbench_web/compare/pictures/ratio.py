@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from fsbench_web.compare.pictures.base import NoPicture, Picture, Select
-from fsbench_web.compare.pictures.of_contenders import GONE, OfOne
-from fsbench_web.compare.pictures.offer import MATRIX, Contender, Offer
+from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select
+from fsbench_web.compare.pictures.contender_pictures import GONE, SingleContenderPicture
+from fsbench_web.compare.pictures.drawable import MATRIX, Contender, DrawableTests
 from fsbench_web.compare.pictures.parts import FILE, block_column, is_lower, run_links, unknown_unit
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
@@ -16,13 +16,13 @@ from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
 
 
-class Ratio(OfOne):
+class Ratio(SingleContenderPicture):
     slug = "ratio"
     label = "Speed-up map"
     words = "How many times as fast one contender is as another, cell by cell, where both have one."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.is_gone = any(key not in self.known for key in (spec.a, spec.b) if key is not None)
         others = [one for one in self.contenders if one is not self.a]
@@ -39,9 +39,9 @@ class Ratio(OfOne):
 
     def draw_one(self, shown: Contender) -> Picture:
         if self.is_gone:
-            raise NoPicture(GONE)
+            raise PictureUnavailable(GONE)
         if self.b is None:
-            raise NoPicture(
+            raise PictureUnavailable(
                 "A speed-up takes two contenders, and this comparison has one of this test."
             )
         found = self.in_one_unit(cells.matrices({shown.key, self.b.key}, self.test))

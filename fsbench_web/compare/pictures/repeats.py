@@ -1,8 +1,8 @@
 """Strips of repeats: every run a point."""
 
 from fsbench_web.compare.pictures.base import Picture
-from fsbench_web.compare.pictures.of_contenders import AtSizes
-from fsbench_web.compare.pictures.offer import RUNS, Contender
+from fsbench_web.compare.pictures.contender_pictures import FixedSizesPicture
+from fsbench_web.compare.pictures.drawable import RUNS, Contender
 from fsbench_web.compare.pictures.parts import is_lower, run_links, unknown_unit
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
 from fsbench_web.core.scoring import testnames
@@ -14,7 +14,7 @@ from fsbench_web.studies.scores.cells import RepeatsOfSeries
 Measured = list[tuple[Contender, RepeatsOfSeries]]
 
 
-class RepeatsOfRuns(AtSizes):
+class RepeatsOfRuns(FixedSizesPicture):
     slug = "repeats"
     label = "Repeats"
     words = "Every run a point, and from five on a box of their quartiles: how far repeats scatter."

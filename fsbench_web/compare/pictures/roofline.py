@@ -7,10 +7,10 @@ for Multicore Architectures", CACM 52(4), 2009: what could be reached stands ove
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fsbench_web.compare.pictures import own_line
+from fsbench_web.compare.pictures import lun_line
 from fsbench_web.compare.pictures.base import Picture, Select, scale_select
-from fsbench_web.compare.pictures.of_contenders import OfSeveral, point
-from fsbench_web.compare.pictures.offer import MATRIX, Offer
+from fsbench_web.compare.pictures.contender_pictures import SeveralContendersPicture, point
+from fsbench_web.compare.pictures.drawable import MATRIX, DrawableTests
 from fsbench_web.compare.pictures.parts import (
     block_column,
     is_lower,
@@ -27,13 +27,13 @@ from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.scores import cells
 
 
-class Roofline(OfSeveral):
+class Roofline(SeveralContendersPicture):
     slug = "roofline"
     label = "Roofline"
     words = "Throughput against request size, under what the LUN does by itself."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         _, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
         # The largest file is the least of the cache.
@@ -62,7 +62,7 @@ class Roofline(OfSeveral):
             every = [repeats.interval for _, measured in kept for repeats in measured.values()]
             cut = sum(interval is not None and interval.low <= 0 for interval in every)
         records = sorted({cell[0] for _, measured in kept for cell in measured})
-        above = own_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
+        above = lun_line.of_series(self.keys, unit, [(kb, self.test, kb) for kb in records])
         undrawn = max(0, len(drawn) + len(above) - lines.MOST_LINES)
         drawn = drawn[: lines.MOST_LINES - len(above)]
         label = testnames.label(self.test)
@@ -84,7 +84,7 @@ class Roofline(OfSeveral):
             among=[*(one.name for one in self.contenders), *(line.name for line in above)],
             scale=scale,
         )
-        own_line.dashed(figure, above)
+        lun_line.dashed(figure, above)
         ceiling = {each.x: each.y for each in above[0].points}
         rows = [
             repeats_row((name, cell[0], ceiling.get(cell[0])), repeats)
@@ -98,9 +98,9 @@ class Roofline(OfSeveral):
         ]
         table = PictureTable([*columns, *repeats_columns(unit)], rows)
         notes = unknown_unit(unit)
-        notes += filter(None, (own_line.missing_note(above, records, sizes),))
+        notes += filter(None, (lun_line.missing_note(above, records, sizes),))
         if not is_lower(unit):
-            notes += filter(None, (own_line.above_note(above, drawn),))
+            notes += filter(None, (lun_line.above_note(above, drawn),))
         if cut:
             notes.append(
                 f"{cut} intervals reach below zero, which has no logarithm: they are in the table."

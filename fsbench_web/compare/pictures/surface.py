@@ -5,8 +5,8 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.drawable import Contender
 from fsbench_web.compare.pictures.heat_map import HeatMap
-from fsbench_web.compare.pictures.offer import Contender
 from fsbench_web.figures import surface
 from fsbench_web.studies.scores.cells import Matrix
 

@@ -10,8 +10,13 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture, PictureKind
-from fsbench_web.compare.pictures.offer import Offer, offer
+from fsbench_web.compare.pictures.base import (
+    CategoryPicture,
+    Picture,
+    PictureKind,
+    PictureUnavailable,
+)
+from fsbench_web.compare.pictures.drawable import DrawableTests, offer
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import as_csv
@@ -29,7 +34,7 @@ MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
-class Shown:
+class RequestedPicture:
     """The picture of an address. ``kind`` is None where the comparison has no test for it.
 
     ``problem`` says why there is no picture; ``instead``, which is among ``notices``, that another
@@ -37,7 +42,7 @@ class Shown:
     """
 
     spec: PictureSpec
-    offer: Offer
+    offer: DrawableTests
     test: str = ""
     kind: PictureKind | None = None
     picture: Picture = field(default_factory=lambda: Picture(None))
@@ -50,7 +55,7 @@ class Shown:
         """The address of the very picture, where another is drawn than was asked for."""
         if not self.instead or self.kind is None:
             return self.spec
-        category = self.kind.category if isinstance(self.kind, OfCategory) else ""
+        category = self.kind.category if isinstance(self.kind, CategoryPicture) else ""
         comparison = self.spec.comparison
         if not categories.is_of_work(category):
             comparison = comparison.without_work
@@ -96,24 +101,26 @@ def _plain(sentences: Sequence[str], status: int) -> HttpResponse:
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
 
 
-def _shown(spec: PictureSpec) -> Shown:
+def _shown(spec: PictureSpec) -> RequestedPicture:
     refuse_unknown_parts(spec.comparison)
     there = offer(spec.comparison)
     needs = KINDS[spec.kind].needs
     tests = there.of(needs)
     if not tests:
-        return Shown(spec, there, problem=needs.nothing)
+        return RequestedPicture(spec, there, problem=needs.nothing)
     test = spec.test if spec.test in tests else _like(spec.test, tests)
     kind = KINDS[spec.kind](spec, test, there)
     instead = [*_other(spec.test, test), *kind.instead]
-    shown = Shown(spec, there, test, kind, notices=[*instead, *kind.notices], instead=instead)
+    shown = RequestedPicture(
+        spec, there, test, kind, notices=[*instead, *kind.notices], instead=instead
+    )
     try:
         picture = kind.draw()
         _put_out(picture, spec.hide)
         if picture.figure is not None:
             say_undrawn(picture.figure, kind.undrawn + picture.undrawn)
         return replace(shown, picture=picture)
-    except (NoPicture, TooManyValues) as error:
+    except (PictureUnavailable, TooManyValues) as error:
         return replace(shown, problem=str(error))
 
 
@@ -154,7 +161,7 @@ def _some(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
     return tests[at : at + limits.MOST_OPTIONS], len(tests) - limits.MOST_OPTIONS
 
 
-def _context(shown: Shown) -> dict[str, object]:
+def _context(shown: RequestedPicture) -> dict[str, object]:
     spec = shown.spec
     comparison = spec.comparison.to_query()
     kind = KINDS[spec.kind]

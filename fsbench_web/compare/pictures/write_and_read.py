@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from fsbench_web.compare.pictures.base import OfCategory, Picture
-from fsbench_web.compare.pictures.offer import Need, Offer, tables
+from fsbench_web.compare.pictures.base import CategoryPicture, Picture
+from fsbench_web.compare.pictures.drawable import DrawableTests, Need, tables
 from fsbench_web.compare.pictures.parts import link_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
@@ -22,7 +22,7 @@ READS = {
 """The test that reads what a test writes, drawn on top of it."""
 
 
-class WriteAndRead(OfCategory):
+class WriteAndRead(CategoryPicture):
     slug = "stacked"
     label = "Write and read"
     words = "Write and read on top of each other, as the combined charts of the Unisys paper."
@@ -31,7 +31,7 @@ class WriteAndRead(OfCategory):
         "This comparison has no test that writes together with the one that reads.",
     )
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.read = READS[test]
         found, emulated = tables(spec, (test, self.read), self.category)
@@ -75,7 +75,7 @@ class WriteAndRead(OfCategory):
 
 
 @dataclass(frozen=True)
-class _Halves:
+class _WriteAndReadPoint:
     """The best write and the best read of one contender, which may lack either."""
 
     name: str
@@ -93,11 +93,11 @@ class _Halves:
         return Row(cells, tuple(dict.fromkeys(links)))
 
 
-def _halves(writes: DeltaTable, reads: DeltaTable) -> list[_Halves]:
+def _halves(writes: DeltaTable, reads: DeltaTable) -> list[_WriteAndReadPoint]:
     ours = {row.contender: row for row in writes.rows}
     theirs = {row.contender: row for row in reads.rows}
     names = sorted(ours.keys() | theirs.keys())
-    return [_Halves(name, ours.get(name), theirs.get(name)) for name in names]
+    return [_WriteAndReadPoint(name, ours.get(name), theirs.get(name)) for name in names]
 
 
 def _link(row: DeltaRow | None) -> str:

@@ -17,12 +17,12 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.bounds import bounded
-from fsbench_web.compare.tables.work.lacking import Lacking, lacking
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.compare.tables.work.missing_cells import MissingCells, find_missing
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import Workload
 from fsbench_web.core.workloads.measuring import measuring
 from fsbench_web.studies.jobs import possible_runs
-from fsbench_web.studies.jobs.checks import room
+from fsbench_web.studies.jobs.checks import space
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.views.run_details import configurations_of, measure_together
@@ -40,7 +40,7 @@ def order(request: HttpRequest) -> HttpResponse:
     """
     try:
         spec = bounded(ComparisonSpec.from_query(request.GET)).spec
-        found = lacking(spec) if spec.is_of_work else Lacking((), ())
+        found = find_missing(spec) if spec.is_of_work else MissingCells((), ())
     except SpecError as error:
         return plain_refusal(error)
     serieses = _alike(found.series_ids)
@@ -78,7 +78,7 @@ def order(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('studies:new_job')}?{query}")
 
 
-def _named(demands: Sequence[Demand]) -> str:
+def _named(demands: Sequence[RequiredCell]) -> str:
     """The first cells in words, and how many more there are."""
     more = len(demands) - LEFT_NAMED
     named = "; ".join(demand.words for demand in demands[:LEFT_NAMED])
@@ -103,7 +103,7 @@ def _problem(
     lun: Lun | None, configurations: Sequence[ConfigurationSpec], workload: Workload
 ) -> str:
     """Why a workload does not fit on the LUN; "" where it may."""
-    return room.problem(workload, lun, configurations) if lun else ""
+    return space.problem(workload, lun, configurations) if lun else ""
 
 
 def _alike(series_ids: Sequence[int]) -> list[Series]:

@@ -15,7 +15,7 @@ from fsbench_web.compare.report.blocks import (
     Grid,
     Heading,
     bullets,
-    prose,
+    paragraph,
 )
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings, statements
@@ -34,7 +34,7 @@ def analysis(
     """Of the tests whose tables are printed; ``place`` and ``site`` as in the summary."""
     yield Heading("Comparative analysis", 1, "analysis")
     if not tables:
-        yield prose("There is nothing to compare yet.")
+        yield paragraph("There is nothing to compare yet.")
     yield from _tests(tables, place, site)
     yield from _combined(study, tables)
     yield from _stated(study, tables, place)
@@ -68,7 +68,7 @@ def _combined(study: Study, tables: Sequence[DeltaTable]) -> Iterable[Block]:
     yield Charts(drawings)
     for section in sections:
         if section["kind"] == "chart":
-            yield prose(" ".join(filter(None, (section.get("text"), section.get("note")))))
+            yield paragraph(" ".join(filter(None, (section.get("text"), section.get("note")))))
 
 
 def _stated(

@@ -18,9 +18,9 @@ from fsbench_web.compare.report.blocks import (
     Grid,
     Heading,
     Prose,
-    prose,
+    paragraph,
 )
-from fsbench_web.compare.report.recorded import Method, Recorded, grouped, not_listed
+from fsbench_web.compare.report.recorded_series import Method, RecordedSeries, grouped, not_listed
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables.findings import Part
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -72,7 +72,7 @@ def tables_of(
         if each.closes:
             yield FoldEnds()
     if len(tables) > len(printed):
-        yield prose(
+        yield paragraph(
             f"These are the first {len(printed)} of {len(tables)} tables; the file has all of them."
         )
 
@@ -91,7 +91,7 @@ def commands_of(study: Study, method: Method, site: str, query: str) -> Iterable
     """``query`` is that of the study's tables, for the calls that give the numbers."""
     yield Heading("Appendix B: doing it again", 1, "reproduction")
     if study.is_published:
-        yield prose(
+        yield paragraph(
             "The figures come from the publication. Its method is above; fsbench has run none of "
             "it, and knows no command beyond those that the publication names."
         )
@@ -110,7 +110,7 @@ def commands_of(study: Study, method: Method, site: str, query: str) -> Iterable
 def _commands(method: Method, site: str) -> Iterable[Block]:
     found = grouped(method.series)
     if found:
-        yield prose(
+        yield paragraph(
             "The commands as they were run, in this order, of the newest finished run of each "
             "configuration. They erase the disk that they name."
         )
@@ -119,12 +119,14 @@ def _commands(method: Method, site: str) -> Iterable[Block]:
     silent = [one for one in method.series if not one.commands]
     if silent:
         names = ", ".join(dict.fromkeys(one.configuration for one in silent))
-        yield prose(f"No command is recorded of: {names}. They were imported, or are not done yet.")
+        yield paragraph(
+            f"No command is recorded of: {names}. They were imported, or are not done yet."
+        )
     for line in not_listed(method):
-        yield prose(line)
+        yield paragraph(line)
 
 
-def _whose(several: Sequence[Recorded]) -> str:
+def _whose(several: Sequence[RecordedSeries]) -> str:
     return "; ".join(
         f"{one.configuration}, {one.workload or 'workload not known'}, run {one.run_id}"
         for one in several

@@ -121,7 +121,7 @@ class Report:
         return [one for one in self.blocks if isinstance(one, Heading) and one.level == 1]
 
 
-def prose(text: str) -> Prose:
+def paragraph(text: str) -> Prose:
     """A paragraph of plain text."""
     return Prose((Part(text),))
 

@@ -14,10 +14,10 @@ from fsbench_web.compare.report.blocks import (
     Block,
     Heading,
     Report,
-    prose,
+    paragraph,
 )
 from fsbench_web.compare.report.methodology import methodology
-from fsbench_web.compare.report.recorded import Method
+from fsbench_web.compare.report.recorded_series import Method
 from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -61,9 +61,9 @@ def report_of(
     in_units = urlencode([*pairs, *([("units", units)] if units else [])])
     blocks: list[Block] = [
         *([Heading("Your own work", 1, "work")] if work else []),
-        *map(prose, work),
+        *map(paragraph, work),
         *summary(study, tables, collected, place, site),
-        *(prose(sentence) for sentence in (left_out, emulated) if sentence),
+        *(paragraph(sentence) for sentence in (left_out, emulated) if sentence),
         *methodology(study, method),
         *analysis(study, tables, place, site),
         *appendices.tables_of(tables, places, f"{site}api/v1/deltas.csv?{in_units}"),

@@ -8,10 +8,10 @@ from fsbench_web.compare.report.blocks import (
     Facts,
     Grid,
     Heading,
-    prose,
+    paragraph,
     sentences,
 )
-from fsbench_web.compare.report.recorded import Method, not_listed
+from fsbench_web.compare.report.recorded_series import Method, not_listed
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories
 from fsbench_web.studies.models import Study
@@ -24,11 +24,11 @@ def methodology(study: Study, method: Method) -> Iterable[Block]:
     for section in described:
         yield Heading(section["title"], 2)
         if section.get("text"):
-            yield prose(section["text"])
+            yield paragraph(section["text"])
         yield _SECTIONS[section["kind"]](section)
         for name in ("note", "source"):
             if section.get(name):
-                yield prose(("Source: " if name == "source" else "") + section[name])
+                yield paragraph(("Source: " if name == "source" else "") + section[name])
     if not study.is_published:
         yield from _recorded(method)
     yield Heading("Scores", 2)
@@ -39,7 +39,7 @@ def methodology(study: Study, method: Method) -> Iterable[Block]:
         )
     )
     yield Heading("Deltas", 2)
-    yield prose(
+    yield paragraph(
         "Delta 1 is (best − x) / best: by how much x is slower than the best. Delta 2 is "
         "(x − best) / x: by how much the best is faster than x, as a negative number. Both in "
         "percent; for times both are of the speeds (1 / time)."
@@ -68,13 +68,13 @@ def _recorded(method: Method) -> Iterable[Block]:
     ):
         yield Heading(title, 2)
         if not parts:
-            yield prose(missing)
+            yield paragraph(missing)
         for name, facts in parts:
             yield Heading(name, 3)
-            yield Facts(facts) if facts else prose("Nothing more is known of it.")
+            yield Facts(facts) if facts else paragraph("Nothing more is known of it.")
     yield Heading("Configurations and repeats", 2)
     if not method.series:
-        yield prose("There are no runs.")
+        yield paragraph("There are no runs.")
         return
     yield Grid(
         columns=(

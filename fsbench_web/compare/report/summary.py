@@ -12,7 +12,7 @@ from fsbench_web.compare.report.blocks import (
     Heading,
     Prose,
     bullets,
-    prose,
+    paragraph,
 )
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.tables import findings
@@ -35,14 +35,14 @@ def summary(
     """``place`` says where a table stands; ``site`` is the address of the home page."""
     yield Heading("Executive summary", 1, "summary")
     if study.summary:
-        yield prose(study.summary)
+        yield paragraph(study.summary)
     if not tables:
-        yield prose("There are no scores yet: no run of this study is done.")
+        yield paragraph("There are no scores yet: no run of this study is done.")
         return
     runs = {run for table in tables for row in table.rows for run in row.run_ids}
     tests = {table.test for table in tables}
     counted = f"{len(tables)} tables of {len(tests)} tests"
-    yield prose(
+    yield paragraph(
         f"{counted}, from {len(runs)} runs." if runs else f"{counted}, all of published figures."
     )
     yield from _answer(tables)
@@ -61,7 +61,7 @@ def summary(
             )
         )
     if given.rule:
-        yield prose(given.rule)
+        yield paragraph(given.rule)
     yield from _winners(tables)
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
-from fsbench_web.compare.report.recorded import method_of
+from fsbench_web.compare.report.recorded_series import method_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
@@ -74,7 +74,7 @@ def spec_of(request: HttpRequest, study: Study) -> ComparisonSpec:
 
 def _report(request: HttpRequest, study: Study) -> Report:
     spec = spec_of(request, study)
-    limited = bounds.Bounded(spec)
+    limited = bounds.BoundedComparison(spec)
     if not study.is_published:
         limited = bounds.by_rows(limited, room=limits.REPORT)
     tables, emulated = tables_and_notice(limited.spec)
@@ -106,7 +106,7 @@ def _work(spec: ComparisonSpec, query: QueryDict) -> tuple[list[str], list[Delta
     return [sentence for one in shown.work for sentence in one.sentences], shown.tables
 
 
-def _left_out(request: HttpRequest, limited: bounds.Bounded) -> str:
+def _left_out(request: HttpRequest, limited: bounds.BoundedComparison) -> str:
     """What the report is without, and where it is."""
     part = limited.part
     if part is None:

@@ -34,7 +34,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Placed(Generic[Entry]):
+class FoldedEntry(Generic[Entry]):
     """An entry in the order of the page: the first of a fold ``opens`` it, the last ``closes``."""
 
     entry: Entry
@@ -62,7 +62,7 @@ def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str
     return folded
 
 
-def apart(places: Iterable[Placed[Entry]]) -> tuple[list[Entry], list[Entry]]:
+def apart(places: Iterable[FoldedEntry[Entry]]) -> tuple[list[Entry], list[Entry]]:
     """The entries in sight and those within folds, each in their order."""
     in_sight: list[Entry] = []
     folded: list[Entry] = []
@@ -76,12 +76,12 @@ def apart(places: Iterable[Placed[Entry]]) -> tuple[list[Entry], list[Entry]]:
 
 def placed(
     entries: Iterable[Entry], test_of: Callable[[Entry], str], chosen: Collection[str] = ()
-) -> list[Placed[Entry]]:
+) -> list[FoldedEntry[Entry]]:
     """The entries, with those of a fold behind the last that is shown of the same latency."""
     listed = list(entries)
     folded = further(map(test_of, listed), chosen)
     if not folded:
-        return [Placed(entry) for entry in listed]
+        return [FoldedEntry(entry) for entry in listed]
     behind: dict[str, list[Entry]] = defaultdict(list)
     last: dict[str, int] = {}
     for place, entry in enumerate(listed):
@@ -90,20 +90,22 @@ def placed(
             behind[folded[test]].append(entry)
         else:
             last[testnames.latency_of(test)] = last[COSTS] = place
-    found: list[Placed[Entry]] = []
+    found: list[FoldedEntry[Entry]] = []
     for place, entry in enumerate(listed):
         test = test_of(entry)
         if test in folded:
             continue
-        found.append(Placed(entry))
+        found.append(FoldedEntry(entry))
         for stem in (testnames.latency_of(test), COSTS):
             if stem and last[stem] == place and stem in behind:
                 found += _fold(stem, behind[stem], test_of)
     return found
 
 
-def _fold(stem: str, few: list[Entry], test_of: Callable[[Entry], str]) -> Iterable[Placed[Entry]]:
+def _fold(
+    stem: str, few: list[Entry], test_of: Callable[[Entry], str]
+) -> Iterable[FoldedEntry[Entry]]:
     of = COSTS if stem == COSTS else testnames.label_of_latency(stem)
     fold = Fold(of, len({test_of(one) for one in few}))
     for number, one in enumerate(few):
-        yield Placed(one, fold if number == 0 else None, number == len(few) - 1)
+        yield FoldedEntry(one, fold if number == 0 else None, number == len(few) - 1)

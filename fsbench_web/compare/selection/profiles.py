@@ -36,7 +36,7 @@ RANGE_WORDS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedProfile:
     """A profile, and the test and category that its table stands under."""
 
     profile: Profile
@@ -77,7 +77,7 @@ def latest() -> list[Profile]:
     return [*LATEST.values(), *stored_latest()]
 
 
-def asked_of(spec: ComparisonSpec) -> list[Asked]:
+def asked_of(spec: ComparisonSpec) -> list[RequestedProfile]:
     """What ``spec`` ranks by. Raises SpecError for a profile that is not there, or no range."""
     if spec.profile and spec.has_range:
         raise SpecError(["A comparison ranks by a profile or by a range of sizes: leave one out."])
@@ -86,7 +86,7 @@ def asked_of(spec: ComparisonSpec) -> list[Asked]:
     found = profile_named(spec.profile)
     if found is None:
         raise SpecError(unknown("profile", [spec.profile], titles()), "profile")
-    return [Asked(found, testnames.WORK, f"{categories.PROFILE}{found.name}")]
+    return [RequestedProfile(found, testnames.WORK, f"{categories.PROFILE}{found.name}")]
 
 
 def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
@@ -106,7 +106,7 @@ def decided(spec: ComparisonSpec) -> ComparisonSpec:
     return spec if found is None else spec.with_profile(found.name)
 
 
-def _ranges(spec: ComparisonSpec) -> list[Asked]:
+def _ranges(spec: ComparisonSpec) -> list[RequestedProfile]:
     """A table for each operation, and one of all of them together before these."""
     if not (spec.block and spec.file):
         raise SpecError([RANGE_WORDS])
@@ -125,10 +125,10 @@ def _ranges(spec: ComparisonSpec) -> list[Asked]:
         raise SpecError(error.problems) from None
     if sum(len(one.demands) for one in single) > MOST_CELLS:
         raise SpecError([f"The range has more than {MOST_CELLS} cells: make it narrower."])
-    found = [Asked(one, one.tests[0], categories.RANGE) for one in single]
+    found = [RequestedProfile(one, one.tests[0], categories.RANGE) for one in single]
     if spec.operations and len(single) > 1:
         together = Profile("All operations of the range, alike", RATIO, tuple(parts))
-        found.insert(0, Asked(together, testnames.WORK, categories.RANGE))
+        found.insert(0, RequestedProfile(together, testnames.WORK, categories.RANGE))
     return found
 
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fsbench_web.catalog.configurations.filesystems import ALL
-from fsbench_web.catalog.configurations.labels import todays_label
-from fsbench_web.catalog.configurations.stacks import Shape
+from fsbench_web.catalog.configurations.labels import current_label
+from fsbench_web.catalog.configurations.stacks import LunCounts
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
 from fsbench_web.studies.scores.score_filter import Condition
@@ -81,7 +81,7 @@ def other_luns(names: str, lun: str | None) -> Value:
 
 def stack(stored: Mapping[str, Any], is_known: bool) -> Value:
     """On how many LUNs a configuration stands, and through what."""
-    shape = Shape.of(stored)
+    shape = LunCounts.of(stored)
     return Value(shape.slug, shape.words) if stored or is_known else UNKNOWN
 
 
@@ -250,7 +250,7 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
     """
     known = PROPERTIES[parameter]
     if parameter == "configuration":
-        chosen = {*chosen, *map(todays_label, chosen)}
+        chosen = {*chosen, *map(current_label, chosen)}
     if parameter not in STAGE_FILTERS:
         return Condition(lambda row: known.of(row).slug in chosen, known.is_of_configuration)
     by_key: dict[str, set[str]] = defaultdict(set)
@@ -298,7 +298,7 @@ def known_slugs(choices: ScoreChoices, parameter: str, asked: Collection[str]) -
     """What a filter of ``OFFERED`` can be set to, and old labels among ``asked`` of what can."""
     known = dict.fromkeys(value.slug for value in offered(choices, parameter))
     if parameter == "configuration":
-        known |= dict.fromkeys(label for label in asked if todays_label(label) in known)
+        known |= dict.fromkeys(label for label in asked if current_label(label) in known)
     return known
 
 

@@ -21,11 +21,11 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.slide import rest_of, without
 from fsbench_web.compare.selection.spec import SpecError
 from fsbench_web.compare.slides import drawing as slides
-from fsbench_web.compare.slides import shown
+from fsbench_web.compare.slides import tables
 from fsbench_web.compare.slides.drawing import Slide
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
-from fsbench_web.compare.slides.shown import Shown
+from fsbench_web.compare.slides.tables import SlideTable
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import limits, plain_text
@@ -37,9 +37,9 @@ from fsbench_web.renderings import answers
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The slide of one table of a comparison."""
     try:
-        given, problems = _loosened(request.GET, shown.of_comparison)
+        given, problems = _loosened(request.GET, tables.of_comparison)
         slide, found = _of_comparison(request, given)
-        compared = shown.compared(given)
+        compared = tables.compared(given)
     except SpecError as error:
         return refused(request, error)
     files = reverse("compare:slide_file", args=["png"]).removesuffix("png")
@@ -69,7 +69,7 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        given, problems = _loosened(request.GET, partial(shown.of_tables, pinned.tables))
+        given, problems = _loosened(request.GET, partial(tables.of_tables, pinned.tables))
         slide, found = _of_permalink(request, given, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
@@ -100,7 +100,7 @@ def _known(suffix: str) -> None:
 
 
 def _loosened(
-    given: QueryDict, of_query: Callable[[QueryDict], Shown]
+    given: QueryDict, of_query: Callable[[QueryDict], SlideTable]
 ) -> tuple[QueryDict, list[str]]:
     """The address without what of it is not there, and what to say of that; the table that it
     means is the nearest: of the same test in another category. Raises SpecError where nothing is.
@@ -121,22 +121,22 @@ def _loosened(
         except SpecError as error:
             loose, problems = without(loose, ("sentence",)), [*problems, *error.problems]
         return loose, problems
-    raise first or SpecError([shown.NOTHING])
+    raise first or SpecError([tables.NOTHING])
 
 
-def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, Shown]:
+def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, SlideTable]:
     """Raises SpecError."""
-    found = shown.of_comparison(given)
+    found = tables.of_comparison(given)
     address = request.build_absolute_uri(f"{reverse('compare:page')}?{found.query}")
     as_of = f"numbers of {timezone.localdate():%Y-%m-%d}"
     return Slide(_sentence(given, found.table), found.table, address, as_of), found
 
 
 def _of_permalink(
-    request: HttpRequest, given: QueryDict, link: Permalink, pinned: records.Pinned
-) -> tuple[Slide, Shown]:
+    request: HttpRequest, given: QueryDict, link: Permalink, pinned: records.PinnedComparison
+) -> tuple[Slide, SlideTable]:
     """Raises SpecError."""
-    found = shown.of_tables(pinned.tables, given)
+    found = tables.of_tables(pinned.tables, given)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     kept = f"kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
     return Slide(_sentence(given, found.table), found.table, address, kept), found
@@ -163,7 +163,7 @@ def _own(given: QueryDict) -> str:
 def _page(
     request: HttpRequest,
     slide: Slide,
-    found: Shown,
+    found: SlideTable,
     files: str,
     back: str,
     compared: QueryDict,

@@ -26,7 +26,7 @@ PREFERRED = (categories.MEAN, "total_average", "overall")
 
 
 @dataclass(frozen=True)
-class Standing:
+class ContenderStanding:
     """A contender against the baseline: ``ratios`` of speed are (test, ratio), in their order."""
 
     contender: str
@@ -43,7 +43,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Mostly:
+class DominantWorkload:
     """The workload that more than half of the tests in the mean are of, and how many of these are
     latencies."""
 
@@ -75,7 +75,7 @@ class Answer:
     """
 
     baseline: str
-    standings: tuple[Standing, ...]
+    standings: tuple[ContenderStanding, ...]
     tests: tuple[str, ...]
     apart: tuple[str, ...]
     sure: int
@@ -86,7 +86,7 @@ class Answer:
     runs: int
     repeats: tuple[int, int] | None
     by: str = ""
-    mostly: Mostly | None = None
+    mostly: DominantWorkload | None = None
     scores: int = 0
     not_of_the_disk: int = 0
 
@@ -103,11 +103,11 @@ class Answer:
         )
 
     @property
-    def first(self) -> Standing:
+    def first(self) -> ContenderStanding:
         return self.standings[0]
 
     @property
-    def others(self) -> tuple[Standing, ...]:
+    def others(self) -> tuple[ContenderStanding, ...]:
         return self.standings[1:]
 
     @property
@@ -122,13 +122,13 @@ class Answer:
         return self.standings[1].contender if is_baseline else self.baseline
 
     @property
-    def compared(self) -> Standing:
+    def compared(self) -> ContenderStanding:
         """The first against that."""
         if self.against == self.baseline:
             return self.first
         second = self.standings[1]
         ratios = tuple((test, 1 / ratio) for test, ratio in second.ratios)
-        return Standing(self.first.contender, 1 / second.mean, ratios)
+        return ContenderStanding(self.first.contender, 1 / second.mean, ratios)
 
     @property
     def has_third(self) -> bool:
@@ -142,7 +142,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Trust:
+class Caveats:
     """What a number of these tables is to be taken with.
 
     ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
@@ -209,7 +209,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
     speeds = {name: [_speed(table, name) for table in shared] for name in names}
     base = baseline if baseline in speeds else min(names, key=lambda name: _mean_log(speeds[name]))
     standings = [
-        Standing(
+        ContenderStanding(
             name,
             ratio_of(_mean_log(speeds[name]) - _mean_log(speeds[base])),
             tuple(
@@ -258,7 +258,7 @@ def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
     return (asked[0].category_label if first.name else first.title), asked
 
 
-def _mostly(shared: Sequence[DeltaTable]) -> Mostly | None:
+def _mostly(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
     """None where no workload has more than half, or where there is one alone."""
     tests: dict[str, list[str]] = defaultdict(list)
     for table in shared:
@@ -268,7 +268,7 @@ def _mostly(shared: Sequence[DeltaTable]) -> Mostly | None:
     if not workload or len(tests) == 1 or 2 * len(own) <= len(shared):
         return None
     latencies = sum(bool(testnames.latency_of(test)) for test in own)
-    return Mostly(workload, len(own), len(shared), latencies)
+    return DominantWorkload(workload, len(own), len(shared), latencies)
 
 
 def _counts(table: DeltaTable) -> bool:
@@ -363,14 +363,14 @@ def _of_pair(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
     return best.verdict if best.verdict and best.verdict.against == (other.contender,) else None
 
 
-def trust(tables: Sequence[DeltaTable]) -> Trust:
+def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
     """Of the headline tables of ``tables``."""
     shown = headline_tables(tables)
     rows = [row for table in shown for row in table.rows]
     widths = [row.half_width_percent for row in rows if row.half_width_percent is not None]
     flagged = [row for row in rows if row.flags]
     shares = [row.share for row in rows if row.share is not None]
-    return Trust(
+    return Caveats(
         len(rows),
         median(widths) if widths else None,
         max(widths) if widths else None,

@@ -9,7 +9,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation, published_values
 from fsbench_web.compare.tables.answer import headlines
 from fsbench_web.compare.tables.contenders import (
-    Best,
+    BestPerValue,
     Contender,
     TableKey,
     best_of_each,
@@ -26,7 +26,7 @@ from fsbench_web.studies.scores.best_score_query import (
     CONFIGURATION,
     SERIES,
     Candidate,
-    Printed,
+    PrintedScore,
     best_candidates,
     configurations_of_each,
     printed_in,
@@ -46,7 +46,7 @@ from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TableContenders:
     """The contenders of each table, tables in the paper's order.
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
@@ -69,7 +69,7 @@ def choose(
     known: Facts | None = None,
     *,
     headlines_only: bool = False,
-) -> Chosen:
+) -> TableContenders:
     """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything;
     two more where best scores are kept.
 
@@ -95,10 +95,10 @@ def choose(
     return _every_configuration(spec)
 
 
-def _of_work(spec: ComparisonSpec) -> Chosen:
+def _of_work(spec: ComparisonSpec) -> TableContenders:
     found = ranked(spec)
     left_out = emulation.announced(found.left_out, spec.emulated)
-    return Chosen(found.groups, {}, found.considered, left_out, work=found.answers)
+    return TableContenders(found.groups, {}, found.considered, left_out, work=found.answers)
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ class _Configurations:
         return [(key, each_configuration(kept, self.names)) for key, kept in tables]
 
 
-def _every_configuration(spec: ComparisonSpec) -> Chosen:
+def _every_configuration(spec: ComparisonSpec) -> TableContenders:
     asked = spec.score_filter
     everything = scores_for(asked.tables)
     passing = asked.passing(everything)
     competing = _Configurations.of({row.series_id: row for row in passing}, spec.emulated)
-    return Chosen(
+    return TableContenders(
         competing.groups((row for row in passing if row.series_id in competing.names), spec.units),
         published_values.check(everything),
         competing.considered(asked),
@@ -144,14 +144,14 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
     )
 
 
-def _some(spec: ComparisonSpec) -> Chosen:
+def _some(spec: ComparisonSpec) -> TableContenders:
     """Of one table of configurations those from ``from_row`` on, as a comparison by itself."""
     field = field_of(spec)
     found = dict(field.considered.order_by("pk").values_list("pk", "series_id"))
     series = series_facts(set(found.values()), spec.studies)
     rows = rows_of(series, list(found))
     names = configuration_names(series[pk] for pk in found.values())
-    return Chosen(
+    return TableContenders(
         _Configurations(names, field.left_out).groups((rows[pk] for pk in found), spec.units),
         published_values.check(rows.values()),
         field.considered,
@@ -167,7 +167,7 @@ def _shown(
     return headlines(shown) if headlines_only else shown
 
 
-def _part(spec: ComparisonSpec, *, headlines_only: bool) -> Chosen:
+def _part(spec: ComparisonSpec, *, headlines_only: bool) -> TableContenders:
     """The part of a comparison by configuration that is shown, as it stands in the whole.
 
     Whose contenders are called what, and who is left out as emulated, is asked of the series of
@@ -192,7 +192,7 @@ def _part(spec: ComparisonSpec, *, headlines_only: bool) -> Chosen:
     of_part = replace(
         asked, tests={row.test for row in rows}, categories={row.category for row in rows}
     )
-    return Chosen(
+    return TableContenders(
         competing.groups(rows, spec.units),
         _checked(of_part.tables, rows),
         competing.considered(of_part) if rows else asked.scores.none(),
@@ -219,7 +219,7 @@ def _best(
     is_again: bool = False,
     *,
     headlines_only: bool,
-) -> Chosen:
+) -> TableContenders:
     """The best of each contender, chosen by the database.
 
     ``is_again``: of all scores, because some that were chosen were gone before they were read.
@@ -238,7 +238,7 @@ def _best(
     best = [(key, kept) for key, kept in ranked if key[:2] in wanted_tables]
     shown = [each.score for _, kept in best for each in kept]
 
-    def table(study: str, score: Candidate | Printed) -> tuple[str, ...]:
+    def table(study: str, score: Candidate | PrintedScore) -> tuple[str, ...]:
         return study, score.test, score.category, score.unit
 
     asked = {table(series[one.series_id].study, one) for one in shown if one.is_printed}
@@ -263,7 +263,7 @@ def _best(
         )
         for key, kept in best
     ]
-    return Chosen(
+    return TableContenders(
         groups,
         published_values.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
@@ -273,7 +273,7 @@ def _best(
 
 
 def _series_behind(
-    field: Field, scores: Iterable[Candidate | Printed], studies: Sequence[str]
+    field: Field, scores: Iterable[Candidate | PrintedScore], studies: Sequence[str]
 ) -> Mapping[int, SeriesFacts]:
     """What is said of the series of the scores. One query, unless the field has it."""
     if field.by == SERIES:
@@ -283,7 +283,7 @@ def _series_behind(
 
 def _ranked(
     field: Field, found: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
-) -> list[tuple[TableKey, list[Best]]]:
+) -> list[tuple[TableKey, list[BestPerValue]]]:
     """The best score of each contender, by table."""
     values = {
         score.series_id: field.values[
@@ -304,7 +304,7 @@ def _ranked(
 
 
 def _configurations(
-    field: Field, tables: Iterable[tuple[TableKey, Sequence[Best]]]
+    field: Field, tables: Iterable[tuple[TableKey, Sequence[BestPerValue]]]
 ) -> Mapping[tuple[str, str, str], int]:
     """How many configurations each contender of a table has that was measured in several units.
 

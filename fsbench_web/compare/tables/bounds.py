@@ -18,7 +18,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.field import Facts, field_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
-from fsbench_web.platform.limits import Room
+from fsbench_web.platform.limits import RowLimits
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.choices import count_tables
 from fsbench_web.studies.scores.score_filter import NO_PAPERS, ONLY_PAPERS, ScoreFilter
@@ -74,7 +74,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class BoundedComparison:
     """The comparison that a page shows.
 
     ``studies`` is of how many it shows a part, ``part`` which part of the rows of these it shows;
@@ -110,7 +110,9 @@ class Bounded:
         return None
 
 
-def bounded(spec: ComparisonSpec, room: Room | None = None, tables: int | None = None) -> Bounded:
+def bounded(
+    spec: ComparisonSpec, room: RowLimits | None = None, tables: int | None = None
+) -> BoundedComparison:
     """What of ``spec`` a page shows: so many studies, and of these so many rows.
 
     ``tables`` as for ``by_rows``.
@@ -118,17 +120,17 @@ def bounded(spec: ComparisonSpec, room: Room | None = None, tables: int | None =
     return by_rows(_latest(spec), room=room, tables=tables)
 
 
-def answered(spec: ComparisonSpec, room: Room | None = None) -> Bounded:
+def answered(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
     """What of ``spec`` a file or an answer of the API holds: all of it, or the part it asks for.
 
     Raises SpecError where all is more than ``room`` has, that of ANSWER unless it is said.
     """
     room = limits.ANSWER if room is None else room
     if spec.from_test or spec.from_row:
-        return by_rows(Bounded(spec), room=room)
-    found = by_rows(Bounded(spec.whole), room=room)
+        return by_rows(BoundedComparison(spec), room=room)
+    found = by_rows(BoundedComparison(spec.whole), room=room)
     if found.part is None:
-        return Bounded(spec)
+        return BoundedComparison(spec)
     if spec.is_part:
         # Of a large comparison a few tables, as they stand in it: the part is what must fit.
         own = replace(
@@ -136,12 +138,12 @@ def answered(spec: ComparisonSpec, room: Room | None = None) -> Bounded:
             tests=spec.part_tests or spec.tests,
             categories=spec.part_categories or spec.categories,
         )
-        if by_rows(Bounded(own), room=room).part is None:
-            return Bounded(own if found.part.is_apart else spec)
+        if by_rows(BoundedComparison(own), room=room).part is None:
+            return BoundedComparison(own if found.part.is_apart else spec)
     raise SpecError([too_many(found.part, room)])
 
 
-def too_many(part: Part, room: Room) -> str:
+def too_many(part: Part, room: RowLimits) -> str:
     """A sentence for a comparison that is more than one answer holds, and what to do."""
     rows = room.single_rows if part.whole.by == "configuration" else room.rows
     return (
@@ -153,11 +155,11 @@ def too_many(part: Part, room: Room) -> str:
 
 
 def by_rows(
-    given: Bounded,
+    given: BoundedComparison,
     filesystems: Sequence[str] = (),
-    room: Room | None = None,
+    room: RowLimits | None = None,
     tables: int | None = None,
-) -> Bounded:
+) -> BoundedComparison:
     """The first tests of ``given`` that have room, or those from ``from_test`` on.
 
     A single test may have more, and is then cut to some of its categories, the overall score
@@ -321,7 +323,7 @@ def _first(
     return taken, rows
 
 
-def _latest(spec: ComparisonSpec) -> Bounded:
+def _latest(spec: ComparisonSpec) -> BoundedComparison:
     """``spec`` itself unless it has no studies and more than MOST_SCORES scores.
 
     Then the latest studies that have scores, as many of LATEST_STUDIES as stay below that, and at
@@ -329,11 +331,11 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     is looked at.
     """
     if spec.studies:
-        return Bounded(spec)
+        return BoundedComparison(spec)
     most = limits.MOST_SCORES
     asked = spec.score_filter.tables
     if not _has_more(asked, most):
-        return Bounded(spec)
+        return BoundedComparison(spec)
     wanted = asked.scores.order_by()
     newest = Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")
     taken: list[str] = []
@@ -346,8 +348,8 @@ def _latest(spec: ComparisonSpec) -> Bounded:
         if count:
             taken.append(slug)
     if not taken:
-        return Bounded(spec)
-    return Bounded(replace(spec, studies=tuple(taken)), Study.objects.count())
+        return BoundedComparison(spec)
+    return BoundedComparison(replace(spec, studies=tuple(taken)), Study.objects.count())
 
 
 def _has_more(asked: ScoreFilter, most: int) -> bool:

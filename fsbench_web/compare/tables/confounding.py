@@ -18,7 +18,7 @@ Span = tuple[datetime, datetime]
 
 
 @dataclass(frozen=True)
-class Turn:
+class MeasuredPeriod:
     """When the runs of a contender were measured, first and last."""
 
     contender: str
@@ -28,7 +28,7 @@ class Turn:
 
 def in_turn(
     tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
-) -> tuple[Turn, ...]:
+) -> tuple[MeasuredPeriod, ...]:
     """The contenders in the order in which they were measured, where each had its own time.
 
     ``spans_of`` gives the spans of series, and is asked where no two contenders share a block.
@@ -46,7 +46,9 @@ def in_turn(
             return ()
         first, last = kept.get(row.contender, span)
         kept[row.contender] = min(first, span[0]), max(last, span[1])
-    turns = sorted((Turn(name, *span) for name, span in kept.items()), key=lambda one: one.first)
+    turns = sorted(
+        (MeasuredPeriod(name, *span) for name, span in kept.items()), key=lambda one: one.first
+    )
     is_apart = all(one.last < other.first for one, other in pairwise(turns))
     if len(turns) < 2 or not is_apart:
         return ()

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from fsbench_web.compare.selection.properties import Value as PropertyValue
 from fsbench_web.compare.selection.properties import slug_of
-from fsbench_web.core.conversion import ONE, Printed, Shown, exact, shown_units
+from fsbench_web.core.conversion import ONE, DisplayUnit, Printed, exact, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import Value
 from fsbench_web.core.units import SUM, overall_unit
@@ -76,7 +76,9 @@ def by_table(
     )
 
 
-def _key(test: str, category: str, printed: Printed, shown: Mapping[Printed, Shown]) -> TableKey:
+def _key(
+    test: str, category: str, printed: Printed, shown: Mapping[Printed, DisplayUnit]
+) -> TableKey:
     one = shown[printed]
     if category != "overall":
         return TableKey(test, category, one.unit, is_unexplained=one.is_unexplained)
@@ -113,7 +115,7 @@ def each_configuration(
     ]
 
 
-class Best(NamedTuple):
+class BestPerValue(NamedTuple):
     """The best ``score`` of one ``value`` of the property compared.
 
     ``times`` it is in the unit of its table. ``has_several_units``: it was the best among scores
@@ -131,7 +133,7 @@ def best_of_each(
     values: Mapping[int, PropertyValue],
     series: Mapping[int, SeriesFacts],
     lower_is_better: bool,
-) -> list[Best]:
+) -> list[BestPerValue]:
     """The best score of each value in one table, best first.
 
     ``values`` are those of the series. Of equal scores the one that a paper printed, then the best
@@ -162,7 +164,7 @@ def best_of_each(
         least = min(value for value, _, _ in group)
         kept = min((member for member in group if member[0] == least), key=standing)
         several = len({score.unit for _, score, _ in group}) > 1
-        found = Best(values[kept[1].series_id], *kept[1:], several)
+        found = BestPerValue(values[kept[1].series_id], *kept[1:], several)
         best.append((standing(kept), found))
     return [found for _, found in sorted(best, key=lambda each: each[0])]
 

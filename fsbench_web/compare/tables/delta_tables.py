@@ -6,7 +6,7 @@ from functools import cached_property
 
 from django.db.models import QuerySet
 
-from fsbench_web.catalog.configurations.labels import todays_label
+from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.compare.selection.spec import (
     EVERYTHING,
     FILTERS,
@@ -15,7 +15,7 @@ from fsbench_web.compare.selection.spec import (
 )
 from fsbench_web.compare.selection.values import unknown
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.best_scores import Chosen, choose
+from fsbench_web.compare.tables.best_scores import TableContenders, choose
 from fsbench_web.compare.tables.contenders import (
     UNIT_UNEXPLAINED,
     Contender,
@@ -24,10 +24,10 @@ from fsbench_web.compare.tables.contenders import (
     tool_of,
 )
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
-from fsbench_web.compare.tables.matched import matched
+from fsbench_web.compare.tables.matched_cells import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
-from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, meaning
+from fsbench_web.core.conversion import ONE, OPEN_UNITS, base_of, is_open, unit_factor
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.studies.models import Score, Study
@@ -152,7 +152,7 @@ def comparison(
 
 
 def _tables(
-    spec: ComparisonSpec, chosen: Chosen
+    spec: ComparisonSpec, chosen: TableContenders
 ) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
     # A work profile is of the same cells for all as it is.
     is_matched = spec.matched and not spec.is_of_work
@@ -246,7 +246,7 @@ def refuse_unknown_parts(spec: ComparisonSpec) -> None:
 def _baseline(spec: ComparisonSpec, shown: Sequence[Contender]) -> str:
     """The name of the contender that is meant: an old label means today's where none has it."""
     if spec.by == "configuration" and all(each.name != spec.baseline for each in shown):
-        return todays_label(spec.baseline)
+        return current_label(spec.baseline)
     return spec.baseline
 
 
@@ -308,7 +308,7 @@ def _unit_base(unit: str, shown: Sequence[Contender]) -> int | None:
     for printed, tool, times in {
         (each.row.printed_unit, tool_of(each.row), each.times) for each in shown
     }:
-        found = meaning(printed, tool)
+        found = unit_factor(printed, tool)
         bases.add(None if found is None else base_of(unit, found.factor / times))
     return bases.pop() if len(bases) == 1 else None
 

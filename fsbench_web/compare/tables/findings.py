@@ -17,16 +17,16 @@ from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.compare.tables.verdicts.uncertainty import (
+    basis_words,
     effect,
-    how,
     methods_of,
     missing,
     named,
-    nothing_to_judge_by,
+    no_scatter_sentence,
     percents,
+    reason_sentences,
     rule,
-    wanted,
-    why,
+    what_would_decide,
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
@@ -240,7 +240,7 @@ def _finding(table: DeltaTable, place: str, is_headline: bool) -> Finding:
 def _decided_by(order: Sequence[DeltaRow]) -> tuple[tuple[int, ...], int] | None:
     """The best and those that it stands undecided against, and how many blocks more."""
     verdict = order[0].verdict
-    if verdict is None or not wanted(verdict):
+    if verdict is None or not what_would_decide(verdict):
         return None
     rows = [order[0], *(row for row in order[1:] if row.contender in verdict.against)]
     series = tuple(row.series_id for row in rows if row.series_id is not None and row.run_ids)
@@ -283,11 +283,11 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         parts.append(Part("."))
     elif status == SIGNIFICANT:
         parts.append(Part(f"; significant against {'it' if len(others) == 1 else 'every other'}."))
-        if words := nothing_to_judge_by(verdict):
+        if words := no_scatter_sentence(verdict):
             parts.append(Part(f" {words}"))
     elif status == TIE:
         parts.append(Part(f", and ties with {named(verdict.against)}: not significant. "))
-        parts.append(Part(why(verdict)))
+        parts.append(Part(reason_sentences(verdict)))
     else:
         parts.append(Part(f"; whether by more than chance is not known ({missing(verdict)})."))
     return status, [*parts, *_last(table, others)]
@@ -309,7 +309,7 @@ def _of_ratio(
         parts.append(Part(f": {effect(closest)}."))
         if len(others) > 1:
             parts.append(Part(" It is faster than every other."))
-        if words := nothing_to_judge_by(verdict):
+        if words := no_scatter_sentence(verdict):
             parts.append(Part(f" {words}"))
         return parts
     if verdict.status == EQUIVALENT:
@@ -318,9 +318,9 @@ def _of_ratio(
         found = f" ({effect(verdict)})" if effect(verdict) else ""
         return [*lead, Part(" is equivalent to "), names, Part(f"{within}{found}.")]
     parts = [*lead, Part(f" leads with {score}"), *behind, Part(": inconclusive")]
-    reason = missing(verdict) or how(verdict)
+    reason = missing(verdict) or basis_words(verdict)
     parts.append(Part(f" against {named(verdict.against)} ({reason})" if verdict.against else ""))
-    clause = wanted(verdict)
+    clause = what_would_decide(verdict)
     return [*parts, Part(f"; {clause}." if clause else ".")]
 
 

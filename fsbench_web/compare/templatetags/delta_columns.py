@@ -146,7 +146,7 @@ def _behind(table: DeltaTable, view: TableView) -> Iterable[Column]:
         return (
             _delta(row.delta1_percent, view)
             + (_printed(row, "delta1_percent") if has_printed else "")
-            + (standing(uncertainty.standing(row), row.verdict) if has_standing else "")
+            + (standing(uncertainty.verdict_words(row), row.verdict) if has_standing else "")
         )
 
     def second(row: DeltaRow) -> str:
@@ -170,7 +170,9 @@ def _of_best(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], str]:
     def cell(row: DeltaRow) -> str:
         behind = row.delta1_percent
         text = _signed(None if behind is None else -behind, row.verdict, view)
-        return text + (standing(uncertainty.standing(row), row.verdict) if has_standing else "")
+        return text + (
+            standing(uncertainty.verdict_words(row), row.verdict) if has_standing else ""
+        )
 
     return cell
 
@@ -292,7 +294,7 @@ _MADE: dict[str, _Maker] = {
 
 def standing(words: str, verdict: Verdict | None) -> str:
     """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
-    return details(words, uncertainty.why(verdict) if verdict else "") if words else ""
+    return details(words, uncertainty.reason_sentences(verdict) if verdict else "") if words else ""
 
 
 def details(summary: str, text: str) -> str:

@@ -25,7 +25,7 @@ from fsbench_web.compare.selection.table_view import (
     USUAL,
     TableView,
 )
-from fsbench_web.compare.tables.important import REFERENCE, hidden, verdict_of
+from fsbench_web.compare.tables.row_filter import REFERENCE, hidden, verdict_of
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.delta_columns import columns_of, standing
@@ -111,7 +111,7 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
     has_standing = uncertainty.has_standing(table)
     lines = []
     for place, row in enumerate(table.rows):
-        text = standing(uncertainty.standing(row), row.verdict) if has_standing else ""
+        text = standing(uncertainty.verdict_words(row), row.verdict) if has_standing else ""
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [

@@ -29,7 +29,7 @@ from fsbench_web.compare.selection.table_view import (
     without_view,
 )
 from fsbench_web.compare.tables.answer import TestLine, headline_tables
-from fsbench_web.compare.tables.important import hidden, worth_percent
+from fsbench_web.compare.tables.row_filter import hidden, worth_percent
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.compare.tables.verdicts import uncertainty
@@ -310,9 +310,9 @@ def _verdict_of(line: TestLine) -> str:
         return "not ranked"
     if line.other is None:
         return "nothing to compare it with"
-    words = uncertainty.of_pair(line.verdict)
+    words = uncertainty.pair_verdict(line.verdict)
     if line.is_undecided_elsewhere and line.best.verdict:
-        return f"{words}; {uncertainty.of_others(line.best.verdict)}"
+        return f"{words}; {uncertainty.verdict_over_others(line.best.verdict)}"
     return words
 
 

@@ -18,7 +18,7 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, describe
-from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
@@ -28,7 +28,7 @@ from fsbench_web.compare.tables.delta_tables import (
 )
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.field import field_of
-from fsbench_web.compare.tables.matched import coverage
+from fsbench_web.compare.tables.matched_cells import coverage
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.views import compare_tabs
@@ -72,7 +72,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "json_query": _for_programs(limited.address, shown.tables).to_query(),
         "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
-        **compare_tabs.of_page(
+        **compare_tabs.page_context(
             *(limited.address, view, tab, shown.tables),
             limited.part.whole.tests if limited.part else spec.tests,
             all_categories=all_categories,
@@ -151,7 +151,7 @@ def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
     """Of the comparison one test, as much of it as a page shows."""
     if spec.from_row:
         return spec
-    limited = by_rows(Bounded(replace(spec, part_tests=(test,), from_test=0)))
+    limited = by_rows(BoundedComparison(replace(spec, part_tests=(test,), from_test=0)))
     if limited.part is None and test:
         return spec
     return limited.spec
@@ -164,7 +164,9 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_parts(spec)
-        shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
+        shown = comparison(
+            by_rows(BoundedComparison(replace(spec.whole, tests=(test,), matched=False))).spec
+        )
         contenders = [each for table in shown.shown for each in table]
         measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
     except SpecError as error:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from fsbench_web.compare.pictures.sections import Section, sections
-from fsbench_web.compare.selection.folds import Placed
+from fsbench_web.compare.selection.folds import FoldedEntry
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -60,7 +60,7 @@ def tables_at(spec: ComparisonSpec, view: TableView, *, all_categories: bool = T
     return f"{reverse('compare:tests')}?{query}{'&' if query else ''}"
 
 
-def of_one_test(spec: ComparisonSpec) -> dict[str, Any]:
+def test_context(spec: ComparisonSpec) -> dict[str, Any]:
     """What writes the tables and the chart of a test, and where chart and data points come from."""
     return {
         "one_test": ONE_TEST,
@@ -83,7 +83,7 @@ def _slugs(tables: Sequence[DeltaTable]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRuns:
     """The runs behind the scores of a contender, and the page that lists them."""
 
     contender: str
@@ -92,7 +92,7 @@ class Measured:
     address: str
 
 
-def measured(tables: Sequence[DeltaTable]) -> list[Measured]:
+def measured(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
     """Of every contender and configuration that the tables show, by name."""
     found: dict[tuple[str, str], dict[int, None]] = {}
     for table in tables:
@@ -100,19 +100,19 @@ def measured(tables: Sequence[DeltaTable]) -> list[Measured]:
             own = found.setdefault((row.contender, row.configuration or ""), {})
             own |= dict.fromkeys(row.run_ids)
     return [
-        Measured(contender, configuration, len(runs), address_of(tuple(runs)))
+        MeasuredRuns(contender, configuration, len(runs), address_of(tuple(runs)))
         for (contender, configuration), runs in sorted(found.items())
         if runs
     ]
 
 
-def _charted(places: Sequence[Placed[rows_of_tests.TestRow]]) -> list[Section]:
+def _charted(places: Sequence[FoldedEntry[rows_of_tests.TestRow]]) -> list[Section]:
     """The sections whose charts are shown."""
     rows = [each.entry for each in rows_of_tests.charted(places)]
     return [one for row in rows for one in row.shown if isinstance(one, Section)]
 
 
-def of_page(
+def page_context(
     spec: ComparisonSpec,
     view: TableView,
     tab: str,
@@ -134,11 +134,11 @@ def of_page(
         tables, spec.baseline, lambda name: at(replace(spec, baseline=name), view, tab)
     )
     rows = [one for one in found if tab != LATENCY or study_tabs.is_latency(one.test)]
-    shown = rows_of_tests.of_page(
+    shown = rows_of_tests.rows_context(
         rows, tables_at(spec, view, all_categories=all_categories), chosen
     )
     row_count = sum(len(one.rows) for one in tables)
-    is_open = rows_of_tests.stand_open(shown["placed"])
+    is_open = rows_of_tests.opens_by_default(shown["placed"])
     of_runs = measured(tables) if tab == RUNS else []
     # The one test of a large comparison stands in its page, but in no fold of the summary.
     is_alone = len(shown["placed"]) == 1 and tab != SUMMARY
@@ -166,7 +166,7 @@ def of_page(
         "charted": _charted(shown["placed"]) if tab == CHARTS else [],
         "measured": of_runs[:MOST_CONTENDERS],
         "measured_of": len(of_runs),
-        **of_one_test(spec),
+        **test_context(spec),
         "has_tables_here": has_tables_here,
         "rows_open": is_open,
         "tests_folded": tab == SUMMARY and not is_open,

@@ -14,7 +14,7 @@ from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.tables.bounds import Bounded, bounded, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.views import compare_tabs, study_tabs
@@ -53,7 +53,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         "query": spec.to_query(),
         "rows": rows,
         "sections": shown,
-        **compare_tabs.of_one_test(spec),
+        **compare_tabs.test_context(spec),
         "heading": " and ".join(one.label for one in shown) if tests else "All tables",
         "compare_at": compare_tabs.address(
             spec, view, compare_tabs.TESTS, all_categories=all_categories
@@ -68,8 +68,8 @@ def tests(request: HttpRequest) -> HttpResponse:
     return render(request, f"{name}.html", context)
 
 
-def with_tests(spec: ComparisonSpec, tests: tuple[str, ...]) -> Bounded:
+def with_tests(spec: ComparisonSpec, tests: tuple[str, ...]) -> BoundedComparison:
     """Of the comparison these tests, as much of them as a page shows."""
     if spec.from_row:
-        return Bounded(spec)
-    return by_rows(Bounded(replace(spec, part_tests=tests, from_test=0)))
+        return BoundedComparison(spec)
+    return by_rows(BoundedComparison(replace(spec, part_tests=tests, from_test=0)))

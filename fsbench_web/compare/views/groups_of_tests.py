@@ -147,7 +147,7 @@ def _winner(anchor: str, table: DeltaTable, looks: Mapping[str, palette.Style]) 
     is_open = second is None or len(names) > 1 or is_leading
     margin = None if second is None or is_open else second.delta2_percent
     series = looks[names[0]].series if len(names) == 1 else None
-    standing = next((uncertainty.standing(row) for row in table.rows if row.best), "")
+    standing = next((uncertainty.verdict_words(row) for row in table.rows if row.best), "")
     return Winner(
         anchor,
         names,

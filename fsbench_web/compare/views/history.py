@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines
-from fsbench_web.compare.history import offered as offered_lines
-from fsbench_web.compare.history.drawn import chart
-from fsbench_web.compare.history.same_line import owner_of
+from fsbench_web.compare.history.figure import chart
+from fsbench_web.compare.history.line_series import owner_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import UNITS
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of

@@ -23,7 +23,7 @@ _USUAL = ("filesystem", "configuration", "kernel", "scheduler", "hardware", "lun
 
 
 @dataclass(frozen=True)
-class Picked:
+class StudyChoice:
     """A study to choose, with the number of its finished runs and what it compares."""
 
     slug: str
@@ -38,8 +38,8 @@ class Picked:
 class Picker:
     """``more`` and ``more_papers`` are how many studies with scores are not listed."""
 
-    measured: list[Picked]
-    papers: list[Picked]
+    measured: list[StudyChoice]
+    papers: list[StudyChoice]
     more: int
     more_papers: int
     contenders: list[Choice]
@@ -69,7 +69,7 @@ def picker() -> Picker:
     )
 
 
-def _picked(studies: Iterable[Study]) -> list[Picked]:
+def _picked(studies: Iterable[Study]) -> list[StudyChoice]:
     listed = list(studies)
     ids = [study.pk for study in listed]
     compared: dict[int, set[tuple[int, str]]] = {pk: set() for pk in ids}
@@ -84,7 +84,7 @@ def _picked(studies: Iterable[Study]) -> list[Picked]:
     counted = Subquery(done.values("series").annotate(count=Count("pk")).values("count"))
     runs = dict(series.values_list("study").annotate(count=Sum(counted)))
     return [
-        Picked(
+        StudyChoice(
             *(study.slug, study.title, study.published_on),
             runs.get(study.pk) or 0,
             len(compared[study.pk]),

@@ -65,9 +65,9 @@ class TestRow:
         return self.charts_px + each * ceil(len(tables) / 2)
 
 
-def charted(places: Sequence[folds.Placed[TestRow]]) -> list[folds.Placed[TestRow]]:
+def charted(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[folds.FoldedEntry[TestRow]]:
     """The first tests whose charts are CHARTS_PX high together: at least one."""
-    room, shown = CHARTS_PX, list[folds.Placed[TestRow]]()
+    room, shown = CHARTS_PX, list[folds.FoldedEntry[TestRow]]()
     for each in places:
         room -= each.entry.charts_px
         if shown and room < 0:
@@ -76,7 +76,7 @@ def charted(places: Sequence[folds.Placed[TestRow]]) -> list[folds.Placed[TestRo
     return shown
 
 
-def stand_open(places: Sequence[folds.Placed[TestRow]]) -> bool:
+def opens_by_default(places: Sequence[folds.FoldedEntry[TestRow]]) -> bool:
     """Whether so few tests, and none of them large, leave nothing to choose from."""
     return len(places) <= MOST_OPEN and sum(one.entry.opened_px for one in places) <= OPEN_PX
 
@@ -108,7 +108,7 @@ def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
     return [row for row in rows if not tests or any(one.test in tests for one in row.shown)]
 
 
-def of_page(
+def rows_context(
     found: Sequence[TestGroup | Section], address: str, chosen: Sequence[str] = ()
 ) -> dict[str, Any]:
     """What ``studies/study_tests.html`` shows: rows in sight, and those behind folds.

@@ -38,7 +38,7 @@ from fsbench_web.compare.views import rows_of_tests, shown_series, study_tables,
 from fsbench_web.compare.views.groups_of_tests import TestGroup, Winner
 from fsbench_web.compare.views.study_map import study_map
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.figures import stacked, stated
+from fsbench_web.figures import stacked, stated_values
 from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import environments_of, spans_of
@@ -85,7 +85,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "studies/study_progress.html", context)
     tables, groups, limited = made.tables, made.groups, made.limited
     tabs, tab = study_tabs.tabs_of(request.GET, tables, is_published=found.is_published)
-    work = of_work(limited.spec, request.GET)
+    work = profile_context(limited.spec, request.GET)
     answered = [one.table for one in work["work_tables"]] or made.tables
     first = study_tabs.first_of_page(
         answered,
@@ -130,7 +130,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
     }
     context |= first | _sections(found, tables) | work
-    context |= study_tabs.ways_of_study(
+    context |= study_tabs.links_of_study(
         request.GET, slug, made.by, tab, is_published=found.is_published
     )
     context["compare_query"] = work["work_query"] or _compared(slug, made.by)
@@ -139,7 +139,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if tab == study_tabs.LATENCY:
         groups = [group for group in groups if study_tabs.is_latency(group.test)]
         context["latency_charts"] = [(kind.slug, kind.label.lower()) for kind in LATENCY_CHARTS]
-    shown = rows_of_tests.of_page(groups, study_tables.address(found, request.GET))
+    shown = rows_of_tests.rows_context(groups, study_tables.address(found, request.GET))
     context |= shown | {"charted": rows_of_tests.charted(shown["placed"])}
     context["has_tables_here"] = made.has_tables_here
     context["tests_folded"] = (
@@ -172,7 +172,7 @@ def _setup(spec: ComparisonSpec) -> dict[str, Any]:
     }
 
 
-def of_work(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
+def profile_context(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
     """The answer to ``?profile=`` or a range of sizes: what ``compare/study_work.html`` shows.
 
     A comparison of the study by that alone; what is wrong with it is said in its place.
@@ -215,7 +215,10 @@ def _sections(found: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
 
 
 def _of_measured(
-    request: HttpRequest, found: Study, limited: bounds.Bounded, tables: Sequence[DeltaTable]
+    request: HttpRequest,
+    found: Study,
+    limited: bounds.BoundedComparison,
+    tables: Sequence[DeltaTable],
 ) -> dict[str, Any]:
     """What the page of a study has that was measured and not published: runs stand behind it."""
     part = limited.part
@@ -342,5 +345,5 @@ def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Fi
     )
 
 
-_stated = lru_cache(maxsize=64)(stated.stated)
+_stated = lru_cache(maxsize=64)(stated_values.stated)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)

@@ -32,7 +32,7 @@ class StudyTables:
     """
 
     by: str
-    limited: bounds.Bounded
+    limited: bounds.BoundedComparison
     emulated: Notice | None
     all_categories: bool
     tables: list[DeltaTable]
@@ -54,12 +54,14 @@ def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
     shown: Mapping[str, Any] = next((s for s in found.sections if s["kind"] == "tables"), {})
     by = query.get("by") or shown.get("by")
     by = by if by in CONTENDERS else "filesystem"
-    whole = bounds.Bounded(ComparisonSpec(studies=(found.slug,), by=by, units=units_of(query)))
+    whole = bounds.BoundedComparison(
+        ComparisonSpec(studies=(found.slug,), by=by, units=units_of(query))
+    )
     limited = whole if found.is_published else _limited(whole.spec, query)
     asked = tuple(test for test in tests if limited.part and test in limited.part.tests)
     if asked and limited.part is not None:
         limited = bounds.by_rows(
-            bounds.Bounded(replace(limited.part.whole, part_tests=asked)),
+            bounds.BoundedComparison(replace(limited.part.whole, part_tests=asked)),
             query.getlist("filesystem"),
         )
     problems: tuple[str, ...] = ()
@@ -86,7 +88,7 @@ def of_query(found: Study, query: QueryDict, tests: Sequence[str] = ()) -> Study
 
 
 def _read(
-    limited: bounds.Bounded, *, all_categories: bool
+    limited: bounds.BoundedComparison, *, all_categories: bool
 ) -> tuple[list[DeltaTable], Notice | None]:
     """The tables, and of others than headlines only where they are shown or asked for."""
     only = not all_categories and not limited.spec.part_categories
@@ -94,7 +96,7 @@ def _read(
 
 
 def _not_here(
-    asked: ComparisonSpec, limited: bounds.Bounded, tables: Sequence[DeltaTable]
+    asked: ComparisonSpec, limited: bounds.BoundedComparison, tables: Sequence[DeltaTable]
 ) -> tuple[str, ...]:
     """Which tests and categories are asked for and the study has not, in words."""
     part = limited.part
@@ -115,10 +117,10 @@ def address(found: Study, query: QueryDict) -> str:
     return f"{reverse('studies:study_test', args=[found.slug])}?{asked}{'&' if asked else ''}"
 
 
-def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.Bounded:
+def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.BoundedComparison:
     """The part of a measured study that is shown."""
     wish = replace(spec, **_part(query))
-    return bounds.by_rows(bounds.Bounded(wish), query.getlist("filesystem"))
+    return bounds.by_rows(bounds.BoundedComparison(wish), query.getlist("filesystem"))
 
 
 def _part(query: QueryDict) -> dict[str, Any]:

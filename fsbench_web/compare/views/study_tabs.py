@@ -9,14 +9,14 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from fsbench_web.compare.drawings.speedup import speedup
-from fsbench_web.compare.selection.folds import Entry, Placed
+from fsbench_web.compare.selection.folds import Entry, FoldedEntry
 from fsbench_web.compare.selection.spec import RANGES, WORK_PARAMETERS
 from fsbench_web.compare.tables.answer import (
     TestLine,
     answer,
+    caveats_of,
     headline_tables,
     line_against,
-    trust,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
@@ -134,7 +134,7 @@ def first_of_page(
         "answer": found,
         "speedup": speedup(found) if found else None,
         "behind": [testnames.in_sentence(test) for test in found.behind] if found else [],
-        "trust": trust(tables) if tables else None,
+        "trust": caveats_of(tables) if tables else None,
         "bases": [
             (one.contender, address_of_base(one.contender), one.contender == found.baseline)
             for one in sorted(found.standings, key=lambda one: one.contender)
@@ -144,7 +144,7 @@ def first_of_page(
     }
 
 
-def ways_of_study(query: QueryDict, slug: str, by: str, tab: str, *, is_published: bool) -> Ways:
+def links_of_study(query: QueryDict, slug: str, by: str, tab: str, *, is_published: bool) -> Ways:
     """Where the answer of a study leads."""
     ranked = "" if by == "filesystem" else f"by={by}&"
     return {
@@ -166,7 +166,9 @@ def line_of(tables: Sequence[DeltaTable], baseline: str) -> TestLine:
     return line_against(headline_tables(tables)[0], baseline)
 
 
-def in_sight(places: Sequence[Placed[Entry]]) -> tuple[list[Placed[Entry]], list[Placed[Entry]]]:
+def in_sight(
+    places: Sequence[FoldedEntry[Entry]],
+) -> tuple[list[FoldedEntry[Entry]], list[FoldedEntry[Entry]]]:
     """The first ROWS_SHOWN of a list of tests, and the others, which are folded; no fold is cut."""
     if len(places) <= ROWS_SHOWN + 5:
         return list(places), []

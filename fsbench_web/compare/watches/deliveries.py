@@ -29,7 +29,7 @@ NOT_TO_SEE = "Its owner may no longer see what it tells of."
 Channel, State = WatchDelivery.Channel, WatchDelivery.State
 
 
-class NotDelivered(Exception):
+class DeliveryError(Exception):
     """The text says why."""
 
 
@@ -99,7 +99,7 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
             _send_email(delivery.message)
         else:
             _send_webhook(delivery.message)
-    except NotDelivered as error:
+    except DeliveryError as error:
         is_test = delivery.message.kind == WatchMessage.Kind.TEST
         wait = None if is_test else retry.wait_after(tries)
         if wait is None:
@@ -119,20 +119,20 @@ def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
 
 def _send_webhook(message: WatchMessage) -> None:
     if why := rights.decide(message.watch.user, rights.Action.CALL).why:
-        raise NotDelivered(why)
+        raise DeliveryError(why)
     body = json.dumps(message.payload, ensure_ascii=False).encode()
     try:
         webhook.post(message.watch.webhook_url, body, secret_of(message.watch), str(message.pk))
     except webhook.WebhookProblem as error:
-        raise NotDelivered(str(error)) from None
+        raise DeliveryError(str(error)) from None
 
 
 def _send_email(message: WatchMessage) -> None:
     if not settings.SENDS_EMAIL:
-        raise NotDelivered("This site sends no e-mail: FSBENCH_EMAIL_URL is not set.")
+        raise DeliveryError("This site sends no e-mail: FSBENCH_EMAIL_URL is not set.")
     watch = message.watch
     if watch.email.lower() != watch.user.email.lower():
-        raise NotDelivered("The address is not that of the account any more: watch the line anew.")
+        raise DeliveryError("The address is not that of the account any more: watch the line anew.")
     payload = message.payload
     title = payload["watch"]["title"]
     is_test = message.kind == WatchMessage.Kind.TEST
@@ -160,4 +160,4 @@ def _send_email(message: WatchMessage) -> None:
         letter.send()
     except (OSError, ValueError) as error:
         # SMTPException is an OSError; its text may hold what the server said, never a password.
-        raise NotDelivered(f"The mail server did not take it: {error}"[:500]) from None
+        raise DeliveryError(f"The mail server did not take it: {error}"[:500]) from None

@@ -6,7 +6,7 @@ Everything here is asked for whoever asks (accounts.rights); nothing is hidden f
 from collections.abc import Iterable
 
 from fsbench_web.accounts.rights import as_user, hidden_studies
-from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.studies.models import Run, Series
 

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.history import offered as offered_lines
+from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import LONGEST_VALUE

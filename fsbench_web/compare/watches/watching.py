@@ -24,8 +24,8 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.rights import as_user
+from fsbench_web.compare.history.line_series import LINE, LINE_VALUES, owner_of, same_line
 from fsbench_web.compare.history.lines import History, history
-from fsbench_web.compare.history.same_line import LINE, LINE_VALUES, owner_of, same_line
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.watches import deliveries, retry

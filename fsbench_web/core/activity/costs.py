@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fsbench_web.core.activity.price import CURRENCIES, Price, per_million_operations
 from fsbench_web.core.activity.price import test_of as price_test
-from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
+from fsbench_web.core.activity.window import WindowedActivity, Work, ratio, window_of
 
 if TYPE_CHECKING:
     # It brings NumPy, and every command knows what costs there are.
@@ -198,7 +198,7 @@ def costs_of(
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
-    seen = Seen(activity, window)
+    seen = WindowedActivity(activity, window)
     found = {
         **_of_the_device(seen, work),
         **_of_processors(seen, work),
@@ -212,7 +212,7 @@ def costs_of(
     return {test: value for test, value in found.items() if value is not None}
 
 
-def _of_the_device(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
+def _of_the_device(seen: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
     written, read = seen.of_devices("sectors_written"), seen.of_devices("sectors_read")
     found = {
         "mean_write_request": ratio(
@@ -233,7 +233,7 @@ def _of_the_device(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
     }
 
 
-def _of_processors(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
+def _of_processors(seen: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
     busy_ms = seen.grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
     if busy_ms is None or work is None or seen.window.seconds < LEAST_S:
         return {}
@@ -249,7 +249,7 @@ def _of_processors(seen: Seen, work: Work | None) -> Mapping[str, float | None]:
     }
 
 
-def _of_pressure(seen: Seen) -> Mapping[str, float | None]:
+def _of_pressure(seen: WindowedActivity) -> Mapping[str, float | None]:
     """That of the control group where the run has one, else of the whole machine."""
     found: dict[str, float | None] = {}
     if seen.window.seconds < LEAST_S:

@@ -21,7 +21,7 @@ _AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,2})?")
 _YEARS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?")
 
 
-class NoPrice(ValueError):
+class InvalidPrice(ValueError):
     """What was given is no price; the text says what is one."""
 
 
@@ -43,14 +43,14 @@ def parsed(amount: str, currency: str, years: str) -> Price | None:
     if not amount:
         return None
     if not _AMOUNT.fullmatch(amount) or float(amount) == 0:
-        raise NoPrice(
+        raise InvalidPrice(
             f'"{amount[:40]}" is no price: give it as 12000 or 12000.50, or nothing where it is '
             "not known."
         )
     if currency not in CURRENCIES:
-        raise NoPrice(f"The currency is one of {', '.join(CURRENCIES)}.")
+        raise InvalidPrice(f"The currency is one of {', '.join(CURRENCIES)}.")
     if not _YEARS.fullmatch(years) or not 0.5 <= float(years) <= 50:
-        raise NoPrice(f'"{years[:40]}" are no years of use: give 0.5 to 50, as 5 or 3.5.')
+        raise InvalidPrice(f'"{years[:40]}" are no years of use: give 0.5 to 50, as 5 or 3.5.')
     return Price(float(amount), currency, float(years))
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fsbench_web.core.activity.costs import HIGHER, LOWER, NEITHER, SHARE, Cost
-from fsbench_web.core.activity.window import Seen, Work, ratio, window_of
+from fsbench_web.core.activity.window import WindowedActivity, Work, ratio, window_of
 
 if TYPE_CHECKING:
     # It brings NumPy, and every command knows what costs there are.
@@ -87,7 +87,7 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
-    seen = Seen(activity, window)
+    seen = WindowedActivity(activity, window)
     busy = _share(seen.of_devices("busy_ms"), seen, 1000)
     stalled = _share(seen.grown("group.pressure_io_some_us"), seen, 1e6)
     if stalled is None:
@@ -116,12 +116,12 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _share(count: float | None, seen: Seen, a_second: float) -> float | None:
+def _share(count: float | None, seen: WindowedActivity, a_second: float) -> float | None:
     share = ratio(count, seen.window.seconds * a_second, 0, 100)
     return None if share is None else min(share, 100.0)
 
 
-def _time(seen: Seen, took_ms: str, count: str) -> float | None:
+def _time(seen: WindowedActivity, took_ms: str, count: str) -> float | None:
     return ratio(seen.of_devices(took_ms), seen.of_devices(count), LEAST_REQUESTS)
 
 

@@ -59,7 +59,7 @@ def work_of(steps: "list[Step]") -> Work | None:
 
 
 @dataclass(frozen=True)
-class Seen:
+class WindowedActivity:
     activity: "Activity"
     window: Window
 

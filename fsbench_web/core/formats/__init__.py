@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from fsbench_web.core.formats import (
+    agent_lines,
     aim7,
     bonnie,
     dates,
@@ -16,9 +17,8 @@ from fsbench_web.core.formats import (
     io500,
     ior,
     mdtest,
-    not_read,
-    own_lines,
     postmark,
+    unsupported,
 )
 from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
@@ -45,7 +45,7 @@ from fsbench_web.core.formats.text import (
     check_lengths,
     lines_of,
     lines_to_look_at,
-    shown,
+    quoted,
 )
 from fsbench_web.core.formats.vdbench import flat_file, summary
 
@@ -75,7 +75,7 @@ _HEAD_BYTES = 256 * 1024
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
     Format(table.FORMAT, table.recognises, table.parse),
-    Format(own_lines.FORMAT, own_lines.recognises, own_lines.parse),
+    Format(agent_lines.FORMAT, agent_lines.recognises, agent_lines.parse),
     Format(csv_file.FORMAT, csv_file.recognises, csv_file.parse),
     Format(json_file.FORMAT, json_file.recognises, json_file.parse, has_long_lines=True),
     Format(elbencho_table.FORMAT, elbencho_table.recognises, elbencho_table.parse),
@@ -192,10 +192,10 @@ def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) ->
     it been a number, is told by reading it as if it were. Tables refuse what is no number.
     """
     result = read(lines)
-    if result.tool == "table" or (changed := not_read.as_if_numbers(lines)) is None:
+    if result.tool == "table" or (changed := unsupported.as_if_numbers(lines)) is None:
         return result
     with suppress(UnreadableFile):
-        result.warnings += not_read.lost(result, read(changed[0]), changed[1])
+        result.warnings += unsupported.lost(result, read(changed[0]), changed[1])
     return result
 
 
@@ -209,7 +209,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
         return biff.parse(data)
     if spreadsheet.recognises(data):
         return spreadsheet.parse(data)
-    if reason := not_read.packed(data):
+    if reason := unsupported.packed(data):
         raise UnreadableFile([Problem(None, None, reason)])
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
@@ -231,13 +231,13 @@ def parse(name: str, data: bytes) -> ParsedResult:
             for other in _others(found, result, lines, looked_at)
         ]
         return result
-    if not_read.is_beside(looked_at):
+    if unsupported.is_beside(looked_at):
         message = (
             "This is a report that Vdbench writes beside its results: fsbench reads "
             "flatfile.html, summary.html and totals.html."
         )
         raise UnknownFormat([Problem(1, None, message)])
-    if (known := not_read.text(looked_at)) is not None:
+    if (known := unsupported.text(looked_at)) is not None:
         raise UnreadableFile([Problem(known[0], None, known[1])])
     if (unmapped := table.unmapped(looked_at)) is not None:
         raise unmapped
@@ -247,7 +247,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
             Problem(
                 1,
                 None,
-                f"{name} starts with {shown(first)} and is not the output of a tool that fsbench "
+                f"{name} starts with {quoted(first)} and is not the output of a tool that fsbench "
                 f"reads ({', '.join(FORMATS)}), nor a table. A table has a header row with the "
                 "columns test, record_size_kb, file_size_kb, value and unit, separated by commas, "
                 "semicolons or tabs.",

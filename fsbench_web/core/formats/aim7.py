@@ -7,7 +7,7 @@ and 2006.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector
 
 FORMAT = "aim7"
@@ -44,5 +44,5 @@ def parse(lines: list[str]) -> ParsedResult:
         elif in_table and _UNFINISHED.fullmatch(line):
             # AIM7 prints the number of tasks first, and the rest when they have ended.
             result.complete = False
-            found.warn(number, f"The row of {shown(line)} tasks was not finished.")
+            found.warn(number, f"The row of {quoted(line)} tasks was not finished.")
     return found.finish("This is AIM7's table, and no row of it has numbers.")

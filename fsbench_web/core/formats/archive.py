@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from fsbench_web.core.formats import not_read
+from fsbench_web.core.formats import unsupported
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 
 MAX_MEMBERS = 2000
@@ -62,7 +62,7 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
     head = file.read(_BLOCK)
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    if reason := not_read.packed(head):
+    if reason := unsupported.packed(head):
         raise _refused(reason)
     budget = _Budget(max_bytes, size)
     try:
@@ -71,7 +71,7 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
         elif head.startswith(b"\x1f\x8b"):
             yield from _gzip(name, file, budget)
         else:
-            yield from _tar(_Metered(file, budget), budget)
+            yield from _tar(_BoundedReader(file, budget), budget)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError) as error:
         raise _broken(str(error) or type(error).__name__) from None
     except (struct.error, ValueError, NotImplementedError, OverflowError) as error:
@@ -117,7 +117,7 @@ class _Budget:
             raise _refused(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
 
 
-class _Metered:
+class _BoundedReader:
     """Reads from an unpacking stream and takes every byte from the budget."""
 
     def __init__(self, file: IO[bytes] | gzip.GzipFile, budget: _Budget):
@@ -157,7 +157,7 @@ def _label(path: str) -> tuple[str, str]:
 
 
 def _checked(path: str, data: bytes) -> Member:
-    if reason := not_read.packed(data):
+    if reason := unsupported.packed(data):
         return Member(path, problem=reason)
     if (data.startswith(_NESTED) and not is_spreadsheet(data)) or _is_tar(data):
         message = "An archive inside an archive is not unpacked. Import it by itself, or unpack it."
@@ -197,7 +197,7 @@ def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
                 continue
             try:
                 with opened.open(entry) as stream:
-                    data = _Metered(stream, budget).rest()
+                    data = _BoundedReader(stream, budget).rest()
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
                 yield Member(path, problem=f"It is damaged inside the archive: {error}.")
                 continue
@@ -234,13 +234,13 @@ def directory_bytes(file: BinaryIO, size: int) -> int:
 
 def _gzip(name: str, file: BinaryIO, budget: _Budget) -> Iterator[Member]:
     with gzip.GzipFile(fileobj=file) as stream:
-        head = _Metered(stream, budget).read(_BLOCK)
+        head = _BoundedReader(stream, budget).read(_BLOCK)
         is_tar = _is_tar(head)
     file.seek(0)
     budget.bytes = 0
     with gzip.GzipFile(fileobj=file) as stream:
         if is_tar:
-            metered = _Metered(stream, budget)
+            metered = _BoundedReader(stream, budget)
             yield from _tar(metered, budget)
             metered.rest()  # to the end: gzip's checksum is there
             return
@@ -248,11 +248,11 @@ def _gzip(name: str, file: BinaryIO, budget: _Budget) -> Iterator[Member]:
         yield (
             Member(path, problem=problem)
             if problem
-            else _checked(path, _Metered(stream, budget).rest())
+            else _checked(path, _BoundedReader(stream, budget).rest())
         )
 
 
-def _tar(stream: _Metered, budget: _Budget) -> Iterator[Member]:
+def _tar(stream: _BoundedReader, budget: _Budget) -> Iterator[Member]:
     """Read header by header (pax(1), tar(5)): tarfile would keep what a header claims in memory."""
     long_name, long_size = "", -1
     while True:
@@ -287,7 +287,7 @@ def _tar(stream: _Metered, budget: _Budget) -> Iterator[Member]:
         yield Member(path, problem=problem) if problem else _checked(path, data)
 
 
-def _body(stream: _Metered, size: int) -> bytes:
+def _body(stream: _BoundedReader, size: int) -> bytes:
     """The content after a header, without the padding to a whole block."""
     if size < 0:
         raise _broken("a size is negative")

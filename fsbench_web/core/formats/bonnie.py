@@ -9,7 +9,7 @@ import csv
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector
 
 FORMAT = "bonnie-csv"
@@ -66,7 +66,7 @@ def parse(lines: list[str]) -> ParsedResult:
         else:
             _new(found, version, row, number, named=len(machines) > 1)
     if len(machines) == 1 and (machine := machines.pop()):
-        result.facts.append(("Machine", shown(machine, 80).strip('"')))
+        result.facts.append(("Machine", quoted(machine, 80).strip('"')))
     return found.finish("bonnie++ measured nothing: every test was too short (+++++).")
 
 
@@ -126,7 +126,7 @@ def _keep(
             parts = _LATENCY.fullmatch(text)
             test = f"bonnie_{name}_latency"
             if parts is None:
-                found.warn(line, f"{test}: {shown(text)} is no time such as 293us.")
+                found.warn(line, f"{test}: {quoted(text)} is no time such as 293us.")
                 continue
             times = _MICROSECONDS[parts[2]]
             found.add(test, parts[1], "µs", line, times=times, load=load, hardware=machine)

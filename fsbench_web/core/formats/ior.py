@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.settings import of_command
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "ior"
@@ -163,7 +163,7 @@ def _row(found: Collector, row: dict[str, str], line: int, tasks: int | None) ->
             continue
         test = test_name("ior", row["Operation"], kind)
         if not text[:1].isdigit():
-            found.warn(line, f"{test}: {shown(text)} is no number; it stays missing.")
+            found.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
             continue
         found.add(test, text, unit, line, load=load, sizes=sizes)
 

@@ -21,7 +21,7 @@ _DIGIT = re.compile("[1-9]").search
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def vanishes(text: str, value: float) -> bool:
+def underflows(text: str, value: float) -> bool:
     """Whether ``value``, read of ``text``, is no zero and less than MIN_VALUE; also where it is
     zero only because no float is as small.
     """
@@ -114,7 +114,7 @@ def capped(problems: list[Problem]) -> list[Problem]:
     return [*problems[:MAX_PROBLEMS], Problem(None, None, message)]
 
 
-def shown(text: str, limit: int = 60) -> str:
+def quoted(text: str, limit: int = 60) -> str:
     """A piece of the file as a message quotes it."""
     text = text.strip()
     return f'"{text[:limit]}…"' if len(text) > limit else f'"{text}"'

@@ -19,7 +19,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown, vanishes
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted, underflows
 from fsbench_web.core.latency import Distribution
 
 # C prints with the decimal sign of its locale and never groups digits.
@@ -33,7 +33,7 @@ def number(text: str, times: Decimal | int = 1) -> float | None:
     if not _NUMBER.fullmatch(text):
         return None
     value = float(Decimal(text.replace(",", ".")) * times)
-    return value if value <= MAX_VALUE and not vanishes(text, value) else None
+    return value if value <= MAX_VALUE and not underflows(text, value) else None
 
 
 def test_name(*parts: str) -> str:
@@ -135,7 +135,7 @@ class Collector:
         """
         value = number(text, times)
         if value is None:
-            self.warn(line, f"{test}: {shown(text)} is no measurement; it stays missing.")
+            self.warn(line, f"{test}: {quoted(text)} is no measurement; it stays missing.")
         elif value == 0:
             message = "0 is printed for what was not measured or is less than one unit"
             self.warn(line, f"{test}: {message}; it stays missing.")
@@ -186,7 +186,7 @@ class Collector:
             for value in block:
                 before = first.setdefault(_key(value), settings)
                 if before != settings:
-                    other = shown("; ".join(sorted({*settings} ^ {*before})), 200)
+                    other = quoted("; ".join(sorted({*settings} ^ {*before})), 200)
                     message = (
                         f"{value.test} is measured again with other settings ({other}): it is no "
                         "repeat. Make a file of its own of each run."

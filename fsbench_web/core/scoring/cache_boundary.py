@@ -36,7 +36,7 @@ MOST_SIZES = 128
 
 
 @dataclass(frozen=True)
-class Edge:
+class CacheEdge:
     """The last file size within the cache and the first beyond it, in KB."""
 
     cached_kb: int
@@ -52,7 +52,7 @@ class Boundary:
     the record sizes that show it.
     """
 
-    edges: Mapping[int, Edge]
+    edges: Mapping[int, CacheEdge]
     seen: frozenset[int]
     fall: float
 
@@ -62,7 +62,7 @@ class Boundary:
         return file_kb <= self.edges[record_kb].cached_kb
 
 
-def edge(speeds: Mapping[int, float]) -> tuple[Edge, float] | None:
+def edge(speeds: Mapping[int, float]) -> tuple[CacheEdge, float] | None:
     """The edge of one record size and how many times the speed falls there; None: none seen.
 
     ``speeds`` is {file size KB: speed}, more is faster; what is not positive is left aside.
@@ -82,7 +82,7 @@ def edge(speeds: Mapping[int, float]) -> tuple[Edge, float] | None:
     # A billionth for rounding: a fall to exactly a half is one.
     if fall < log(LEAST_FALL) - 1e-9 or spread > (1 - LEAST_EXPLAINED) * whole + 1e-9:
         return None
-    return Edge(sizes[at - 1], sizes[at]), exp(fall)
+    return CacheEdge(sizes[at - 1], sizes[at]), exp(fall)
 
 
 def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Boundary | None:
@@ -103,7 +103,7 @@ def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Bo
     }
     if not seen or 2 * len(seen) < len(able):
         return None
-    usual = Edge(
+    usual = CacheEdge(
         median_low([found.cached_kb for found, _ in seen.values()]),
         median_low([found.uncached_kb for found, _ in seen.values()]),
     )

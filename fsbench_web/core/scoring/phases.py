@@ -18,7 +18,7 @@ _TIMES = {"real": "real time", "cpu": "CPU time"}
 
 
 @dataclass(frozen=True)
-class Work:
+class PhasedWorkload:
     """``phases`` are {test without its load: what the phase is called}, in their order."""
 
     name: str
@@ -26,7 +26,9 @@ class Work:
 
 
 WORKS = tuple(
-    Work(f"{name}, {words}", {f"{test}_{ending}": phase for test, phase in phases.items()})
+    PhasedWorkload(
+        f"{name}, {words}", {f"{test}_{ending}": phase for test, phase in phases.items()}
+    )
     for name, phases in (
         ("Mongo", {f"mongo_{phase}": phase for phase in _MONGO}),
         ("Compilation", _COMPILATION),
@@ -35,7 +37,7 @@ WORKS = tuple(
 )
 
 
-def work_of(test: str) -> Work | None:
+def work_of(test: str) -> PhasedWorkload | None:
     """The work of which a test, at whatever load, is a phase."""
     name, _ = testnames.parts(test)
     return next((work for work in WORKS if name in work.phases), None)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
-from fsbench_web.core.conversion import RATE, meaning
+from fsbench_web.core.conversion import RATE, unit_factor
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -114,7 +114,7 @@ def _kb_s(unit: str) -> float | None:
     """How many KB/s of 1024 bytes are one of a rate of data; KB/s are always taken for these."""
     if unit == "KB/s":
         return 1.0
-    found = meaning(unit)
+    found = unit_factor(unit)
     return float(found.factor / 1024) if found is not None and found.dimension == RATE else None
 
 

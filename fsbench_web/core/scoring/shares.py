@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, meaning
+from fsbench_web.core.conversion import OPERATIONS, RATE, TIME, unit_factor
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.ceilings import Ceiling
 
@@ -95,7 +95,7 @@ def share_of(value: float, unit: str, test: str, found: Ceiling, probes: int) ->
 
 def is_of_time(unit: str) -> bool:
     """Whether less is better of it: the ceiling of a latency is the LUN's own, which is shorter."""
-    known = meaning(unit)
+    known = unit_factor(unit)
     return known is not None and known.dimension == TIME
 
 
@@ -106,7 +106,7 @@ def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float |
     latencies the means alone have one: what is known of the LUN is its mean, and a percentile of
     the benchmark's in percent of it would say nothing.
     """
-    known = meaning(unit)
+    known = unit_factor(unit)
     if score <= 0 or (known is None and unit != "KB/s"):
         return None
     if known is None or known.dimension == RATE:

@@ -8,7 +8,7 @@ what was completed (C). Sectors are of 512 bytes.
 import re
 from collections.abc import Iterable
 
-from fsbench_web.core.traces.observed import Observed, TraceError
+from fsbench_web.core.traces.observed import ObservedWorkload, TraceError
 
 SECTOR = 512
 _REQUEST = re.compile(
@@ -33,10 +33,10 @@ def recognises_biosnoop(head: list[str]) -> bool:
     return any(_BIOSNOOP.match(line) for line in head)
 
 
-def read_blkparse(lines: Iterable[str]) -> Observed:
+def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
     """Raises TraceError."""
     requests: dict[str, list[tuple[int, str, bool, int, int]]] = {name: [] for name in _ACTIONS}
-    found = Observed("blkparse", is_device=True)
+    found = ObservedWorkload("blkparse", is_device=True)
     is_over = False
     for number, line in enumerate(lines, start=1):
         match = _REQUEST.match(line)
@@ -69,9 +69,9 @@ def read_blkparse(lines: Iterable[str]) -> Observed:
     return found
 
 
-def read_biosnoop(lines: Iterable[str]) -> Observed:
+def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
     """Columns are told by the head; ``comm`` may hold spaces, so they are counted from the end."""
-    found = Observed("biosnoop", has_times=True, is_device=True)
+    found = ObservedWorkload("biosnoop", has_times=True, is_device=True)
     columns: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.split()

@@ -4,7 +4,7 @@ import csv
 import math
 from collections.abc import Iterable
 
-from fsbench_web.core.traces.observed import Observed, TraceError
+from fsbench_web.core.traces.observed import ObservedWorkload, TraceError
 
 COLUMNS = ("operation", "block", "file", "count")
 _OPERATIONS = frozenset(("read", "write", "random_read", "random_write"))
@@ -22,9 +22,9 @@ def _columns(line: str) -> list[str] | None:
     return names if {"operation", "block", "count"} <= set(names) <= set(COLUMNS) else None
 
 
-def read(lines: Iterable[str]) -> Observed:
+def read(lines: Iterable[str]) -> ObservedWorkload:
     """Raises TraceError."""
-    found = Observed("Histogram")
+    found = ObservedWorkload("Histogram")
     columns: list[str] = []
     try:
         for number, row in enumerate(csv.reader(lines, strict=True), start=1):
@@ -37,7 +37,7 @@ def read(lines: Iterable[str]) -> Observed:
     return found
 
 
-def _row(found: Observed, number: int, columns: list[str], cells: list[str]) -> None:
+def _row(found: ObservedWorkload, number: int, columns: list[str], cells: list[str]) -> None:
     if len(cells) != len(columns):
         raise TraceError(number, f"it has {len(cells)} cells, and the head {len(columns)}.")
     row = dict(zip(columns, cells, strict=True))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fsbench_web.core.traces.observed import Observed, TraceError
+from fsbench_web.core.traces.observed import ObservedWorkload, TraceError
 
 _HEADS = {"fio version 2 iolog": 2, "fio version 3 iolog": 3}
 _FILE_ACTIONS = frozenset(("add", "open", "close"))
@@ -15,9 +15,9 @@ def recognises(head: list[str]) -> bool:
     return bool(head) and head[0].strip() in _HEADS
 
 
-def read(lines: Iterable[str]) -> Observed:
+def read(lines: Iterable[str]) -> ObservedWorkload:
     """All reads and writes. Raises TraceError."""
-    found = Observed("fio iolog")
+    found = ObservedWorkload("fio iolog")
     version = 0
     for number, line in enumerate(lines, start=1):
         if number == 1:
@@ -34,7 +34,7 @@ def read(lines: Iterable[str]) -> Observed:
     return found
 
 
-def _line(found: Observed, number: int, words: list[str]) -> None:
+def _line(found: ObservedWorkload, number: int, words: list[str]) -> None:
     # A name may have spaces: the action is what stands behind it.
     places = [at for at in (-3, -1) if len(words) > -at and _is_action(words, at)]
     tail = places[0] if places else 0

@@ -39,7 +39,7 @@ _Key = tuple[Hashable, str, int]
 
 
 @dataclass
-class Observed:
+class ObservedWorkload:
     """Counts of what was seen. ``tool`` names the format; ``skipped`` says what was not counted,
     by reason.
 
@@ -104,7 +104,9 @@ class ReadParts:
     notes: tuple[str, ...]
 
 
-def parts_of(observed: Observed, by: str = BY_OPERATIONS, file_kb: int | None = None) -> ReadParts:
+def parts_of(
+    observed: ObservedWorkload, by: str = BY_OPERATIONS, file_kb: int | None = None
+) -> ReadParts:
     """Parts by operation, block and file size; weights are shares in percent of what ``by`` says.
 
     ``file_kb`` is the size of files where the trace does not know them. Raises TraceError.

@@ -8,7 +8,7 @@ from fsbench_web.core.traces.observed import (
     MOST_BYTES,
     MOST_LINE,
     MOST_LINES,
-    Observed,
+    ObservedWorkload,
     TraceError,
 )
 
@@ -21,7 +21,7 @@ class TraceFormat:
 
     name: str
     recognises: Callable[[list[str]], bool]
-    read: Callable[[Iterable[str]], Observed]
+    read: Callable[[Iterable[str]], ObservedWorkload]
 
 
 FORMATS = (
@@ -33,7 +33,7 @@ FORMATS = (
 )
 
 
-def observed(data: bytes) -> Observed:
+def observed(data: bytes) -> ObservedWorkload:
     """What a trace saw. Raises TraceError."""
     if len(data) > MOST_BYTES:
         raise TraceError(0, f"A trace has {MOST_BYTES // 1024**2} MiB at most: cut it.")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsbench_web.core.traces.observed import Observed
+from fsbench_web.core.traces.observed import ObservedWorkload
 
 _HEAD = (
     r"(?:\[pid\s+(?P<pid1>\d+)\]\s+|(?P<pid2>\d+)\s+)?"
@@ -55,7 +55,7 @@ def recognises(head: list[str]) -> bool:
 
 class _Reader:
     def __init__(self) -> None:
-        self.found = Observed("strace")
+        self.found = ObservedWorkload("strace")
         self.tables: dict[str, dict[int, _Open]] = {}
         self.keys: dict[str, int] = {}
         self.unfinished: dict[tuple[str, str], str] = {}
@@ -167,7 +167,7 @@ def _fd(arguments: str) -> int:
     return int(match[1]) if match else -1
 
 
-def read(lines: Iterable[str]) -> Observed:
+def read(lines: Iterable[str]) -> ObservedWorkload:
     """All reads and writes of files that the trace saw opened. Raises TraceError."""
     reader = _Reader()
     for number, line in enumerate(lines, start=1):

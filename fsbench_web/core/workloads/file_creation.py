@@ -7,8 +7,8 @@ prints files a second, and wait4(2) counts the CPU seconds of its process.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fsbench_web.core import needs
-from fsbench_web.core.formats import fs_mark, own_lines
+from fsbench_web.core import requirements
+from fsbench_web.core.formats import agent_lines, fs_mark
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.scoring.ceilings import FLUSH_BYTES, RANDOM, WRITE, Request
@@ -41,7 +41,7 @@ class FileCreation(Workload):
     )
     paper = "Hilzinger 2006"
     question = SMALL_FILES
-    programs = needs.WORKLOADS["file-creation"]
+    programs = requirements.WORKLOADS["file-creation"]
     parameters = (
         Parameter("files", "Files", default=50000, minimum=1, maximum=10_000_000, paper="50,000"),
         Parameter(
@@ -139,7 +139,7 @@ class FileCreation(Workload):
             for value in parsed.values
             if value.test == "fs_mark_files"
         ]
-        times = own_lines.parse(lines)
+        times = agent_lines.parse(lines)
         parsed.values = [*rates, *times.values]
         parsed.warnings += times.warnings
         return {OUTPUT: parsed}

@@ -8,7 +8,7 @@ before, with cold caches. The queue depth is the load of a test: ``random_4k_rea
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.fio import over_time
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.latency_over_time import MOST_INTERVALS
@@ -51,7 +51,7 @@ class FioDepths(Workload):
         "rising queue depths: operations per second, throughput and latencies of each."
     )
     question = DATABASE
-    programs = needs.WORKLOADS["fio-depths"]
+    programs = requirements.WORKLOADS["fio-depths"]
     parameters = (
         Parameter(
             "access",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.scoring.ceilings import RANDOM, READ, SEQUENTIAL, WRITE, Request
 from fsbench_web.core.workloads.base import (
     KB,
@@ -57,7 +57,7 @@ class Iozone(Workload):
     about = "Write, rewrite, read, reread, random write and random read, record size by file size."
     paper = "Unisys 2005"
     question = MIXED
-    programs = needs.WORKLOADS["iozone"]
+    programs = requirements.WORKLOADS["iozone"]
     sizes = frozenset(
         ("minimum_record_kb", "maximum_record_kb", "minimum_file_kb", "maximum_file_kb")
     )

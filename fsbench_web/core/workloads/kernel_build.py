@@ -6,7 +6,7 @@ that was mounted anew: here that is three repeats of a run.
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.workloads.base import (
     BUILD,
     BenchmarkCommand,
@@ -31,7 +31,7 @@ class KernelBuild(Workload):
     )
     paper = "Galli 2001"
     question = BUILD
-    programs = needs.WORKLOADS["kernel-build"]
+    programs = requirements.WORKLOADS["kernel-build"]
     parameters = (
         SOURCE,
         CONFIG,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load
 from fsbench_web.core.workloads import iozone
 from fsbench_web.core.workloads.base import ParameterError, Workload
@@ -30,22 +30,22 @@ def _anywhere(workload: Workload) -> str:
 
 
 @dataclass(frozen=True)
-class Measuring:
+class MeasuringPlan:
     """Presets with their parameters, by slug; and what of the cells they do not measure: ``left``
     is what no workload measures, ``refused`` what cannot be measured there, with the reason.
     """
 
     workloads: Mapping[str, Mapping[str, Any]]
-    left: tuple[Demand, ...]
-    refused: tuple[tuple[Demand, str], ...] = ()
+    left: tuple[RequiredCell, ...]
+    refused: tuple[tuple[RequiredCell, str], ...] = ()
 
 
-def measuring(demands: Iterable[Demand], problem: Check = _anywhere) -> Measuring:
+def measuring(demands: Iterable[RequiredCell], problem: Check = _anywhere) -> MeasuringPlan:
     """The fewest workloads that measure the cells, of those without a ``problem``."""
-    matrices: dict[tuple[bool, bool], list[Demand]] = defaultdict(list)
+    matrices: dict[tuple[bool, bool], list[RequiredCell]] = defaultdict(list)
     found: dict[str, Mapping[str, Any]] = {}
-    left: list[Demand] = []
-    refused: list[tuple[Demand, str]] = []
+    left: list[RequiredCell] = []
+    refused: list[tuple[RequiredCell, str]] = []
     for demand in demands:
         if demand.record_kb is None or demand.file_kb is None:
             slug, why = _preset_of(demand.test, problem)
@@ -70,7 +70,7 @@ def measuring(demands: Iterable[Demand], problem: Check = _anywhere) -> Measurin
         else:
             found[_MATRICES[place]] = matrix.parameters
         refused += matrix.refused
-    return Measuring(found, tuple(left), tuple(refused))
+    return MeasuringPlan(found, tuple(left), tuple(refused))
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class _Matrix:
     """``parameters`` None: IOzone has no such matrix, or none of it can be measured there."""
 
     parameters: Mapping[str, Any] | None
-    refused: list[tuple[Demand, str]]
+    refused: list[tuple[RequiredCell, str]]
 
 
 def _matrix(
-    demands: Iterable[Demand], *, is_flushed: bool, is_direct: bool, problem: Check
+    demands: Iterable[RequiredCell], *, is_flushed: bool, is_direct: bool, problem: Check
 ) -> _Matrix:
     """The matrix of the cells that can be measured: without the largest files until it can."""
-    some, refused = list(demands), list[tuple[Demand, str]]()
+    some, refused = list(demands), list[tuple[RequiredCell, str]]()
     while some:
         parameters = _parameters(some, is_flushed=is_flushed, is_direct=is_direct)
         try:
@@ -100,7 +100,9 @@ def _matrix(
     return _Matrix(None, refused)
 
 
-def _parameters(demands: Iterable[Demand], *, is_flushed: bool, is_direct: bool) -> dict[str, Any]:
+def _parameters(
+    demands: Iterable[RequiredCell], *, is_flushed: bool, is_direct: bool
+) -> dict[str, Any]:
     records = [demand.record_kb for demand in demands if demand.record_kb]
     files = [demand.file_kb for demand in demands if demand.file_kb]
     return {

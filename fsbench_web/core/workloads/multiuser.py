@@ -6,7 +6,7 @@ stress-ng's (runner/agent/multiuser.py).
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.base import (
     MIXED,
@@ -39,7 +39,7 @@ class Multiuser(Workload):
     )
     paper = "FREENIX 2002"
     question = MIXED
-    programs = needs.WORKLOADS["multiuser"]
+    programs = requirements.WORKLOADS["multiuser"]
     parameters = (
         Parameter(
             "cpus",

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.values import test_name
 from fsbench_web.core.scoring import testnames
@@ -51,7 +51,7 @@ _PARAMETERS = (
 )
 
 
-class _Own(Workload):
+class _OwnWorkload(Workload):
     """What both have in common: name, version, text."""
 
     def check(self) -> None:
@@ -65,7 +65,7 @@ class _Own(Workload):
         return int(self.space_mb) * MIB
 
 
-class OwnFio(_Own):
+class OwnFio(_OwnWorkload):
     """A job file of fio, of whose options only harmless ones are let through."""
 
     tool = "own-fio"
@@ -73,7 +73,7 @@ class OwnFio(_Own):
     about = "A job file of fio that was uploaded here."
     paper = "Uploaded here"
     question = UPLOADED_HERE
-    programs = needs.WORKLOADS["own-fio"]
+    programs = requirements.WORKLOADS["own-fio"]
     parameters = (
         *_PARAMETERS,
         Parameter("text", "Job file", Kind.TEXT, fixed=True, maximum=MOST_BYTES),
@@ -116,7 +116,7 @@ class OwnFio(_Own):
         return None
 
 
-class OwnCommand(_Own):
+class OwnCommand(_OwnWorkload):
     """One program with its words. Which programs may be called is for each worker's host to say."""
 
     tool = "own-command"

@@ -8,7 +8,7 @@ are what fio is given.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.ceilings import READ, SEQUENTIAL, WRITE, Request
@@ -88,7 +88,7 @@ class Pgmeter(Workload):
     )
     paper = "FREENIX 2002"
     question = MIXED
-    programs = needs.WORKLOADS["pgmeter"]
+    programs = requirements.WORKLOADS["pgmeter"]
     parameters = (
         *(
             Parameter(one.key, one.label, Kind.FLAG, default=True, help="Whether it is measured.")

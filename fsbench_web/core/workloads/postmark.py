@@ -8,7 +8,7 @@ rate over a few seconds is a coarse one, and is flagged where it is stored.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.workloads.base import (
     MAIL,
@@ -41,7 +41,7 @@ class PostMark(Workload):
     )
     paper = "Sun 2004"
     question = MAIL
-    programs = needs.WORKLOADS["postmark"]
+    programs = requirements.WORKLOADS["postmark"]
     parameters = (
         Parameter(
             "files", "Files", default=20000, minimum=10, maximum=10_000_000, paper="20,000 files"

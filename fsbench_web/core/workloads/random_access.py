@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.json_text import JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, load_text
 from fsbench_web.core.latency import Distribution
@@ -47,7 +47,7 @@ class RandomAccess(Workload):
     )
     paper = "Galli 2001"
     question = DATABASE
-    programs = needs.WORKLOADS["random-access"]
+    programs = requirements.WORKLOADS["random-access"]
     parameters = (
         Parameter(
             "files_mb",

@@ -7,10 +7,10 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from fsbench_web.platform.new_tables import MadeAtOnce
+from fsbench_web.platform.new_tables import GroupedMigration
 
 
-class Migration(MadeAtOnce):
+class Migration(GroupedMigration):
     replaces = [
         ("imports", "0001_initial"),
         ("imports", "0002_pipeline"),

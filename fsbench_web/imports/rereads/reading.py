@@ -22,7 +22,7 @@ from fsbench_web.core.latency_over_time import LatencySeries
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import kilobytes
-from fsbench_web.imports.dates import Measured, measured
+from fsbench_web.imports.dates import MeasuredDate, measured
 from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.rereads import kept_latencies
@@ -73,7 +73,7 @@ class Difference:
     """Runs that the file holds by today's reading and that were not stored."""
     parsed: ParsedResult | None = None
     changes_workload: bool = False
-    dated: dict[int, Measured] = field(default_factory=dict)
+    dated: dict[int, MeasuredDate] = field(default_factory=dict)
     """Runs with another date than is stored."""
     latencies: dict[int, list[Distribution]] = field(default_factory=dict)
     """Distributions as they would be kept, by run; of those alone whose are others."""

@@ -7,7 +7,7 @@ from fsbench_web.core.formats import ParsedResult
 from fsbench_web.imports import dates
 from fsbench_web.imports.checks import unread_columns
 from fsbench_web.imports.problems import ImportProblem, WarningRow, together
-from fsbench_web.imports.sources import Given, SourceFile
+from fsbench_web.imports.sources import FileDescription, SourceFile
 
 
 def renewed(report: Mapping[str, Any], path: str, parsed: ParsedResult) -> list[WarningRow] | None:
@@ -41,7 +41,7 @@ def _of_file(own: Sequence[WarningRow], path: str, parsed: ParsedResult) -> list
     found = []
     for column in parsed.unread_columns:
         for ignored in ((column[1],), None):
-            source = SourceFile(path, b"", 0, given=Given(ignored=ignored))
+            source = SourceFile(path, b"", 0, given=FileDescription(ignored=ignored))
             (one,), _ = unread_columns([column], source)
             if ignored is None or one.message in before:
                 found.append(one)

@@ -11,9 +11,9 @@ from django.db import transaction
 from fsbench_web.core.latency import Distribution
 from fsbench_web.imports import dates
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import LeavesRequest, Plan, PlannedFile, PlannedRun, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
-from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, Target, unpack
+from fsbench_web.imports.sources import NOTHING_SAID, FileDescription, SourceFile, Target, unpack
 from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.numbering import PlacedRun
 from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
@@ -43,7 +43,7 @@ def import_uploads(
     *,
     only_new: bool = False,
     within_request: bool = False,
-    given: Given = NOTHING_SAID,
+    given: FileDescription = NOTHING_SAID,
 ) -> ImportResult:
     """Store all files, (name, open file), as runs of a study, which is made when it is new.
 
@@ -83,7 +83,7 @@ def import_sources(
         )
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and plan.work.is_much:
-        raise LeavesRequest(plan.sources, [*plan.warnings, *notes])
+        raise TooLargeForRequest(plan.sources, [*plan.warnings, *notes])
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)

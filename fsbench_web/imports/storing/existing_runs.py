@@ -20,7 +20,7 @@ MOST_COMPARED = 1_000_000
 
 
 @dataclass
-class Known:
+class ExistingRuns:
     """What a series holds: its finished runs by the digest of their numbers; all its repeats,
     whatever became of them, with their runs (None: one of this very import) and their blocks; the
     number of the next one; and its finished runs in their order, of which is read what
@@ -49,13 +49,13 @@ class Known:
         )
 
 
-def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[int, Known]:
+def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[int, ExistingRuns]:
     """What each series holds, by its key. Whoever goes by it holds their locks (series.lock_all).
 
     A finished run without a digest (measured here, or read again since) is counted now.
     ``with_cells``: what its runs measured is read too.
     """
-    found = {series.pk: Known() for series in serieses}
+    found = {series.pk: ExistingRuns() for series in serieses}
     for run in (
         Run.objects.filter(series__in=found)
         .annotate(digest=F("content__digest"))
@@ -73,7 +73,7 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
     return found
 
 
-def _add_cells(found: dict[int, Known]) -> None:
+def _add_cells(found: dict[int, ExistingRuns]) -> None:
     """What the finished runs measured; one query where there are any."""
     finished = {run.pk: run for known in found.values() for run in known.finished}
     blocks: dict[int, list[StoredBlock]] = defaultdict(list)

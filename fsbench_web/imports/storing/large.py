@@ -22,7 +22,7 @@ from fsbench_web.imports.checks import (
     unread_columns,
 )
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import LeavesRequest, Work
+from fsbench_web.imports.plan import ImportWork, TooLargeForRequest
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
 from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.imports.storing.numbering import PlacedRun, Say
@@ -129,7 +129,7 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
     )
 
 
-def told_of(
+def problems_and_notes(
     kept: dict[str, Any], source: SourceFile, target: Target
 ) -> tuple[list[ImportProblem], list[ImportProblem]]:
     """Everything that stands against storing a table whose report is ``kept``; and what whoever
@@ -169,12 +169,12 @@ def _key_problems(
     return list(dict.fromkeys(problems))[:100]
 
 
-def _work_of(table: LargeTable) -> Work:
+def _work_of(table: LargeTable) -> ImportWork:
     """That of storing a table, whose runs and numbers are written in bulk: its series count."""
     series: dict[Collection[object], set[int]] = {}
     for own, columns in table.runs.items():
         series.setdefault(own[:3], set()).update(np.unique(columns.codes).tolist())
-    return Work(len(series), sum(map(len, series.values())), 0)
+    return ImportWork(len(series), sum(map(len, series.values())), 0)
 
 
 def import_large(
@@ -194,12 +194,12 @@ def import_large(
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
-    problems, told = told_of(report(table, source), source, target)
+    problems, told = problems_and_notes(report(table, source), source, target)
     if problems:
         raise ImportRefused(problems)
     warnings = [*told, *notes]
     if within_request and _work_of(table).is_much:
-        raise LeavesRequest([source], warnings)
+        raise TooLargeForRequest([source], warnings)
     parts = [one.as_warning() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)

@@ -10,14 +10,14 @@ from django.contrib.auth.models import User
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.formats.result import OwnKey, ParsedResult
 from fsbench_web.core.formats.settings import differences
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
-from fsbench_web.imports.dates import Measured
+from fsbench_web.imports.dates import MeasuredDate
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.imports.storing.existing_runs import Known
+from fsbench_web.imports.storing.existing_runs import ExistingRuns
 from fsbench_web.imports.storing.repeats import Cells, cells_of
 from fsbench_web.imports.targets import ONCE
 from fsbench_web.platform import limits
@@ -54,7 +54,7 @@ class PlacedRun:
     environment: Environment | None = None
     begins: int | None = None
     block: str = ""
-    measured: Measured = field(default_factory=Measured)
+    measured: MeasuredDate = field(default_factory=MeasuredDate)
     planned: PlannedRun | None = None
     distributions: Sequence[Distribution] = ()
 
@@ -89,7 +89,7 @@ class Numbering:
     already; None: it is refused.
     """
 
-    there: Mapping[int, Known]
+    there: Mapping[int, ExistingRuns]
     user: User | None
     passed_over: list[KnownRun] | None = None
     runs: list[Numbered] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Numbering:
         self.runs.append(Numbered(entry, series, repeat, digest, joins))
         return None
 
-    def _repeat_of(self, entry: PlacedRun, of: Known, cells: Cells) -> int | None:
+    def _repeat_of(self, entry: PlacedRun, of: ExistingRuns, cells: Cells) -> int | None:
         """The repeat that is said, or that a run is a part of: it measures nothing that this has.
 
         None: it is a further one, or where a repeat is said, that one is taken.
@@ -183,7 +183,7 @@ class Numbering:
         several = [(of, list(some.values())) for of, some in together.items() if len(some) > 1]
         for (tool, _, label, _), some in several[:_MOST_NAMED]:
             own = dict.fromkeys(setting for own in differences(some) for setting in own)
-            named = shown("; ".join(own), _MOST_LETTERS) if own else "what it measured"
+            named = quoted("; ".join(own), _MOST_LETTERS) if own else "what it measured"
             what = f"{len(some):,} workloads, which are no repeats of each other"
             yield _note(f"{tool} on {label}: {what}, by {named}.")
         if (more := len(several) - _MOST_NAMED) > 0:
@@ -293,7 +293,7 @@ def _known(entry: PlacedRun, series: Series, same: Run | PlacedRun | None) -> Im
     return None
 
 
-def _repeat_taken(entry: PlacedRun, series: Series, of: Known) -> ImportProblem:
+def _repeat_taken(entry: PlacedRun, series: Series, of: ExistingRuns) -> ImportProblem:
     """That the repeat which is said measured the same already."""
     message = (
         f"Repeat {entry.repeat} of {series.configuration.label} is already there. Leave the repeat "

@@ -10,12 +10,12 @@ from django.db import models
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
-from fsbench_web.imports.dates import Measured
+from fsbench_web.imports.dates import MeasuredDate
 from fsbench_web.imports.models import Import, ImportedFile, RunContent
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.storing import existing_runs
-from fsbench_web.imports.storing.existing_runs import Known
+from fsbench_web.imports.storing.existing_runs import ExistingRuns
 from fsbench_web.imports.storing.numbering import Numbered, Numbering, PlacedRun, Say
 from fsbench_web.imports.targets import artefact_of, hardware_for
 from fsbench_web.platform import clock
@@ -184,11 +184,11 @@ def _record(
     return [(one, runs[one.series.pk, one.repeat]) for one in numbered]
 
 
-def _measured(parts: Sequence[Numbered]) -> Measured:
+def _measured(parts: Sequence[Numbered]) -> MeasuredDate:
     """When the first of the parts was measured that say it."""
     dates = [(one.placed.measured.at, one.placed.measured) for one in parts]
     known = [(at, date) for at, date in dates if at is not None]
-    return min(known, key=lambda pair: pair[0])[1] if known else Measured()
+    return min(known, key=lambda pair: pair[0])[1] if known else MeasuredDate()
 
 
 def _reason(parts: Sequence[Numbered]) -> str:
@@ -199,7 +199,7 @@ def _reason(parts: Sequence[Numbered]) -> str:
 
 
 def _score_and_store(
-    runs: Recorded, artefacts: Mapping[int, Artefact], there: Mapping[int, Known], say: Say
+    runs: Recorded, artefacts: Mapping[int, Artefact], there: Mapping[int, ExistingRuns], say: Say
 ) -> list[ImportProblem]:
     """Write numbers, flags and scores. Returns which series cannot have any."""
     problems: list[ImportProblem] = []

@@ -25,7 +25,7 @@ from fsbench_web.imports import kilobytes, mappings, preview, queue, quota, uplo
 from fsbench_web.imports.checks import target_problems
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, Target, unpack
+from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing import known_files, large
 from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
@@ -102,7 +102,7 @@ def _receive(request: HttpRequest, target: Target) -> Import:
     sources = unpack(named)
     if large.is_large(sources):
         return queue.receive(sources[0], target, user_of(request))
-    return uploads.stash(sources, target, user_of(request))
+    return uploads.keep_upload(sources, target, user_of(request))
 
 
 def _filesystems() -> list[str]:
@@ -210,7 +210,7 @@ def _large_preview(
         "open_units": kilobytes.open_units(one.unit for one in tests),
         "file": file,
         "known": known_files.by_digest([file.sha256]).get(file.sha256) if file else None,
-        "unread": preview.UnreadColumns(unused, Given.from_json(file.given))
+        "unread": preview.UnreadColumns(unused, FileDescription.from_json(file.given))
         if file and unused
         else None,
         "problems": list(dict.fromkeys(found)),

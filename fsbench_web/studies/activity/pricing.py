@@ -11,7 +11,7 @@ from django.db import transaction
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.price import TESTS, Price, per_million_operations, test_of
-from fsbench_web.core.activity.window import Seen, window_of
+from fsbench_web.core.activity.window import WindowedActivity, window_of
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.activity import records
 from fsbench_web.studies.models import UNTRACED, Run, RunActivity, RunState
@@ -100,7 +100,9 @@ def _value(kept: RunActivity, price: Price | None) -> float | None:
     operations = kept.costs.get(OPERATIONS)
     if operations is None:
         rate = kept.costs.get("operations_per_cpu_second")
-        busy_ms = Seen(activity, window).grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
+        busy_ms = WindowedActivity(activity, window).grown(
+            "cpu.user_ms", "cpu.system_ms", "cpu.irq_ms"
+        )
         if rate is None or busy_ms is None:
             return None
         operations = rate * busy_ms / 1000

@@ -12,7 +12,7 @@ from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Job, Race, Run
 from fsbench_web.studies.runs.queue import IN_TURN
 from fsbench_web.studies.runs.windows import closing, durations
 from fsbench_web.studies.runs.windows.durations import Estimate, Experience, Total, total
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 
 BAD_STATES = [RunState.FAILED, RunState.LOST]
 

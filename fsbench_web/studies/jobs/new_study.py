@@ -15,7 +15,7 @@ class StudyExists(ValueError):
     """Another study has the address that this title would get; the text says what to do."""
 
 
-class BadTitle(ValueError):
+class InvalidTitle(ValueError):
     """A title that no study can have; the text says why."""
 
 
@@ -37,7 +37,7 @@ def checked_title(text: str) -> str:
     """The title in one line. Raises BadTitle."""
     title = " ".join(text.split())
     if problem := title_problem(title, text.strip()):
-        raise BadTitle(problem)
+        raise InvalidTitle(problem)
     return title
 
 

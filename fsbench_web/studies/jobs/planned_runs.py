@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Member, Shape
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.catalog.workers.machines import (
@@ -28,7 +28,7 @@ from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.checks.machines import Host, LeftOut, label_of
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study, client_luns
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 from fsbench_web.studies.sequence import Slot
 
 # What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
@@ -57,7 +57,7 @@ class PlannedRun:
     is_reference: bool = False
     journal: Lun | None = None
     members: tuple[tuple[str, Lun], ...] = ()
-    shape: Shape = PLAIN_SHAPE
+    shape: LunCounts = PLAIN_SHAPE
     preparation: Preparation = PLAIN
     machine: Machine = OWN_MACHINE
     kernel: str = ""

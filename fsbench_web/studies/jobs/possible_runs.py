@@ -21,7 +21,7 @@ from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.studies.jobs import suggestions
-from fsbench_web.studies.jobs.checks import room, workload
+from fsbench_web.studies.jobs.checks import space, workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
 from fsbench_web.studies.jobs.forms.workload import PresetFields
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
@@ -114,7 +114,7 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
         replace(
             one,
             problems=tuple(_problems(form, one, lun, spec)),
-            no_room=room.problem(_workload(form, one), lun, spec.configurations),
+            no_room=space.problem(_workload(form, one), lun, spec.configurations),
         )
         for one in shown
     ]
@@ -189,7 +189,7 @@ def _workload(form: JobForm, shown: PresetFields) -> Workload:
         return preset.workload()
 
 
-def nothing(
+def why_nothing_runs(
     form: JobForm,
     cards: Sequence[LunCard],
     lun: Lun | None,
@@ -201,7 +201,7 @@ def nothing(
         if first is None or any(not card.problems for card in cards):
             return ""
         setup = availability.setup(first.lun.worker)
-        return suggestions.nothing("any LUN", first.lun.worker.name, setup, first.problems)
+        return suggestions.why_nothing_runs("any LUN", first.lun.worker.name, setup, first.problems)
     setup = availability.setup(lun.worker)
     parts = list(availability.lun_problems(lun))
     if not parts:
@@ -214,7 +214,7 @@ def nothing(
             if any(not each for each in every):
                 return ""
             parts = [each for one in every for each in one]
-    return suggestions.nothing(lun.name, lun.worker.name, setup, parts)
+    return suggestions.why_nothing_runs(lun.name, lun.worker.name, setup, parts)
 
 
 def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:
@@ -232,7 +232,7 @@ def look_every_s(cards: Sequence[LunCard]) -> int:
 
 
 def digest(cards: Sequence[LunCard]) -> str:
-    """Another one when the form would show something else; not with every sign of life."""
+    """Another one when the form would show something else; not with every heartbeat."""
     parts = []
     for card in cards:
         lun, worker = card.lun, card.lun.worker

@@ -65,7 +65,7 @@ _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 @dataclass(frozen=True)
-class Wish:
+class ReproductionRequest:
     """What somebody wants of a reproduction. No kernel, file system or memory: the usual ones."""
 
     size: str = PAPER
@@ -109,7 +109,13 @@ def usual_kernels(ability: GuestAbility, wanted: Sequence[str] = FILESYSTEMS_OF_
 
 
 def unisys_2005(
-    wish: Wish, ability: GuestAbility, *, study: str, lun: str, worker: str, journal: str = ""
+    wish: ReproductionRequest,
+    ability: GuestAbility,
+    *,
+    study: str,
+    lun: str,
+    worker: str,
+    journal: str = "",
 ) -> Reproduction:
     """The job of the Unisys 2005 paper on this LUN; ``journal`` is a LUN for journals, or ""."""
     wanted = wish.filesystems or FILESYSTEMS_OF_PAPER
@@ -186,7 +192,7 @@ def _configuration(slug: str, atime: str, journal: str, is_full: bool) -> dict[s
     return entry
 
 
-def _machine(wish: Wish, ability: GuestAbility) -> tuple[int, int]:
+def _machine(wish: ReproductionRequest, ability: GuestAbility) -> tuple[int, int]:
     # To see that it works takes no more than any guest has.
     memory = DEFAULT_MEMORY_BYTES if wish.size == CELL else MEMORY_OF_PAPER
     cpus = DEFAULT_CPUS if wish.size == CELL else CPUS_OF_PAPER

@@ -55,7 +55,9 @@ def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ())
     return [slug for slug in _WORKLOADS if slug in problems and not problems[slug]][:1]
 
 
-def nothing(place: str, worker: str, setup: WorkerSetup | None, problems: Sequence[str]) -> str:
+def why_nothing_runs(
+    place: str, worker: str, setup: WorkerSetup | None, problems: Sequence[str]
+) -> str:
     """One sentence: why nothing can run on ``place``, and what to do.
 
     ``problems`` are the reasons of what would be ticked otherwise, the first of them first.

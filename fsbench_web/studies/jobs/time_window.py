@@ -9,7 +9,7 @@ from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.runs.windows import fitting, words
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 
 MOST_AHEAD = timedelta(days=366)
 # Whoever reviews a job and types the name of the LUN takes a while.

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import fsbench_web.studies.models.studies
-from fsbench_web.platform.new_tables import MadeAtOnce
+from fsbench_web.platform.new_tables import GroupedMigration
 
 # Groups of alike series, from one to the next (0043_alike_series).
 ALIKE = (
@@ -27,7 +27,7 @@ def tune_postgresql(apps, schema_editor):
     schema_editor.execute(f"CREATE INDEX studies_series_alike ON studies_series ({ALIKE})")
 
 
-class Migration(MadeAtOnce):
+class Migration(GroupedMigration):
     replaces = [
         ("studies", "0001_initial"),
         ("studies", "0002_submission"),

@@ -247,7 +247,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
         following_runs.write_next_repeat(run, now)
-        races.go_on(run, now)
+        races.continue_race(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run, reason)
     leases.free(run)
@@ -298,7 +298,7 @@ def reap_lost(now: datetime | None = None) -> list[int]:
         _end(
             run,
             RunState.LOST,
-            f"Its worker{parts.as_leader(run)} gave no sign of life for "
+            f"Its worker{parts.as_leader(run)} sent no heartbeat for "
             f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
             "Nothing of it enters a score.",
             Cause.SILENT,

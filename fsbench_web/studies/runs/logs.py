@@ -97,21 +97,23 @@ def fold_ended(now: datetime | None = None) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Pruned:
+class PrunedLogs:
     """Logs that were (or would be) deleted; ``size_bytes`` before compression, folded ones only."""
 
     runs: int
     size_bytes: int
 
 
-def prune(days: int | None = None, now: datetime | None = None, *, dry_run: bool = False) -> Pruned:
+def prune(
+    days: int | None = None, now: datetime | None = None, *, dry_run: bool = False
+) -> PrunedLogs:
     """Delete the logs of runs that ended more than ``days`` ago (FSBENCH_LOG_DAYS; 0 keeps all).
 
     Nothing else of a run is touched.
     """
     days = settings.LOG_DAYS if days is None else days
     if days == KEPT_ALWAYS:
-        return Pruned(0, 0)
+        return PrunedLogs(0, 0)
     old = Run.objects.filter(
         state__in=END_STATES, ended_at__lt=(now or timezone.now()) - timedelta(days=days)
     )
@@ -124,9 +126,9 @@ def prune(days: int | None = None, now: datetime | None = None, *, dry_run: bool
     return found
 
 
-def _count(old: QuerySet[Run], folded: QuerySet[Artefact], rows: QuerySet[LogLine]) -> Pruned:
+def _count(old: QuerySet[Run], folded: QuerySet[Artefact], rows: QuerySet[LogLine]) -> PrunedLogs:
     runs = old.filter(Q(pk__in=folded.values("run")) | Q(pk__in=rows.values("run"))).count()
-    return Pruned(runs, sum(folded.values_list("size_bytes", flat=True)))
+    return PrunedLogs(runs, sum(folded.values_list("size_bytes", flat=True)))
 
 
 def may_be_pruned(run: Run) -> bool:

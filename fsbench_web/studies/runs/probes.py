@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fsbench_web.catalog.configurations.stacks import Shape, Stack, members_in, stack_of
+from fsbench_web.catalog.configurations.stacks import LunCounts, Stack, members_in, stack_of
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.ceilings import Probe, read_probe
 from fsbench_web.platform import clock
@@ -52,7 +52,7 @@ def target_of(series: Series) -> str | None:
     """The same of a series."""
     if not series.stack_luns:
         return ""
-    layers = Shape.of(series.configuration.stack).layers
+    layers = LunCounts.of(series.configuration.stack).layers
     return target(stack_of(members_in(series.stack_luns), layers))
 
 

@@ -60,7 +60,7 @@ def startable(worker: Worker) -> list[Run]:
     Of each LUN at most its next run. Whoever is first in turn gets what several need, so that no
     LUN keeps a controller or a journal for all its runs while others wait.
     """
-    # Every worker asks with every sign of life, and mostly nothing waits anywhere.
+    # Every worker asks with every heartbeat, and mostly nothing waits anywhere.
     if not Run.objects.filter(state=RunState.QUEUED).exists():
         return []
     if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
@@ -81,7 +81,7 @@ def startable(worker: Worker) -> list[Run]:
 
 
 def absent_clients(series: Series) -> list[str]:
-    """The other workers of its runs that take none now: drained, or without a sign of life. No
+    """The other workers of its runs that take none now: drained, or without a heartbeat. No
     query where it has no others.
     """
     since = clock.now() - leases.lease_duration()

@@ -24,7 +24,7 @@ from fsbench_web.studies.models import (
     Score,
     Series,
 )
-from fsbench_web.studies.scores.kept_best_scores import Kept
+from fsbench_web.studies.scores.kept_best_scores import KeptState
 from fsbench_web.studies.scores.queries import (
     ROW,
     ConfigurationFacts,
@@ -161,7 +161,7 @@ def best_candidates(
     contenders: Mapping[int, str],
     by: str,
     counts_runs: bool = False,
-    kept: Kept | None = None,
+    kept: KeptState | None = None,
 ) -> BestCandidates:
     """The highest and the lowest scores of each contender in each table, all that are equal.
 
@@ -253,7 +253,7 @@ def configurations_of_each(
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedScore:
     """A score that a paper printed something beside, and whose table it is in."""
 
     score_id: int
@@ -264,13 +264,13 @@ class Printed:
     unit: str
 
 
-def printed_in(scores: QuerySet[Score]) -> list[Printed]:
+def printed_in(scores: QuerySet[Score]) -> list[PrintedScore]:
     """Those of the scores that a paper printed something beside. One query."""
     columns = ("pk", "series_id", "series__study__slug", "test", "category")
     found = (
         scores.filter(published__isnull=False).order_by("pk").values_list(*columns, PRINTED_UNIT)
     )
-    return [Printed(*row) for row in found]
+    return [PrintedScore(*row) for row in found]
 
 
 def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from fsbench_web.core.conversion import Shown, converted
+from fsbench_web.core.conversion import DisplayUnit, converted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
@@ -76,7 +76,7 @@ class Matrix:
     unit: str
     cells: dict[Cell, Repeats] = field(default_factory=dict)
 
-    def converted(self, to: Shown) -> "Matrix":
+    def converted(self, to: DisplayUnit) -> "Matrix":
         """The same in the unit that it is shown in."""
         cells = {cell: one.converted(to.times) for cell, one in self.cells.items()}
         return Matrix(self.series_id, to.unit, cells)
@@ -150,7 +150,7 @@ class LoadCurve:
     sizes: tuple[int | None, int | None]
     loads: dict[str, Repeats] = field(default_factory=dict)
 
-    def converted(self, to: Shown) -> "LoadCurve":
+    def converted(self, to: DisplayUnit) -> "LoadCurve":
         """The same in the unit that it is shown in."""
         loads = {load: one.converted(to.times) for load, one in self.loads.items()}
         return replace(self, unit=to.unit, loads=loads)
@@ -188,7 +188,7 @@ class RepeatsOfSeries:
     repeats: Repeats
     cells: list[int]
 
-    def converted(self, to: Shown) -> "RepeatsOfSeries":
+    def converted(self, to: DisplayUnit) -> "RepeatsOfSeries":
         """The same in the unit that it is shown in."""
         return replace(self, unit=to.unit, repeats=self.repeats.converted(to.times))
 

@@ -31,9 +31,9 @@ from fsbench_web.studies.models import (
     new_stamp,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.scores.judging import Found, Part
+from fsbench_web.studies.scores.judging import Part, TestScores
 from fsbench_web.studies.scores.measurements import Flags
-from fsbench_web.studies.scores.quality import Basis
+from fsbench_web.studies.scores.quality import SeriesContext
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
@@ -162,7 +162,7 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
     replace_scores(series, basis, found)
 
 
-def replace_scores(series: Series, basis: Basis, found: Found) -> None:
+def replace_scores(series: Series, basis: SeriesContext, found: TestScores) -> None:
     """Write the computed scores of a series, of all selections, in place of the old.
 
     ``found`` was judged by ``basis``. The caller holds the series' lock.
@@ -180,7 +180,7 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
 
 
 def _rows(
-    series: Series, basis: Basis, found: Found, printed: Collection[tuple[str, str]]
+    series: Series, basis: SeriesContext, found: TestScores, printed: Collection[tuple[str, str]]
 ) -> Iterator[tuple[object, ...]]:
     """Its scores as _WRITTEN_SCORES, but for those (test, category) that a paper ``printed``."""
     expected = _expected_cells(series)
@@ -221,7 +221,12 @@ def _rows(
 
 
 def _share(
-    basis: Basis, value: float, unit: str, test: str, category: str, selected: SelectedScores
+    basis: SeriesContext,
+    value: float,
+    unit: str,
+    test: str,
+    category: str,
+    selected: SelectedScores,
 ) -> dict[str, object] | None:
     """As ``Score.share`` keeps it. A selection without some cells has the ceilings of the rest."""
     if basis.ceilings is None:
@@ -231,7 +236,7 @@ def _share(
 
 
 def _repeat_scores(
-    selected: SelectedScores, category: str, basis: Basis
+    selected: SelectedScores, category: str, basis: SeriesContext
 ) -> list[tuple[str, float | None]] | None:
     """As ``Score.repeat_scores`` keeps them."""
     runs = selected.runs[category]

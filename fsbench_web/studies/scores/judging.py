@@ -21,7 +21,7 @@ from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
-from fsbench_web.studies.scores.quality import Basis, Bits
+from fsbench_web.studies.scores.quality import Bits, SeriesContext
 from fsbench_web.studies.scores.selections import SelectedScores, TestQuality, quality_of
 
 MOST_AT_ONCE = 200_000
@@ -38,21 +38,21 @@ class Part:
 
 
 @dataclass
-class Found:
+class TestScores:
     """Unit, and scores of all selections, of each test, named with its load."""
 
     units: dict[str, str] = field(default_factory=dict)
     tests: dict[str, TestQuality] = field(default_factory=dict)
 
 
-def judge_stored(series: Series, basis: Basis) -> Found:
+def judge_stored(series: Series, basis: SeriesContext) -> TestScores:
     """Judge the finished runs of a series and write the flags that changed.
 
     The caller holds the series' lock. Raises MixedMeasurements before anything is written.
     """
     blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
     kept: dict[int, tuple[Bits, Bits]] = {}
-    found = Found()
+    found = TestScores()
     for wanted in _some_at_a_time(block.tests for block in blocks):
         _judge(found, _parts(blocks, wanted, kept), basis, wanted, series)
     for block in blocks:
@@ -62,21 +62,21 @@ def judge_stored(series: Series, basis: Basis) -> Found:
     return found
 
 
-def judge_new(parts: Sequence[Part], basis: Basis) -> Found:
+def judge_new(parts: Sequence[Part], basis: SeriesContext) -> TestScores:
     """Judge the runs of a series that has no others, before they are stored.
 
     The same as ``judge_stored`` finds once they are. Raises MixedMeasurements.
     """
-    found = Found()
+    found = TestScores()
     for wanted in _some_at_a_time(part.columns.summary() for part in parts):
         _judge(found, parts, basis, wanted)
     return found
 
 
 def _judge(
-    found: Found,
+    found: TestScores,
     parts: Iterable[Part],
-    basis: Basis,
+    basis: SeriesContext,
     wanted: frozenset[str] | None = None,
     series: Series | None = None,
 ) -> None:

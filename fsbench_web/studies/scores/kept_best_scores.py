@@ -41,7 +41,7 @@ class Configuration(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptState:
     """What is kept of some studies: ``ids`` hold, and of the ``outdated`` configurations none."""
 
     ids: list[int]
@@ -59,7 +59,7 @@ class Kept:
         )
 
 
-def kept_of(studies: Collection[str]) -> Kept | None:
+def kept_of(studies: Collection[str]) -> KeptState | None:
     """What is kept of these studies, by their slugs; None where nothing is. Two queries."""
     kept = {
         one[:2]: one[2:]
@@ -78,7 +78,7 @@ def kept_of(studies: Collection[str]) -> Kept | None:
         else:
             outdated.add(configuration)
     hold = [pk for configuration, pks in ids.items() if configuration not in outdated for pk in pks]
-    return Kept(hold, sorted(outdated)) if hold else None
+    return KeptState(hold, sorted(outdated)) if hold else None
 
 
 def keep(at_most_s: float | None = AT_MOST_S) -> int:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fsbench_web.core.conversion import RATE, SIZE, meaning
+from fsbench_web.core.conversion import RATE, SIZE, unit_factor
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import ParameterError
@@ -77,27 +77,27 @@ class SeriesValues:
     series_id: int
     measurement: str = ""
     repeats: Mapping[int, Repeat] = field(default_factory=dict)
-    values: dict[Demand, dict[int, float]] = field(default_factory=dict)
+    values: dict[RequiredCell, dict[int, float]] = field(default_factory=dict)
     measures: dict[str, Measure] = field(default_factory=dict)
-    cells: dict[Demand, set[Cell]] = field(default_factory=dict)
-    flags: dict[Demand, set[str]] = field(default_factory=dict)
+    cells: dict[RequiredCell, set[Cell]] = field(default_factory=dict)
+    flags: dict[RequiredCell, set[str]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     left_out_numbers: int = 0
 
 
-def kind_of(demand: Demand) -> Demand:
+def kind_of(demand: RequiredCell) -> RequiredCell:
     """The demand without its sizes: the key of ``SeriesValues.cells``."""
-    return Demand(demand.test, None, None, demand.cached, demand.flushed)
+    return RequiredCell(demand.test, None, None, demand.cached, demand.flushed)
 
 
 @dataclass(frozen=True)
-class _Circumstances:
+class _MeasuringConditions:
     is_direct: bool
     is_flushed: bool | None
     measurement: str
     boundaries: Mapping[str, Boundary | None]
 
-    def meets(self, kind: Demand, cell: Cell) -> bool:
+    def meets(self, kind: RequiredCell, cell: Cell) -> bool:
         return (kind.cached is None or self._is_cached(kind.test, cell) is kind.cached) and (
             kind.flushed is None or _only_reads(kind.test) or self.is_flushed is kind.flushed
         )
@@ -113,7 +113,7 @@ class _Circumstances:
 
 def profile_values(
     series_ids: Collection[int],
-    demands: Collection[Demand],
+    demands: Collection[RequiredCell],
     tools: Mapping[int, str],
     selection: str = Selection.ALL,
 ) -> dict[int, SeriesValues]:
@@ -123,7 +123,7 @@ def profile_values(
     """
     if len(series_ids) > MOST_SERIES:
         raise TooManyValues
-    kinds: dict[str, dict[Demand, dict[Cell, Demand]]] = {}
+    kinds: dict[str, dict[RequiredCell, dict[Cell, RequiredCell]]] = {}
     for demand in demands:
         cell = _NO_CELL
         if demand.record_kb is not None and demand.file_kb is not None:
@@ -177,11 +177,13 @@ def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
     return found
 
 
-def _circumstances(series_ids: Collection[int], tests: Iterable[str]) -> dict[int, _Circumstances]:
+def _circumstances(
+    series_ids: Collection[int], tests: Iterable[str]
+) -> dict[int, _MeasuringConditions]:
     rows = Series.objects.filter(pk__in=list(series_ids)).order_by()
     columns = ("pk", "quality", "workload_id", "workload__tool", "workload__parameters")
     return {
-        pk: _Circumstances(
+        pk: _MeasuringConditions(
             bool((quality or {}).get("direct_io")),
             is_flushed(parameters or {}),
             measurement_of(workload, tool, parameters),
@@ -226,8 +228,8 @@ def _only_reads(test: str) -> bool:
 def _add(
     series: SeriesValues,
     numbers: Numbers,
-    kinds: Mapping[str, Mapping[Demand, Mapping[Cell, Demand]]],
-    circumstances: _Circumstances,
+    kinds: Mapping[str, Mapping[RequiredCell, Mapping[Cell, RequiredCell]]],
+    circumstances: _MeasuringConditions,
     tools: Mapping[int, str],
     selection: str,
 ) -> None:
@@ -269,10 +271,12 @@ def _add(
                 series.flags.setdefault(demand, set()).update(why)
 
 
-def _is_selected(cell: Cell, circumstances: _Circumstances, test: str, selection: str) -> bool:
+def _is_selected(
+    cell: Cell, circumstances: _MeasuringConditions, test: str, selection: str
+) -> bool:
     if selection not in (Selection.CACHED, Selection.UNCACHED):
         return True
-    return circumstances.meets(Demand(test, cached=selection == Selection.CACHED), cell)
+    return circumstances.meets(RequiredCell(test, cached=selection == Selection.CACHED), cell)
 
 
 def _sizes(columns: MeasurementColumns) -> list[Cell]:
@@ -284,7 +288,7 @@ def _sizes(columns: MeasurementColumns) -> list[Cell]:
 
 
 def _wanted(
-    numbers: Numbers, wanted: Mapping[Cell, Demand]
+    numbers: Numbers, wanted: Mapping[Cell, RequiredCell]
 ) -> Iterable[tuple[Cell, float, list[str] | None]]:
     columns = numbers.columns
     records = np.where(columns.is_cell, columns.records, -1)
@@ -303,7 +307,7 @@ def _measure(unit: str, tool: str | None) -> Measure | None:
     if not is_known(unit):
         return None
     lower = lower_is_better(unit)
-    found = meaning(unit, tool)
+    found = unit_factor(unit, tool)
     if found is None:
         return Measure(f"unit {unit}", unit, 1.0, lower)
     return Measure(found.dimension, unit, float(found.factor), lower)

@@ -22,7 +22,7 @@ from django.db.models import Q
 from fsbench_web.catalog.workers.machines import EMULATED, KVM
 from fsbench_web.core.scoring import quality_cells as cells
 from fsbench_web.core.scoring import quality_repeats as repeats
-from fsbench_web.core.scoring.cache_boundary import Boundary, Edge, boundary
+from fsbench_web.core.scoring.cache_boundary import Boundary, CacheEdge, boundary
 from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality import (
     ABOVE_DEVICE,
@@ -62,7 +62,7 @@ Bits = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Basis:
+class SeriesContext:
     """What is known of a series and its numbers are judged by.
 
     ``tool`` is empty where nobody said it. ``limit_kb_s`` is above what the device can deliver,
@@ -112,13 +112,13 @@ def boundary_of(quality: Mapping[str, Any] | None, test: str) -> Boundary | None
     if stored is None:
         return None
     return Boundary(
-        {record: Edge(cached, beyond) for record, cached, beyond, _ in stored["edges"]},
+        {record: CacheEdge(cached, beyond) for record, cached, beyond, _ in stored["edges"]},
         frozenset(record for record, _, _, is_seen in stored["edges"] if is_seen),
         stored["fall"],
     )
 
 
-def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
+def basis_of(series: Series, finished: Iterable[Run] | None = None) -> SeriesContext:
     """What is known of a series now.
 
     ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. A constant number
@@ -142,7 +142,7 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         limit, limit_from = hardware.deliverable_kb_s, STATED
     elif not is_direct and (best := best_direct_kb_s(series)) is not None:
         limit, limit_from = cells.HEADROOM * best, DIRECT
-    return Basis(
+    return SeriesContext(
         tool,
         is_direct,
         limit,
@@ -158,7 +158,7 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
 
 @dataclass
 class _KnownOfRuns:
-    """What is known of finished runs; the first two as ``Basis`` has them."""
+    """What is known of finished runs; the first two as ``SeriesContext`` has them."""
 
     unsound: dict[int, tuple[str, ...]] = field(default_factory=dict)
     blocks: dict[int, str] = field(default_factory=dict)
@@ -249,7 +249,7 @@ def _postmark_times(series: Series) -> dict[int, tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class Judged:
+class FlaggedCells:
     """The flags of each number as bits (``CELL_FLAGS``), and the cache boundary of the test."""
 
     bits: Bits
@@ -260,7 +260,7 @@ class Judged:
         return np.asarray(self.bits & (1 << CELL_FLAGS.index(slug)) != 0, dtype=np.bool_)
 
 
-def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
+def judge(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> FlaggedCells:
     """The flags of all numbers of one test of one series."""
     values = columns.values
     is_less_better = is_known(unit) and lower_is_better(unit)
@@ -282,10 +282,10 @@ def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
     bits = np.zeros(len(values), dtype=np.uint8)
     for slug, mask in masks.items():
         bits |= mask.astype(np.uint8) << CELL_FLAGS.index(slug)
-    return Judged(bits, _boundary(columns, is_less_better, basis))
+    return FlaggedCells(bits, _boundary(columns, is_less_better, basis))
 
 
-def _clock(test: str, unit: str, columns: TestColumns, basis: Basis) -> Mask:
+def _clock(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> Mask:
     """By each tool's own clock; a tool whose clock nobody knows is never limited by it.
 
     The thirteen names are IOzone's, also in a table that does not say which tool it is of. Of
@@ -309,7 +309,7 @@ def _clock(test: str, unit: str, columns: TestColumns, basis: Basis) -> Mask:
     return np.zeros(len(columns.values), dtype=np.bool_)
 
 
-def _boundary(columns: TestColumns, is_less_better: bool, basis: Basis) -> Boundary | None:
+def _boundary(columns: TestColumns, is_less_better: bool, basis: SeriesContext) -> Boundary | None:
     if len(columns.values) > _MOST_VALUES_OF_BOUNDARY:
         return None
     # Of one run each number is a cell of its own there, in another order.

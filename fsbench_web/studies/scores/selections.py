@@ -21,7 +21,7 @@ from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.quality_repeats import Whole
 from fsbench_web.core.scoring.scores import ScoreValue
 from fsbench_web.studies.models import Selection
-from fsbench_web.studies.scores.quality import CELL_FLAGS, Basis, Judged, slugs
+from fsbench_web.studies.scores.quality import CELL_FLAGS, FlaggedCells, SeriesContext, slugs
 from fsbench_web.studies.scores.shares import OVERALL
 
 
@@ -62,7 +62,11 @@ class TestQuality:
 
 
 def quality_of(
-    test: str, columns: TestColumns, judged: Judged, basis: Basis, whole: SelectedScores
+    test: str,
+    columns: TestColumns,
+    judged: FlaggedCells,
+    basis: SeriesContext,
+    whole: SelectedScores,
 ) -> TestQuality:
     """What follows from the flags of one test; ``whole`` are its scores of all cells."""
     whole = replace(
@@ -75,7 +79,11 @@ def quality_of(
 
 
 def selected_scores(
-    test: str, columns: TestColumns, judged: Judged, basis: Basis, whole: SelectedScores
+    test: str,
+    columns: TestColumns,
+    judged: FlaggedCells,
+    basis: SeriesContext,
+    whole: SelectedScores,
 ) -> dict[str, SelectedScores]:
     """The scores of one test by selection; a selection of which nothing is left is not there.
 
@@ -105,7 +113,7 @@ def selected_scores(
 
 def _flags(
     columns: TestColumns,
-    judged: Judged,
+    judged: FlaggedCells,
     scores: Mapping[str, ScoreValue],
     kept: Mask | None = None,
 ) -> dict[str, list[str]]:
@@ -149,7 +157,7 @@ def _runs(
 def _without(
     test: str,
     columns: TestColumns,
-    judged: Judged,
+    judged: FlaggedCells,
     why: Mapping[str, Mask],
     whole: SelectedScores,
 ) -> SelectedScores:
@@ -205,7 +213,7 @@ def _region(category: str, columns: TestColumns) -> Mask:
     return np.ones(len(columns), dtype=np.bool_) if inside is None else inside
 
 
-def _cached(columns: TestColumns, judged: Judged) -> Mask:
+def _cached(columns: TestColumns, judged: FlaggedCells) -> Mask:
     """Which numbers are of files within the cache boundary of their record size."""
     assert judged.boundary is not None
     last = {record: edge.cached_kb for record, edge in judged.boundary.edges.items()}

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.core.activity.price import NoPrice, parsed
+from fsbench_web.core.activity.price import InvalidPrice, parsed
 from fsbench_web.studies.activity import pricing
 
 
@@ -30,7 +30,7 @@ def state_price(request: HttpRequest, slug: str) -> HttpResponse:
             audit.note_here(
                 "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
             )
-    except (NoPrice, pricing.TooManyRuns) as error:
+    except (InvalidPrice, pricing.TooManyRuns) as error:
         messages.error(request, str(error))
     else:
         runs = f"{count} finished run{'s' * (count != 1)} on it"

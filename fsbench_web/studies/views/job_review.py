@@ -10,7 +10,7 @@ from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
-from fsbench_web.studies.jobs import cautions, estimates, planned_runs, submitting
+from fsbench_web.studies.jobs import estimates, planned_runs, submit_warnings, submitting
 from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
@@ -46,11 +46,11 @@ def review_context(
         "runs": runs,
         **_planned(runs),
         **_erased(plan),
-        "memory_warnings": cautions.of_memory(runs),
-        "client_warnings": cautions.of_clients(runs),
-        "data_warnings": cautions.of_data(runs),
-        "cache_warnings": cautions.of_cache(runs),
-        "without_probe": cautions.of_probe(spec, runs),
+        "memory_warnings": submit_warnings.of_memory(runs),
+        "client_warnings": submit_warnings.of_clients(runs),
+        "data_warnings": submit_warnings.of_data(runs),
+        "cache_warnings": submit_warnings.of_cache(runs),
+        "without_probe": submit_warnings.of_probe(spec, runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,
         "most_runs": plan.most_runs,

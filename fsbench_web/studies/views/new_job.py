@@ -281,7 +281,7 @@ def _choices(
         ],
         **_clients(form, lun),
         "setup": availability.setup(lun.worker) if lun else None,
-        "nothing": possible_runs.nothing(form, cards, lun, problems) if is_new else "",
+        "nothing": possible_runs.why_nothing_runs(form, cards, lun, problems) if is_new else "",
     }
 
 

@@ -16,7 +16,7 @@ from fsbench_web.studies.jobs import lookup, possible_runs
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.models import Job, Series, Study
-from fsbench_web.studies.views import continued, run_details
+from fsbench_web.studies.views import run_details, study_continuation
 
 CONTINUED = "continued"
 """The key in the form's address that names the job which it continues."""
@@ -102,14 +102,14 @@ def _continued(request: HttpRequest) -> Job | None:
 
 def _taken_from(
     request: HttpRequest, slug: str, cards: list[possible_runs.LunCard] | None
-) -> continued.Taken | None:
+) -> study_continuation.ContinuedForm | None:
     """What the form can take of a study; None of one that is none, is empty or is published."""
     assert isinstance(request.user, User)
     study = Study.objects.filter(slug=slug.replace("\x00", ""), is_published=False).first()
     if not slug or study is None:
         return None
     cards = possible_runs.lun_cards(request.user) if cards is None else cards
-    return continued.taken_from(study, cards)
+    return study_continuation.continued_form(study, cards)
 
 
 def _is_key(text: str) -> bool:

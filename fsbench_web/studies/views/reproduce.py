@@ -21,13 +21,20 @@ from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.jobs import lookup, reproductions, submitting
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.problems import JobRefused
-from fsbench_web.studies.jobs.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
+from fsbench_web.studies.jobs.reproductions import (
+    CELL,
+    FULL,
+    PAPER,
+    PLAIN,
+    SMALL,
+    ReproductionRequest,
+)
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.views.job_review import review_context
 
 
 @dataclass(frozen=True)
-class Place:
+class LunWithGuests:
     """A LUN with the guests of its worker."""
 
     lun: Lun
@@ -93,7 +100,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "studies/job_review.html", context)
 
 
-def _places() -> list[Place]:
+def _places() -> list[LunWithGuests]:
     """The LUNs that a guest can be given now, the largest first."""
     luns = Lun.objects.filter(is_listed=True, role=Lun.Role.DATA).select_related("worker__hardware")
     found = []
@@ -103,11 +110,11 @@ def _places() -> list[Place]:
             *availability.lun_problems(lun),
             *availability.guest_problems(lun),
         ]:
-            found.append(Place(lun, ability))
+            found.append(LunWithGuests(lun, ability))
     return sorted(found, key=lambda place: -(place.lun.size_bytes or 0))
 
 
-def _chosen(places: list[Place], number: str) -> Place | None:
+def _chosen(places: list[LunWithGuests], number: str) -> LunWithGuests | None:
     """The LUN of this number, or the one that most of the paper can be run on."""
     named_one = next((place for place in places if str(place.lun.pk) == number), None)
     return named_one or max(
@@ -123,7 +130,7 @@ def _chosen(places: list[Place], number: str) -> Place | None:
     )
 
 
-def _wish(query: QueryDict, place: Place) -> Wish:
+def _wish(query: QueryDict, place: LunWithGuests) -> ReproductionRequest:
     """What the address asks for; what makes no sense is as if it were not there."""
     size = query.get("size", "")
     if size not in reproductions.SIZES:
@@ -133,7 +140,7 @@ def _wish(query: QueryDict, place: Place) -> Wish:
         tuning = PLAIN if size == CELL else FULL
     memory = query.get("memory_mib", "")
     is_number = memory.isascii() and memory.isdigit() and len(memory) < 10
-    return Wish(
+    return ReproductionRequest(
         size,
         tuning,
         tuple(
@@ -143,7 +150,7 @@ def _wish(query: QueryDict, place: Place) -> Wish:
     )
 
 
-def _usual_size(place: Place) -> str:
+def _usual_size(place: LunWithGuests) -> str:
     """The paper's matrix where it fits and speeds mean anything."""
     if place.ability.is_emulated:
         return CELL

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
-from fsbench_web.catalog.configurations.stacks import Shape, members_in, stack_of
+from fsbench_web.catalog.configurations.stacks import LunCounts, members_in, stack_of
 from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, MIB
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.scoring import testnames
@@ -188,7 +188,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
             members=planned_runs.members_of(
                 luns, log is not None if series.runs_on.is_guest else None
             ),
-            layers=Shape.of(series.configuration.stack).layers,
+            layers=LunCounts.of(series.configuration.stack).layers,
         )
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
@@ -207,7 +207,7 @@ def named_options(run: Run) -> list[tuple[str, str]]:
 
 def stack_words(run: Run) -> str:
     """On how many LUNs it stands, and through what."""
-    return Shape.of(run.series.configuration.stack).words
+    return LunCounts.of(run.series.configuration.stack).words
 
 
 def named_parameters(run: Run) -> list[tuple[str, str]]:
@@ -296,5 +296,5 @@ def configurations_of(series: Series) -> Iterator[ConfigurationSpec]:
             configuration.options,
             configuration.scheduler,
             journal.name if journal else "",
-            stack_of(members_in(series.stack_luns), Shape.of(configuration.stack).layers),
+            stack_of(members_in(series.stack_luns), LunCounts.of(configuration.stack).layers),
         )

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
-from fsbench_web.catalog.configurations.labels import canonical_scheduler, todays_label
+from fsbench_web.catalog.configurations.labels import canonical_scheduler, current_label
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.studies.models import Run, RunState, Series, Study
 
@@ -41,7 +41,7 @@ class Query:
         return cls(kept, tuple(dict.fromkeys(kept.lower().split()))[:MOST_WORDS])
 
 
-class Found(Sequence[Any]):
+class SearchMatches(Sequence[Any]):
     """What matches, in its order, at most MOST. Its keys are known at once, of its rows a part."""
 
     def __init__(self, keys: list[int], rows: QuerySet[Any]):
@@ -57,17 +57,17 @@ class Found(Sequence[Any]):
         return [rows[key] for key in self._keys[part] if key in rows]
 
 
-def find(query: Query, kind: str) -> Found:
+def find(query: Query, kind: str) -> SearchMatches:
     """What matches. ``kind`` is one of KINDS.
 
     One query, for runs two or three, and one for each part that is read.
     """
     if kind == "studies":
-        return Found(_keys(_studies(query)), Study.objects.all())
+        return SearchMatches(_keys(_studies(query)), Study.objects.all())
     if kind == "configurations":
-        return Found(_keys(_configurations(query)), FilesystemConfiguration.objects.all())
+        return SearchMatches(_keys(_configurations(query)), FilesystemConfiguration.objects.all())
     related = ("series__study", "series__configuration", "series__workload", "series__lun__worker")
-    return Found(_runs(query), Run.objects.select_related(*related))
+    return SearchMatches(_runs(query), Run.objects.select_related(*related))
 
 
 def _keys(matching: QuerySet[Any]) -> list[int]:
@@ -151,7 +151,7 @@ def _with_options() -> QuerySet[FilesystemConfiguration]:
 def _of_configuration(word: str) -> Q:
     found = _contains(("label", "filesystem", "scheduler", "option_text"), word)
     # By its old word, and by its old label.
-    renamed = canonical_scheduler(word.lower()), todays_label(word.lower())
+    renamed = canonical_scheduler(word.lower()), current_label(word.lower())
     return reduce(
         or_,
         [

@@ -67,7 +67,7 @@ Say = Callable[[str, float | None], None]
 """What is done now, and the share of it that is done (0 to 1), if that is known."""
 
 
-class CannotFetch(Exception):
+class FetchError(Exception):
     """No package was fetched; the text says why, and what to do."""
 
 
@@ -93,7 +93,7 @@ class Apt:
     def __init__(self, work: Path, keeps_on: Callable[[], bool] = lambda: True) -> None:
         self._work, self._keeps_on = work, keeps_on
         if shutil.which("apt-get") is None:
-            raise CannotFetch(
+            raise FetchError(
                 "This host has no apt: put a kernel's package into the folder by hand "
                 "(docs/guest.md says which)."
             )
@@ -151,7 +151,7 @@ class Apt:
             name = below[0]
         found = self._shown([name])
         if not found:
-            raise CannotFetch(f"apt has no package {name}.")
+            raise FetchError(f"apt has no package {name}.")
         return found[0]
 
     def packages(self) -> list[KernelPackage]:
@@ -206,7 +206,7 @@ class Apt:
         self._run(command, DOWNLOAD_LIMIT_S, cwd=into, tell=tell)
         found = sorted(into.glob("*.deb"))
         if len(found) != len(names) or any(one.is_symlink() for one in found):
-            raise CannotFetch(f"apt gave no file of {package.name}.")
+            raise FetchError(f"apt gave no file of {package.name}.")
         return into if package.parts else found[0]
 
     def _targets(self, options: Sequence[str]) -> list[Mapping[str, str]]:
@@ -217,7 +217,7 @@ class Apt:
     def _write_sources(self, targets: Iterable[Mapping[str, str]]) -> None:
         lines = dict.fromkeys(map(_source, targets))
         if not lines:
-            raise CannotFetch(
+            raise FetchError(
                 "This host has no mirror of Debian or Ubuntu among apt's sources: put a kernel's "
                 "package into the folder by hand (docs/guest.md says which)."
             )
@@ -247,9 +247,9 @@ class Apt:
                 while (code := _waited(process)) is None:
                     tell()
                     if not self._keeps_on():
-                        raise CannotFetch("The worker ended meanwhile: ask again.")
+                        raise FetchError("The worker ended meanwhile: ask again.")
                     if time.monotonic() > deadline:
-                        raise CannotFetch(
+                        raise FetchError(
                             f"apt did not end within {limit_s:.0f} s: is its mirror away?"
                         )
             finally:
@@ -257,7 +257,7 @@ class Apt:
             output.seek(0)
             errors.seek(0)
             if code:
-                raise CannotFetch(f"apt cannot get it: {_why(errors.read())}")
+                raise FetchError(f"apt cannot get it: {_why(errors.read())}")
             return output.read()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.apt import CannotFetch
+from runner.host.guest_kernels.apt import FetchError
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -49,7 +49,7 @@ class KernelFetch:
         package = str(wanted["package"])
         try:
             path = kernel_packages.fetch(self.folder, package, say=self._say, keeps_on=keeps_on)
-        except CannotFetch as error:
+        except FetchError as error:
             logger.error("the kernel %s was not fetched: %s", package or "of today", error)
             self._end(package, {"state": FAILED, "problem": str(error)})
         except Exception as error:

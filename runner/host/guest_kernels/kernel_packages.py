@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fsbench_web.catalog.workers.machines import kernel_package_problem
 from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.apt import ARCHITECTURE, Apt, CannotFetch, KernelPackage, Say
+from runner.host.guest_kernels.apt import ARCHITECTURE, Apt, FetchError, KernelPackage, Say
 
 
 def fetch(
@@ -29,7 +29,7 @@ def fetch(
     ``package`` is empty for the distribution's kernel of today. Raises CannotFetch.
     """
     if problem := kernel_package_problem(package):
-        raise CannotFetch(problem)
+        raise FetchError(problem)
     with _alone(folder) as work:
         say("Reading the lists of packages", None)
         apt = Apt(work, keeps_on)
@@ -42,7 +42,7 @@ def fetch(
                 return there
         free = shutil.disk_usage(folder).free
         if free < 2 * found.size_bytes:
-            raise CannotFetch(
+            raise FetchError(
                 f"{found.name} takes {found.size_bytes // 2**20} MiB, and twice that is needed, "
                 f"but {folder} has {free // 2**20} MiB left: make room there."
             )
@@ -51,7 +51,7 @@ def fetch(
             try:
                 kernels.check(one)
             except kernels.UnusableKernel as error:
-                raise CannotFetch(str(error)) from None
+                raise FetchError(str(error)) from None
             one.chmod(0o644)
         # From the same file system: it is there as a whole, or not at all.
         file.replace(place)
@@ -102,20 +102,20 @@ def _alone(folder: Path) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / ".fetch.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise CannotFetch(
+        raise FetchError(
             f"{folder} cannot be written ({error.strerror}): give it to the user that runs this."
         ) from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CannotFetch("A kernel is being fetched here already: wait for it.") from None
+            raise FetchError("A kernel is being fetched here already: wait for it.") from None
         for left in folder.glob(".fetch-*"):
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as work:
             try:
                 yield Path(work)
             except OSError as error:
-                raise CannotFetch(f"It cannot be kept in {folder}: {error.strerror}.") from None
+                raise FetchError(f"It cannot be kept in {folder}: {error.strerror}.") from None
     finally:
         os.close(lock)

@@ -95,7 +95,7 @@ def _is_read_only(folder: Path) -> bool:
         return True
 
 
-def owner(site: str, worker: str) -> str:
+def instance_prefix(site: str, worker: str) -> str:
     """How the instances of a worker begin: no other worker of the host has such."""
     return f"{_PREFIX}.{site}.{worker}."
 
@@ -185,7 +185,7 @@ class Trace:
 def traced(number: int, name: str, folder: Path = TRACEFS) -> Iterator[Trace]:
     """What is given to this block device can be read meanwhile; nothing is before ``begin``.
 
-    ``name`` is that of the instance (``owner`` and the run). Raises TraceError.
+    ``name`` is that of the instance (``instance_prefix`` and the run). Raises TraceError.
     """
     mount(folder)
     why = why_not(folder)
@@ -245,8 +245,10 @@ def mount(folder: Path) -> None:
         raise TraceError(f"tracefs cannot be mounted: {error}") from None
 
 
-def left(owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS) -> Iterator[Path]:
-    """The instances of a worker (``owner``) whose run is not going on."""
+def leftover_instances(
+    owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS
+) -> Iterator[Path]:
+    """The instances of a worker (``instance_prefix``) whose run is not going on."""
     for instance in sorted((folder / "instances").glob(f"{owned}*")):
         run = instance.name.removeprefix(owned)
         if not run.isdecimal() or not is_going_on(int(run)):
@@ -257,7 +259,7 @@ def remove_left(
     owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS
 ) -> list[str]:
     """Take away what killed workers left. Returns the names."""
-    return [one.name for one in left(owned, is_going_on, folder) if _remove(one)]
+    return [one.name for one in leftover_instances(owned, is_going_on, folder) if _remove(one)]
 
 
 def remove(instance: Path) -> None:

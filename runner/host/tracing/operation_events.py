@@ -246,10 +246,10 @@ def _why_failed(process: subprocess.Popen[bytes], errors: int) -> str:
     return f"bpftrace ended with status {process.returncode}: {last}"
 
 
-def left(
+def leftover_traces(
     owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC
 ) -> Iterator[tuple[int, str]]:
-    """(process, name) of the traces of a worker (``block_events.owner``) whose run is over."""
+    """(process, name) of the traces of a worker (``instance_prefix``) whose run is over."""
     for folder in proc.iterdir():
         if not folder.name.isdecimal():
             continue
@@ -271,7 +271,7 @@ def left(
 def remove_left(owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC) -> list[str]:
     """End what killed workers left. Returns the names."""
     found = []
-    for process, name in left(owned, is_going_on, proc):
+    for process, name in leftover_traces(owned, is_going_on, proc):
         remove(process)
         found.append(name)
     return found

@@ -77,7 +77,7 @@ def is_left(folder: Path) -> bool:
         return _note(folder).exists()
 
 
-def give_back(folder: Path) -> list[str]:
+def restore_settings(folder: Path) -> list[str]:
     """Put back what runs of the dead have set; says what was done, for the log. Call it at any
     time: while a run holds them nothing is done.
     """

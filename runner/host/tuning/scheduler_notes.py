@@ -42,7 +42,7 @@ class Note:
 
 
 @contextlib.contextmanager
-def noted(folder: Path, number: int, wanted: str) -> Iterator[None]:
+def note_scheduler(folder: Path, number: int, wanted: str) -> Iterator[None]:
     """What follows sets the scheduler of a disk, and puts it back: noted durably until it has.
 
     Where a run was killed and nobody has given its disk back yet, that is done first. Call it with
@@ -80,7 +80,7 @@ def pending(folder: Path) -> Iterator[tuple[Path, Note]]:
             path.unlink(missing_ok=True)
 
 
-def give_back(folder: Path) -> list[str]:
+def restore_schedulers(folder: Path) -> list[str]:
     """Put back what runs of the dead have set; says what was done, for the log.
 
     A disk that a run has now is left to it: its lock is taken. Call it at any time.

@@ -10,7 +10,7 @@ from fsbench_web.platform.commands import SiteCommand
 from runner.config import guest_kernels, read_config
 from runner.executors import guest_modules
 from runner.host.guest_kernels import kernel_packages, kernels
-from runner.host.guest_kernels.apt import CannotFetch, KernelPackage
+from runner.host.guest_kernels.apt import FetchError, KernelPackage
 
 
 class Command(SiteCommand):
@@ -44,7 +44,7 @@ class Command(SiteCommand):
                 self._list(folder)
             else:
                 self._fetch(folder, options["package"], options["with_zfs"])
-        except (ImproperlyConfigured, CannotFetch) as error:
+        except (ImproperlyConfigured, FetchError) as error:
             raise CommandError(str(error)) from None
 
     def _fetch(self, folder: Path, package: str, with_zfs: bool) -> None:
@@ -91,7 +91,7 @@ def _listed(folder: Path) -> list[kernels.Package]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise CannotFetch(f"{folder} cannot be read: {error.strerror}.") from None
+        raise FetchError(f"{folder} cannot be read: {error.strerror}.") from None
 
 
 def _line(package: KernelPackage) -> str:

@@ -14,14 +14,14 @@ from tests.accounts.conftest import PASSWORD
 
 SIGN_IN = "/account/sign-in/"
 SPRAYED = "Summer2026!"
-ADMITTED = throttle.Answer.ADMITTED
+ADMITTED = throttle.ThrottleDecision.ADMITTED
 
 
 def sign_in(client: Client, name: str, password: str = PASSWORD) -> int:
     return client.post(SIGN_IN, {"username": name, "password": password}).status_code
 
 
-def spray(address: str, count: int, names: str = "person") -> list[throttle.Answer]:
+def spray(address: str, count: int, names: str = "person") -> list[throttle.ThrottleDecision]:
     """What a sign-in asks before it checks a password; pages would only take time here."""
     return [throttle.admit_sign_in(f"{names}-{number}", address) for number in range(count)]
 
@@ -94,7 +94,7 @@ def test_a_wide_attack_leaves_each_address_a_few_tries(
     attack_from_many()
     few = throttle.BRAKED_LIMIT
     answers = spray("192.0.2.1", few + 2)
-    assert answers == [ADMITTED] * few + [throttle.Answer.ADDRESS] * 2
+    assert answers == [ADMITTED] * few + [throttle.ThrottleDecision.ADDRESS] * 2
     assert sign_in(Client(REMOTE_ADDR="192.0.2.1"), "alice") == 429
     assert [line.levelname for line in caplog.records if "many addresses" in line.message] == [
         "WARNING"
@@ -109,7 +109,7 @@ def test_whoever_goes_on_after_a_refusal_does_not_fill_the_log(
     attack_from_many()
     SignInAttempt.objects.filter(key__in=[f"key {number}" for number in range(few)]).delete()
     assert SignInAttempt.objects.count() == throttle.SITE_LIMIT
-    assert spray("192.0.2.1", 5) == [throttle.Answer.ADDRESS] * 5
+    assert spray("192.0.2.1", 5) == [throttle.ThrottleDecision.ADDRESS] * 5
     assert not [line for line in caplog.records if "many addresses" in line.message]
 
 

@@ -91,7 +91,7 @@ def test_addresses_of_one_ipv6_network_are_one() -> None:
     assert statuses(1, REMOTE_ADDR="::ffff:192.0.2.1") == [200]
 
 
-def test_a_word_in_the_address_is_no_sign_of_life() -> None:
+def test_a_word_in_the_address_is_no_health_check() -> None:
     assert statuses(4, "/api/v1/studies/health")[-1] == 429
 
 

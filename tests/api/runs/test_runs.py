@@ -315,7 +315,7 @@ def test_a_silent_worker_is_named(writer: Client, lun: Lun, job: JobBody) -> Non
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
     response = send(writer, job)
     assert response.status_code == 422
-    assert "sign of life" in response.json()["detail"]
+    assert "heartbeat" in response.json()["detail"]
 
 
 def test_a_lun_name_of_two_workers_needs_the_worker(writer: Client, lun: Lun, job: JobBody) -> None:

@@ -9,7 +9,7 @@ from fsbench_web.catalog.configurations.filesystems import OptionError, validate
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Member, Shape
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.core.workloads import MOUNT_POINT, workload_of
 
 PLAIN = ["mkfs.bcachefs", "-q", "-f", "-L", "fsbench"]
@@ -63,7 +63,11 @@ def test_a_layer_that_uses_the_cache_leaves_none_to_the_file_system() -> None:
     ("options", "shape", "words"),
     [
         ({"data_replicas": "2"}, PLAIN_SHAPE, "made over 2 devices or more, and here over 1"),
-        ({"metadata_replicas": "3"}, Shape(data=2), "metadata_replicas 3 is made over 3 devices"),
+        (
+            {"metadata_replicas": "3"},
+            LunCounts(data=2),
+            "metadata_replicas 3 is made over 3 devices",
+        ),
         ({"copy_on_write": "off", "compression": "lz4"}, PLAIN_SHAPE, "does not compress without"),
         (
             {"copy_on_write": "off", "data_checksum": "xxhash"},
@@ -71,11 +75,11 @@ def test_a_layer_that_uses_the_cache_leaves_none_to_the_file_system() -> None:
             "does not checksum data without",
         ),
         ({"cache_mode": "writeback"}, PLAIN_SHAPE, "needs a LUN with the role cache"),
-        ({}, Shape(log=1), "Nothing in this stack of bcachefs uses a LUN for the log"),
+        ({}, LunCounts(log=1), "Nothing in this stack of bcachefs uses a LUN for the log"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_words(
-    options: dict[str, str], shape: Shape, words: str
+    options: dict[str, str], shape: LunCounts, words: str
 ) -> None:
     (said,) = option_conflicts("bcachefs", options, None, shape=shape)
     assert words in said
@@ -83,7 +87,7 @@ def test_what_does_not_go_together_is_refused_in_words(
 
 def test_what_goes_together_is_not_refused() -> None:
     options = {"data_replicas": "2", "cache_mode": "writearound"}
-    assert not list(option_conflicts("bcachefs", options, None, shape=Shape(data=2, cache=1)))
+    assert not list(option_conflicts("bcachefs", options, None, shape=LunCounts(data=2, cache=1)))
     nocow = {"copy_on_write": "off", "data_checksum": "none"}
     assert not list(option_conflicts("bcachefs", nocow, None))
 
@@ -92,12 +96,14 @@ def test_labels_say_every_option_and_are_read_again() -> None:
     for option in bcachefs.OPTIONS:
         for choice in option.choices:
             options = {option.key: choice.value}
-            label = configuration_label("bcachefs", options, "none", False, Shape(data=2, cache=1))
+            label = configuration_label(
+                "bcachefs", options, "none", False, LunCounts(data=2, cache=1)
+            )
             parts = parse_label(label)
             assert parts is not None, label
-            assert (parts.options, parts.shape) == (options, Shape(data=2, cache=1))
+            assert (parts.options, parts.shape) == (options, LunCounts(data=2, cache=1))
     assert configuration_label(
-        "bcachefs", {"data_replicas": "2"}, "none", False, Shape(data=2)
+        "bcachefs", {"data_replicas": "2"}, "none", False, LunCounts(data=2)
     ) == ("bcachefs_copies2_2luns_none")
 
 

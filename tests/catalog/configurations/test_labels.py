@@ -7,8 +7,8 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULE
 from fsbench_web.catalog.configurations.labels import (
     canonical_scheduler,
     configuration_label,
+    current_label,
     parse_label,
-    todays_label,
 )
 
 # What the Unisys 2005 paper and the other published studies name.
@@ -67,10 +67,10 @@ def test_the_parts_may_come_in_any_order() -> None:
 
 
 def test_an_old_label_has_todays_word_for_its_scheduler() -> None:
-    assert todays_label("ext3_wb_noatime_dl_xj") == "ext3_wb_noatime_mq-deadline_xj"
-    assert todays_label("jfs_xj_noop") == "jfs_xj_none"
+    assert current_label("ext3_wb_noatime_dl_xj") == "ext3_wb_noatime_mq-deadline_xj"
+    assert current_label("jfs_xj_noop") == "jfs_xj_none"
     for same in ("ext4_none", "ext4_mq-deadline", "ext4_cfq", "ext3_as", "ext4", "mine_noop", ""):
-        assert todays_label(same) == same
+        assert current_label(same) == same
 
 
 def test_noatime_and_nodiratime_together_are_one_value() -> None:

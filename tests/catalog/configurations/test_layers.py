@@ -13,12 +13,12 @@ from fsbench_web.catalog.configurations.layers import (
     layer_of_label,
     least_cache_bytes,
 )
-from fsbench_web.catalog.configurations.marks import OWN_CACHE_UUID, OWN_LABEL
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.options import OptionError
+from fsbench_web.catalog.configurations.ownership_marks import OWN_CACHE_UUID, OWN_LABEL
 from fsbench_web.catalog.configurations.preparation import Preparation
-from fsbench_web.catalog.configurations.stacks import Member, Shape
-from fsbench_web.core.needs import LAYERS as PROGRAMS
+from fsbench_web.catalog.configurations.stacks import LunCounts, Member
+from fsbench_web.core.requirements import LAYERS as PROGRAMS
 from fsbench_web.core.workloads import presets, workload_of
 
 GIB = 2**30
@@ -41,17 +41,17 @@ def test_every_layer_is_read_again_from_its_label_and_row(said: dict[str, str]) 
     layer = Layer.of(said)
     assert layer_of_label(layer.label) == layer
     assert Layer.of(layer.stored()) == layer
-    shape = Shape(2, cache=1, layers=(layer, Layer("luks")))
+    shape = LunCounts(2, cache=1, layers=(layer, Layer("luks")))
     label = configuration_label("ext4", {"atime": "noatime"}, "none", True, shape)
     parts = parse_label(label)
     assert parts is not None
     assert (parts.shape, parts.external_journal) == (shape, True)
-    assert Shape.of(shape.stored()) == shape
+    assert LunCounts.of(shape.stored()) == shape
 
 
 def test_labels_and_words_stay_readable() -> None:
     md = Layer.of({"layer": "md", "level": "raid10", "chunk_kb": 64})
-    shape = Shape(4, layers=(md, Layer("luks", {"sector_size": "4096"})))
+    shape = LunCounts(4, layers=(md, Layer("luks", {"sector_size": "4096"})))
     label = configuration_label("xfs", {"atime": "noatime"}, "mq-deadline", False, shape)
     assert label == "xfs_noatime_md-raid10-c64_luks-s4096_4luns_mq-deadline"
     assert (
@@ -129,12 +129,12 @@ def test_layers_that_cannot_be_are_refused_in_words(
 def test_a_file_system_on_one_device_needs_a_layer_that_joins() -> None:
     luks, md = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
     assert (devices_left((luks,), 2), devices_left((luks, md), 2)) == (2, 1)
-    (said,) = option_conflicts("ext4", {}, None, shape=Shape(2, layers=(luks,)))
+    (said,) = option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks,)))
     assert "need a layer that joins the LUNs: md or lvm" in said
-    assert not list(option_conflicts("ext4", {}, None, shape=Shape(2, layers=(luks, md))))
-    assert not list(option_conflicts("btrfs", {}, None, shape=Shape(2, layers=(luks,))))
+    assert not list(option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks, md))))
+    assert not list(option_conflicts("btrfs", {}, None, shape=LunCounts(2, layers=(luks,))))
     raid1 = {"data_profile": "raid1"}
-    (said,) = option_conflicts("btrfs", raid1, None, shape=Shape(2, layers=(md,)))
+    (said,) = option_conflicts("btrfs", raid1, None, shape=LunCounts(2, layers=(md,)))
     assert "made over 2 devices or more, and here over 1" in said
 
 

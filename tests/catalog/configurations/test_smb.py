@@ -14,7 +14,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.networks import smb
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from runner.agent import smb as server
 from runner.plan import RunPlan, plan_run
 
@@ -60,8 +60,8 @@ def test_each_unmounting_is_the_reverse_of_mounting() -> None:
     assert served.network is not None
     assert served.network.name == "SMB"
     assert served.modules_above == ["cifs"]
-    assert set(needs.SMB) <= set(served.tools)
-    assert not set(needs.NFS) & set(served.tools)
+    assert set(requirements.SMB) <= set(served.tools)
+    assert not set(requirements.NFS) & set(served.tools)
 
 
 def test_what_is_chosen_reaches_the_client_and_no_password_stands_in_a_command() -> None:

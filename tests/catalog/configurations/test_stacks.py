@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.options import OptionError
 from fsbench_web.catalog.configurations.records import configuration_for, from_label
 from fsbench_web.catalog.configurations.stacks import (
     PLAIN_SHAPE,
-    Shape,
+    LunCounts,
     Stack,
     in_words,
     members_in,
@@ -46,23 +46,30 @@ def test_configurations_of_before_keep_their_digests() -> None:
 @pytest.mark.django_db
 def test_a_stack_is_part_of_a_configuration() -> None:
     alone = configuration_for("btrfs", {})
-    two, three = (configuration_for("btrfs", {}, shape=Shape(data=n)) for n in (2, 3))
+    two, three = (configuration_for("btrfs", {}, shape=LunCounts(data=n)) for n in (2, 3))
     assert len({alone.digest, two.digest, three.digest}) == 3
     assert (two.label, two.stack) == ("btrfs_2luns", {"data": 2})
-    assert configuration_for("btrfs", {}, shape=Shape(data=2)).pk == two.pk
+    assert configuration_for("btrfs", {}, shape=LunCounts(data=2)).pk == two.pk
     assert from_label("btrfs_data-raid1_meta-raid1_2luns_dl").stack == {"data": 2}
     assert not from_label("btrfs_2luns_3luns").is_known
 
 
 @pytest.mark.parametrize(
-    "shape", [PLAIN_SHAPE, Shape(data=2), Shape(data=12), Shape(1, 1, 2, 3), Shape(4, cache=1)]
+    "shape",
+    [
+        PLAIN_SHAPE,
+        LunCounts(data=2),
+        LunCounts(data=12),
+        LunCounts(1, 1, 2, 3),
+        LunCounts(4, cache=1),
+    ],
 )
-def test_labels_and_rows_say_the_same_stack(shape: Shape) -> None:
+def test_labels_and_rows_say_the_same_stack(shape: LunCounts) -> None:
     label = configuration_label("btrfs", RAID1, "mq-deadline", False, shape)
     parts = parse_label(label)
     assert parts is not None
     assert (parts.shape, parts.options, parts.scheduler) == (shape, RAID1, "mq-deadline")
-    assert Shape.of(shape.stored()) == shape
+    assert LunCounts.of(shape.stored()) == shape
 
 
 @pytest.mark.parametrize("word", ["1luns", "0luns", "02luns", "luns", "2lun", "100luns"])
@@ -73,7 +80,7 @@ def test_what_is_no_part_of_a_label_is_not_known(word: str) -> None:
 @pytest.mark.parametrize("stored", [{"data": "2"}, {"disks": 2}, {"data": True}])
 def test_a_stack_of_another_version_is_refused(stored: dict[str, object]) -> None:
     with pytest.raises(OptionError, match="another version"):
-        Shape.of(stored)
+        LunCounts.of(stored)
 
 
 def test_members_are_told_by_role_and_read_again() -> None:
@@ -82,7 +89,7 @@ def test_members_are_told_by_role_and_read_again() -> None:
     assert members_in(stack.words) == list(stack.members)
     assert stack_of(members_in(stack.words)) == stack
     assert (in_words([]), members_in("")) == ("", [])
-    assert Shape(2, cache=1).words == "2 LUNs, 1 for the cache"
+    assert LunCounts(2, cache=1).words == "2 LUNs, 1 for the cache"
 
 
 def test_btrfs_names_every_device_when_it_is_made_and_mounted() -> None:
@@ -98,20 +105,20 @@ def test_btrfs_names_every_device_when_it_is_made_and_mounted() -> None:
 @pytest.mark.parametrize(
     ("slug", "options", "shape", "words"),
     [
-        ("ext4", {}, Shape(data=2), "not over 2; Btrfs, bcachefs and OpenZFS take"),
+        ("ext4", {}, LunCounts(data=2), "not over 2; Btrfs, bcachefs and OpenZFS take"),
         (
             "btrfs",
             {"data_profile": "raid1"},
             PLAIN_SHAPE,
             "made over 2 devices or more, and here over 1",
         ),
-        ("btrfs", {"metadata_profile": "raid10"}, Shape(data=3), "made over 4 devices or more"),
-        ("btrfs", {}, Shape(data=2, cache=1), "Nothing in this stack uses a LUN for the"),
+        ("btrfs", {"metadata_profile": "raid10"}, LunCounts(data=3), "made over 4 devices or more"),
+        ("btrfs", {}, LunCounts(data=2, cache=1), "Nothing in this stack uses a LUN for the"),
     ],
 )
 def test_a_stack_that_cannot_be_is_refused_in_words(
-    slug: str, options: dict[str, str], shape: Shape, words: str
+    slug: str, options: dict[str, str], shape: LunCounts, words: str
 ) -> None:
     (said,) = option_conflicts(slug, options, None, shape=shape)
     assert words in said
-    assert not list(option_conflicts("btrfs", RAID1, None, shape=Shape(data=2)))
+    assert not list(option_conflicts("btrfs", RAID1, None, shape=LunCounts(data=2)))

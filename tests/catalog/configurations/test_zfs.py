@@ -14,7 +14,7 @@ from fsbench_web.catalog.configurations.labels import configuration_label, parse
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.pools import zfs_commands
-from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, Member, Shape
+from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.core.workloads import MOUNT_POINT, workload_of
 
 DEPTHS = workload_of(
@@ -126,31 +126,31 @@ def test_a_cache_belongs_to_the_layer_that_caches() -> None:
     ("options", "shape", "words"),
     [
         ({"layout": "mirror"}, PLAIN_SHAPE, "made over 2 devices or more, and here over 1"),
-        ({"layout": "raidz3"}, Shape(data=3), "made over 4 devices or more"),
-        ({"layout": "pairs"}, Shape(data=5), "an even number of devices, not over 5"),
+        ({"layout": "raidz3"}, LunCounts(data=3), "made over 4 devices or more"),
+        ({"layout": "pairs"}, LunCounts(data=5), "an even number of devices, not over 5"),
         (
             {"layout": "mirror"},
-            Shape(data=2, layers=(Layer.of({"layer": "md", "level": "raid0"}),)),
+            LunCounts(data=2, layers=(Layer.of({"layer": "md", "level": "raid0"}),)),
             "here over 1",
         ),
         ({"special_small_blocks": "4096"}, PLAIN_SHAPE, "needs a LUN with the role special"),
         (
             {"special_small_blocks": "65536", "recordsize": "16384"},
-            Shape(special=1),
+            LunCounts(special=1),
             "must be smaller than recordsize 16384",
         ),
-        ({"secondarycache": "all"}, Shape(log=1), "needs a LUN with the role cache"),
+        ({"secondarycache": "all"}, LunCounts(log=1), "needs a LUN with the role cache"),
     ],
 )
 def test_what_no_pool_can_be_is_refused_in_words(
-    options: dict[str, str], shape: Shape, words: str
+    options: dict[str, str], shape: LunCounts, words: str
 ) -> None:
     (said,) = option_conflicts("zfs", options, None, shape=shape)
     assert words in said
 
 
 def test_roles_and_layouts_that_fit_are_not_refused() -> None:
-    shape = Shape(4, 2, 1, 2)
+    shape = LunCounts(4, 2, 1, 2)
     options = {"layout": "raidz2", "special_small_blocks": "4096", "secondarycache": "metadata"}
     assert list(option_conflicts("zfs", options, None, shape=shape)) == []
     assert list(option_conflicts("zfs", {}, None)) == []
@@ -160,10 +160,10 @@ def test_roles_and_layouts_that_fit_are_not_refused() -> None:
 def test_every_value_is_in_the_label_and_read_from_it(option: object) -> None:
     spec = FILESYSTEMS["zfs"].option(option.key)  # type: ignore[attr-defined]
     for value in [one.value for one in spec.choices] or ["64", "4096"]:
-        label = configuration_label("zfs", {spec.key: value}, "none", False, Shape(3, log=1))
+        label = configuration_label("zfs", {spec.key: value}, "none", False, LunCounts(3, log=1))
         parts = parse_label(label)
         assert parts is not None
-        assert (parts.options, parts.shape) == ({spec.key: value}, Shape(3, log=1))
+        assert (parts.options, parts.shape) == ({spec.key: value}, LunCounts(3, log=1))
 
 
 @pytest.mark.parametrize(

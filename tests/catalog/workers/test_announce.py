@@ -53,7 +53,7 @@ def test_another_workers_luns_stay_as_they_are() -> None:
     assert Lun.objects.get(worker__name="lab9").is_listed
 
 
-def test_the_start_is_told_once_and_signs_of_life_often() -> None:
+def test_the_start_is_told_once_and_heartbeats_often() -> None:
     worker = announce(announcement())
     past = timezone.now() - timedelta(hours=1)
     Worker.objects.update(started_at=past, seen_at=past)

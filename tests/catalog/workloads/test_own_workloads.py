@@ -217,7 +217,7 @@ def test_a_command_that_no_worker_may_call_is_kept_with_a_warning(
         content_type="application/json",
     )
     assert made.json()["warning"].startswith(said)
-    # The host names it: the next sign of life takes the warning away.
+    # The host names it: the next heartbeat takes the warning away.
     announcement = worker_announcement()
     usable = {"usable": True, "version": "3.3", "package": "", "reason": ""}
     announcement.capabilities["tools"] |= {"own:fs_mark": usable}

@@ -8,7 +8,7 @@ from django.test import Client
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.limits import WORDS
 from fsbench_web.compare.explanations.address import why_address
-from fsbench_web.compare.explanations.found import MOST_SERIES
+from fsbench_web.compare.explanations.contenders import MOST_SERIES
 from fsbench_web.compare.explanations.setups import setups
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables

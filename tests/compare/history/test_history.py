@@ -9,7 +9,7 @@ from django.db import transaction
 from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
-from fsbench_web.compare.history.drawn import chart
+from fsbench_web.compare.history.figure import chart
 from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.versions import version_key

@@ -4,14 +4,14 @@ import pytest
 from django.test import Client
 
 from fsbench_web.accounts.models import Role
-from fsbench_web.compare.history import lines, offered
+from fsbench_web.compare.history import choices, lines
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.compare.watches import watching
 from fsbench_web.studies.models import Run, Series
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
-from tests.compare.history.test_work import OLTP, on
+from tests.compare.history.test_profile_line import OLTP, on
 from tests.compare.tables.test_work_profiles import SIZES, at, make
 from tests.compare.tables.test_work_shares import probed
 from tests.studies.scores.test_cells import finished
@@ -46,7 +46,7 @@ def test_parts_of_two_workloads_are_one_line_as_they_are_one_contender(
     both("6.2", 199, 201, blocks=blocks)
     both("6.3", 99, 101, blocks=blocks)
     for series in (reads, writes):
-        assert OLTP in dict(offered.choices(series))["work"]
+        assert OLTP in dict(choices.choices(series))["work"]
         shown = lines.history(series, "work", OLTP, "kernel", 10)
         assert [point.name for point in shown.points] == ["6.1", "6.2", "6.3"]
         assert [point.mean for point in shown.points] == pytest.approx([1, 2, 1], rel=1e-3)

@@ -12,7 +12,7 @@ from django.test import Client
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role, Team, Visibility
 from fsbench_web.accounts.people import accounts
-from fsbench_web.accounts.people.closing import Fate, NotSaid, Permalinks
+from fsbench_web.accounts.people.closing import DispositionError, PermalinkDisposition, Permalinks
 from fsbench_web.compare.models import LinkVisibility, Permalink, Watch
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
@@ -232,8 +232,8 @@ def test_another_change_of_an_account_touches_no_permalink(link, ada, root):
 
 def test_what_is_refused_closes_nothing(link, ada, root):
     _, token = tokens.create(ada, "ci")
-    with pytest.raises(NotSaid):
-        accounts.close(ada, root, Permalinks(Fate.HAND_OVER, ada))
+    with pytest.raises(DispositionError):
+        accounts.close(ada, root, Permalinks(PermalinkDisposition.HAND_OVER, ada))
     assert User.objects.get(pk=ada.pk).is_active
     assert tokens.user_of(token) == ada
 
@@ -252,7 +252,7 @@ def test_watches_of_a_closed_account_are_paused(link, ada, root):
         webhook_url="",
         site="https://fsbench.example",
     )
-    accounts.close(ada, root, Permalinks(Fate.KEEP))
+    accounts.close(ada, root, Permalinks(PermalinkDisposition.KEEP))
     assert not Watch.objects.get().is_active
     entry = AuditEntry.objects.get(what="watch paused")
     assert (entry.who, entry.thing) == ("root", f"watch {watch.pk}")

@@ -11,7 +11,7 @@ from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads.measuring import measuring
 from fsbench_web.core.workloads.registry import presets
 from fsbench_web.studies.models import Series
@@ -195,7 +195,7 @@ def test_where_several_luns_can_be_used_the_form_leaves_out_what_does_not_fit_on
 
 
 def test_another_preset_that_fits_gives_a_test_without_sizes():
-    demand = Demand("filemark_transactions@threads=8")
+    demand = RequiredCell("filemark_transactions@threads=8")
     [first] = measuring([demand]).workloads
     too_large = presets()[first].workload()
     [other] = measuring([demand], lambda one: "Too large." * (one == too_large)).workloads
@@ -216,12 +216,12 @@ def test_nothing_missing_leads_back():
 def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
     found = measuring(
         [
-            Demand("random_write", 8, GB),
-            Demand("random_write", 16, GB, flushed=True),
-            Demand("read", 64, 1024, cached=False),
-            Demand("read@threads=8", 64, 1024),
-            Demand("read", 12, 1024),
-            Demand("mail_server"),
+            RequiredCell("random_write", 8, GB),
+            RequiredCell("random_write", 16, GB, flushed=True),
+            RequiredCell("read", 64, 1024, cached=False),
+            RequiredCell("read@threads=8", 64, 1024),
+            RequiredCell("read", 12, 1024),
+            RequiredCell("mail_server"),
         ]
     )
     assert found.workloads["iozone-paper"]["include_flush"] is False
@@ -231,13 +231,13 @@ def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():
         (False, True),
     }
     assert found.left == (
-        Demand("read@threads=8", 64, 1024),
-        Demand("read", 12, 1024),
-        Demand("mail_server"),
+        RequiredCell("read@threads=8", 64, 1024),
+        RequiredCell("read", 12, 1024),
+        RequiredCell("mail_server"),
     )
 
 
 def test_a_test_without_sizes_is_measured_by_the_preset_that_gives_it():
-    found = measuring([Demand("random_io_real@mb=4")])
+    found = measuring([RequiredCell("random_io_real@mb=4")])
     assert found.workloads == {"random-access-small": {}}
     assert found.left == ()

@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from fsbench_web.compare.tables.answer import answer, headline_tables, line_against, trust
+from fsbench_web.compare.tables.answer import answer, caveats_of, headline_tables, line_against
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import judged
@@ -165,7 +165,7 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
     assert line.ratio == pytest.approx(3 ** (1 / 3))
     assert line.verdict is not None
     assert line.verdict.ratio_low < line.ratio < line.verdict.ratio_high
-    assert uncertainty.of_pair(line.verdict) == "inconclusive, paired in 3 blocks"
+    assert uncertainty.pair_verdict(line.verdict) == "inconclusive, paired in 3 blocks"
     low, to, high = uncertainty.interval_of(line.verdict).partition(" to ")
     assert low.startswith("\u2212")
     assert to
@@ -180,14 +180,14 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
 def test_a_lead_over_the_baseline_that_is_none_over_others_says_so() -> None:
     found = blocks(a=[300.0, 310.0, 320.0], b=[299.0, 330.0, 300.0], c=[100.0, 103.0, 107.0])
     line = line_against(found, "c")
-    assert uncertainty.of_pair(line.verdict) == "faster, paired in 3 blocks"
+    assert uncertainty.pair_verdict(line.verdict) == "faster, paired in 3 blocks"
     assert line.is_undecided_elsewhere
-    assert uncertainty.of_others(line.best.verdict) == "inconclusive against 1 other"
+    assert uncertainty.verdict_over_others(line.best.verdict) == "inconclusive against 1 other"
     assert not line_against(found, "b").is_undecided_elsewhere
 
 
 def test_what_is_not_known_of_noise_is_not_said() -> None:
-    found = trust([table("read", a=2.0, b=1.0)])
+    found = caveats_of([table("read", a=2.0, b=1.0)])
     assert (found.noise, found.noisiest, found.rows) == (None, None, 2)
 
 

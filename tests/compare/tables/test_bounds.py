@@ -35,7 +35,7 @@ def test_a_choice_of_studies_or_what_fits_is_left_as_it_is(many):
         ComparisonSpec(studies=("first", "second", "third")),
         ComparisonSpec(tests=("x",)),
     ):
-        assert bounds.bounded(spec) == bounds.Bounded(spec)
+        assert bounds.bounded(spec) == bounds.BoundedComparison(spec)
 
 
 def test_one_study_is_shown_however_large(many, monkeypatch):
@@ -95,7 +95,7 @@ def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
 def test_where_all_fits_all_is_shown_whatever_part_is_asked_for(configurations, monkeypatch):
     monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=24))
     asked = replace(CONFIGURATIONS, part_tests=("read",), part_categories=("overall",))
-    assert bounds.bounded(asked) == bounds.Bounded(CONFIGURATIONS)
+    assert bounds.bounded(asked) == bounds.BoundedComparison(CONFIGURATIONS)
 
 
 def test_a_part_that_is_asked_for_goes_first_and_nonsense_is_none(configurations):
@@ -106,7 +106,7 @@ def test_a_part_that_is_asked_for_goes_first_and_nonsense_is_none(configurations
 
 def test_rows_that_a_filter_leaves_out_are_not_counted(configurations):
     few = replace(CONFIGURATIONS, configurations=("ext4_a",))
-    assert bounds.bounded(few) == bounds.Bounded(few)
+    assert bounds.bounded(few) == bounds.BoundedComparison(few)
 
 
 def test_the_page_says_what_is_left_out_and_leads_to_all_of_it(client, configurations):

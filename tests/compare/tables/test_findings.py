@@ -13,7 +13,7 @@ from fsbench_web.compare.tables.findings import Finding, collected, findings, pa
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import significance
 from fsbench_web.compare.tables.verdicts.significance import Rule
-from fsbench_web.compare.tables.verdicts.uncertainty import effect, probability, wanted
+from fsbench_web.compare.tables.verdicts.uncertainty import effect, probability, what_would_decide
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import FREENIX
@@ -212,7 +212,7 @@ def written(tables: list[DeltaTable]) -> set[str]:
                     }
                 # A sentence about the best says it of the best.
                 said = [
-                    f"{v.equivalence_percent or 0:g} {effect(v)} {wanted(v)}"
+                    f"{v.equivalence_percent or 0:g} {effect(v)} {what_would_decide(v)}"
                     for v in (each.verdict, each.verdict.turned())
                 ]
                 found |= set(NUMBER.findall(" ".join(said)))

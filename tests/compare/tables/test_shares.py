@@ -8,7 +8,7 @@ from django.test import Client
 from fsbench_web.compare.exports import document
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import csv
-from fsbench_web.compare.tables.answer import trust
+from fsbench_web.compare.tables.answer import caveats_of
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.shares import Share
@@ -107,5 +107,5 @@ def test_what_is_converted_has_its_ceiling_in_the_unit_that_is_shown() -> None:
 
 def test_how_far_to_trust_says_the_median_share_and_what_is_not_of_the_disk() -> None:
     scores()
-    found = trust([table()])
+    found = caveats_of([table()])
     assert (found.ceiling, found.probed, found.above) == (pytest.approx((83.2 + 340) / 2), 2, 1)

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from django.template import Context
 
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.tables.important import hidden
+from fsbench_web.compare.tables.row_filter import hidden
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.delta_tables import delta_table
 from fsbench_web.core.scoring.confidence import Interval

@@ -16,7 +16,7 @@ from fsbench_web.compare.history import lines
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
-from fsbench_web.compare.tables.work.lacking import lacking
+from fsbench_web.compare.tables.work.missing_cells import find_missing
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.profiles.definition import from_dict
 from fsbench_web.core.workloads import presets
@@ -212,12 +212,12 @@ def test_what_is_ordered_completes_the_profile(
         )
     [answer] = shown().work
     assert answer.is_complete
-    assert lacking(ComparisonSpec.from_query("profile=duo")).demands == ()
+    assert find_missing(ComparisonSpec.from_query("profile=duo")).demands == ()
 
 
 def test_of_workloads_as_contenders_a_job_measures_every_cell(lun: Lun) -> None:
     measured("ext4", small(), SMALL_CELL, 100, lun=lun)
-    found = lacking(ComparisonSpec.from_query("profile=duo&by=workload"))
+    found = find_missing(ComparisonSpec.from_query("profile=duo&by=workload"))
     assert [(one.record_kb, one.file_kb) for one in found.demands] == [SMALL_CELL, LARGE_CELL]
     assert found.again == found.demands[:1]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.core.conversion import meaning
+from fsbench_web.core.conversion import unit_factor
 from fsbench_web.core.formats import UnreadableFile, parse
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
@@ -158,7 +158,7 @@ def test_a_comma_is_a_decimal_sign_between_commas_once_it_is_said() -> None:
 
 def test_thousands_of_operations_are_operations() -> None:
     for unit, times in (("kIOPS", 1000), ("MIOPS", 1_000_000)):
-        found = meaning(unit)
+        found = unit_factor(unit)
         assert found is not None
         assert found.factor == times
         assert not lower_is_better(unit)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.core.scoring.cache_boundary import Edge, boundary, edge
+from fsbench_web.core.scoring.cache_boundary import CacheEdge, boundary, edge
 
 SIZES = [2**n for n in range(10, 20)]
 
@@ -16,7 +16,7 @@ def row(*speeds: float) -> dict[int, float]:
 def test_the_edge_is_where_the_rate_falls_off() -> None:
     found = edge(row(900, 1000, 950, 1000, 980, 100, 110, 90))
     assert found is not None
-    assert found[0] == Edge(SIZES[4], SIZES[5])
+    assert found[0] == CacheEdge(SIZES[4], SIZES[5])
     assert found[1] == pytest.approx(9.8, rel=0.05)
 
 
@@ -24,7 +24,7 @@ def test_one_odd_cell_makes_no_edge() -> None:
     assert edge(row(1000, 1000, 1000, 100, 1000, 1000, 1000, 1000)) is None
     found = edge(row(1000, 100, 1000, 1000, 1000, 100, 100, 100))
     assert found is not None
-    assert found[0] == Edge(SIZES[4], SIZES[5])
+    assert found[0] == CacheEdge(SIZES[4], SIZES[5])
 
 
 def test_a_slope_is_no_edge() -> None:
@@ -95,8 +95,8 @@ def test_each_record_size_has_its_own_edge_and_others_the_usual() -> None:
     )
     assert found is not None
     assert found.seen == {4, 8, 16}
-    assert found.edges[8] == Edge(SIZES[3], SIZES[4])
-    assert found.edges[1024] == Edge(SIZES[2], SIZES[3])
+    assert found.edges[8] == CacheEdge(SIZES[3], SIZES[4])
+    assert found.edges[1024] == CacheEdge(SIZES[2], SIZES[3])
     assert found.is_cached((4, SIZES[2]))
     assert not found.is_cached((4, SIZES[3]))
     assert not found.is_cached((1024, SIZES[4]))

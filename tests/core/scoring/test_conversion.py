@@ -17,14 +17,14 @@ from fsbench_web.core.conversion import (
     RATE,
     SIZE,
     TIME,
-    Meaning,
+    DisplayUnit,
     Printed,
-    Shown,
+    UnitFactor,
     exact,
     explained,
     is_open,
-    meaning,
     shown_units,
+    unit_factor,
 )
 from fsbench_web.core.formats import parse
 from fsbench_web.core.units import is_known
@@ -46,8 +46,8 @@ from fsbench_web.core.units import is_known
     ],
 )
 def test_a_unit_that_says_itself_what_it_is(unit: str, dimension: str, factor: int) -> None:
-    assert meaning(unit) == Meaning(dimension, Fraction(factor))
-    assert meaning(unit, "dbench") == meaning(unit, "postmark")
+    assert unit_factor(unit) == UnitFactor(dimension, Fraction(factor))
+    assert unit_factor(unit, "dbench") == unit_factor(unit, "postmark")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_unit_that_says_itself_what_it_is(unit: str, dimension: str, factor: i
     ],
 )
 def test_what_a_tool_means_by_kb(unit: str, tool: str, factor: int) -> None:
-    found = meaning(unit, tool)
+    found = unit_factor(unit, tool)
     assert found is not None
     assert found.factor == factor
 
@@ -70,12 +70,12 @@ def test_what_a_tool_means_by_kb(unit: str, tool: str, factor: int) -> None:
     ("unit", "tool"), [("KB/s", ""), ("MB/s", "table"), ("MB/s", "ior"), ("MB/s", "phoronix")]
 )
 def test_what_says_either_is_not_known(unit: str, tool: str) -> None:
-    assert meaning(unit, tool) is None
+    assert unit_factor(unit, tool) is None
 
 
 @pytest.mark.parametrize("unit", ["", "/s", "frames", "score", "kb/s", "MB/min"])
 def test_what_is_no_known_unit_has_no_meaning(unit: str) -> None:
-    assert meaning(unit, "iozone") is None
+    assert unit_factor(unit, "iozone") is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_was_asked_about_says_itself_what_it_is(
     assert is_open(unit, "table")
     assert explained(unit, base) == said
     assert not is_open(said)
-    found = meaning(said)
+    found = unit_factor(said)
     assert found is not None
     assert found.factor == factor
     assert is_known(said)
@@ -116,7 +116,7 @@ def test_there_and_back_is_the_same_fraction(
     there = exact(value) * shown[unit, ""].times
     assert there / shown[unit, ""].times == Fraction(Decimal(repr(value)))
     # By way of another unit it is the same.
-    one, two = meaning(unit), meaning(other)
+    one, two = unit_factor(unit), unit_factor(other)
     assert one is not None
     assert two is not None
     beside = exact(value) * one.factor / two.factor
@@ -130,58 +130,66 @@ KNOWN, OPEN = ("KB/s", "iozone"), ("KB/s", "table")
     ("printed", "system", "expected"),
     [
         # All agree: as printed, whoever printed it.
-        ([KNOWN, OPEN], "", {KNOWN: Shown("KB/s"), OPEN: Shown("KB/s")}),
-        ([("ns", "fio")], "", {("ns", "fio"): Shown("ns")}),
-        ([("ns", "fio")], BINARY, {("ns", "fio"): Shown("ns")}),
+        ([KNOWN, OPEN], "", {KNOWN: DisplayUnit("KB/s"), OPEN: DisplayUnit("KB/s")}),
+        ([("ns", "fio")], "", {("ns", "fio"): DisplayUnit("ns")}),
+        ([("ns", "fio")], BINARY, {("ns", "fio"): DisplayUnit("ns")}),
         # One is in another unit: binary, and what nobody explained stands by itself.
         (
             [KNOWN, OPEN, ("MiB/s", "table")],
             "",
             {
-                KNOWN: Shown("MiB/s", Fraction(1, 1024)),
-                OPEN: Shown("KB/s", is_unexplained=True),
-                ("MiB/s", "table"): Shown("MiB/s"),
+                KNOWN: DisplayUnit("MiB/s", Fraction(1, 1024)),
+                OPEN: DisplayUnit("KB/s", is_unexplained=True),
+                ("MiB/s", "table"): DisplayUnit("MiB/s"),
             },
         ),
-        ([KNOWN, OPEN], PRINTED, {KNOWN: Shown("KB/s"), OPEN: Shown("KB/s")}),
+        ([KNOWN, OPEN], PRINTED, {KNOWN: DisplayUnit("KB/s"), OPEN: DisplayUnit("KB/s")}),
         (
             [KNOWN, ("MiB/s", "")],
             PRINTED,
-            {KNOWN: Shown("KB/s"), ("MiB/s", ""): Shown("MiB/s")},
+            {KNOWN: DisplayUnit("KB/s"), ("MiB/s", ""): DisplayUnit("MiB/s")},
         ),
-        ([KNOWN], DECIMAL, {KNOWN: Shown("MB/s", Fraction(1024, 10**6))}),
+        ([KNOWN], DECIMAL, {KNOWN: DisplayUnit("MB/s", Fraction(1024, 10**6))}),
         # The same letters, and not the same unit.
         (
             [("MB/s", "dbench"), ("MB/s", "iozone")],
             "",
             {
-                ("MB/s", "dbench"): Shown("MiB/s", Fraction(10**6, 1024**2)),
-                ("MB/s", "iozone"): Shown("MiB/s"),
+                ("MB/s", "dbench"): DisplayUnit("MiB/s", Fraction(10**6, 1024**2)),
+                ("MB/s", "iozone"): DisplayUnit("MiB/s"),
             },
         ),
         # Times have no systems: the longest unit, where they do not agree.
         (
             [("ns", "fio"), ("µs", "fio")],
             "",
-            {("ns", "fio"): Shown("µs", Fraction(1, 1000)), ("µs", "fio"): Shown("µs")},
+            {("ns", "fio"): DisplayUnit("µs", Fraction(1, 1000)), ("µs", "fio"): DisplayUnit("µs")},
         ),
         # Other dimensions are left alone.
-        ([KNOWN, ("ops/s", "")], "", {KNOWN: Shown("KB/s"), ("ops/s", ""): Shown("ops/s")}),
-        ([("frames/s", "")], BINARY, {("frames/s", ""): Shown("frames/s")}),
+        (
+            [KNOWN, ("ops/s", "")],
+            "",
+            {KNOWN: DisplayUnit("KB/s"), ("ops/s", ""): DisplayUnit("ops/s")},
+        ),
+        ([("frames/s", "")], BINARY, {("frames/s", ""): DisplayUnit("frames/s")}),
         # A sum that nobody said the unit of goes with the others, while these agree.
-        ([("score", ""), KNOWN], "", {("score", ""): Shown("KB/s"), KNOWN: Shown("KB/s")}),
+        (
+            [("score", ""), KNOWN],
+            "",
+            {("score", ""): DisplayUnit("KB/s"), KNOWN: DisplayUnit("KB/s")},
+        ),
         (
             [("score", ""), KNOWN],
             BINARY,
             {
-                ("score", ""): Shown("score", is_unexplained=True),
-                KNOWN: Shown("MiB/s", Fraction(1, 1024)),
+                ("score", ""): DisplayUnit("score", is_unexplained=True),
+                KNOWN: DisplayUnit("MiB/s", Fraction(1, 1024)),
             },
         ),
     ],
 )
 def test_what_is_shown_side_by_side(
-    printed: list[Printed], system: str, expected: dict[Printed, Shown]
+    printed: list[Printed], system: str, expected: dict[Printed, DisplayUnit]
 ) -> None:
     assert shown_units(printed, system) == expected
 

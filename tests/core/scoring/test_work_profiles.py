@@ -8,14 +8,14 @@ import pytest
 
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.profiles import presets
-from fsbench_web.core.scoring.profiles.combining import NoScore, combined
+from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, combined
 from fsbench_web.core.scoring.profiles.definition import (
     RATIO,
     WORK,
-    Demand,
     Part,
     Profile,
     ProfileError,
+    RequiredCell,
     Sizes,
     from_dict,
     size_words,
@@ -26,8 +26,8 @@ READ = Part("read", 3, Sizes(8, 16), Sizes(64, 64))
 LATENCY = Part("randread_clat_mean", 1)
 MIXED = Profile("Mixed", RATIO, (READ, LATENCY))
 LOWER = {"read": False, "randread_clat_mean": True}
-SMALL, LARGE = Demand("read", 8, 64), Demand("read", 16, 64)
-WAIT = Demand("randread_clat_mean")
+SMALL, LARGE = RequiredCell("read", 8, 64), RequiredCell("read", 16, 64)
+WAIT = RequiredCell("randread_clat_mean")
 
 
 def test_the_cells_of_a_part_are_the_doublings_of_its_sizes_and_share_its_weight():
@@ -56,7 +56,7 @@ def test_a_profile_made_of_another_leaves_its_shares_alone():
     assert MIXED.shares == {SMALL: 0.375, LARGE: 0.375, WAIT: 0.25}
 
 
-def values(small: float, large: float, wait: float) -> dict[Demand, dict[str, float]]:
+def values(small: float, large: float, wait: float) -> dict[RequiredCell, dict[str, float]]:
     return {SMALL: {"1": small}, LARGE: {"1": large}, WAIT: {"1": wait}}
 
 
@@ -79,7 +79,7 @@ def test_work_is_all_work_over_all_time():
     profile = Profile("Backup", WORK, (replace(READ, blocks=Sizes(8, 8)), Part("write", 1)))
     found = combined(
         profile,
-        {SMALL: {"1": 100.0}, Demand("write"): {"1": 10.0}},
+        {SMALL: {"1": 100.0}, RequiredCell("write"): {"1": 10.0}},
         {"read": False, "write": False},
     )
     # 75 at 100 a second take 0.75 s, 25 at 10 a second 2.5 s: 100 in 3.25 s.
@@ -90,7 +90,7 @@ def test_of_times_work_is_their_weighted_mean():
     profile = Profile("Waits", WORK, (LATENCY, replace(LATENCY, operation="other_time", weight=3)))
     found = combined(
         profile,
-        {WAIT: {"1": 8.0}, Demand("other_time"): {"1": 4.0}},
+        {WAIT: {"1": 8.0}, RequiredCell("other_time"): {"1": 4.0}},
         {"randread_clat_mean": True, "other_time": True},
     )
     assert found.level == 5
@@ -114,18 +114,18 @@ def test_each_repeat_is_scored_by_itself_and_only_with_every_cell():
 def test_what_lacks_a_cell_has_no_score(missing):
     some = values(100, 200, 1)
     del some[missing]
-    with pytest.raises(NoScore, match="1 of 3 cells were not measured"):
+    with pytest.raises(ScoreUnavailable, match="1 of 3 cells were not measured"):
         combined(MIXED, some, LOWER)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, nan, inf])
 def test_what_has_no_logarithm_has_no_score(value):
-    with pytest.raises(NoScore, match="of which there is no ratio"):
+    with pytest.raises(ScoreUnavailable, match="of which there is no ratio"):
         combined(MIXED, values(100, value, 1), LOWER)
 
 
 def test_rates_and_times_are_no_amount_of_work():
-    with pytest.raises(NoScore, match="rates and times"):
+    with pytest.raises(ScoreUnavailable, match="rates and times"):
         combined(replace(MIXED, together=WORK), values(1, 1, 1), LOWER)
 
 

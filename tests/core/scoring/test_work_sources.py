@@ -3,12 +3,12 @@
 import pytest
 
 from fsbench_web.core.scoring.profiles.combining import put_together
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads.fio_depths import FioDepths
 from fsbench_web.core.workloads.iozone import Iozone
 from fsbench_web.core.workloads.registry import presets
 
-A, B, C = (Demand("write", block, 4096) for block in (4, 8, 16))
+A, B, C = (RequiredCell("write", block, 4096) for block in (4, 8, 16))
 ONE_CELL = dict.fromkeys(("minimum_record_kb", "maximum_record_kb"), 128) | dict.fromkeys(
     ("minimum_file_kb", "maximum_file_kb"), 8192
 )

@@ -13,7 +13,7 @@ from fsbench_web.core.workloads.own import checked_words
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.executors.fake import FakeExecutor
-from runner.host import own_programs
+from runner.host import allowed_programs
 from tests.measured import measured
 
 JOB = """\
@@ -187,15 +187,15 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any]) -> None:
 
 def test_a_program_is_allowed_by_the_host_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = workload_of("own-command", command("iozone -s 64k")).needs
-    monkeypatch.delenv(own_programs.VARIABLE, raising=False)
+    monkeypatch.delenv(allowed_programs.VARIABLE, raising=False)
     refused = FakeExecutor().probe().refusal("ext4", True, needs)
     assert refused == "This host's FSBENCH_OWN_PROGRAMS does not name iozone."
-    monkeypatch.setenv(own_programs.VARIABLE, "fio, iozone")
+    monkeypatch.setenv(allowed_programs.VARIABLE, "fio, iozone")
     assert FakeExecutor().probe().refusal("ext4", True, needs) == ""
     for bad in ("/bin/sh", "../x", "a b", "-x"):
-        monkeypatch.setenv(own_programs.VARIABLE, bad)
+        monkeypatch.setenv(allowed_programs.VARIABLE, bad)
         with pytest.raises(Exception, match="names of programs without paths"):
-            own_programs.allowed()
+            allowed_programs.allowed()
 
 
 @pytest.mark.django_db
@@ -222,7 +222,7 @@ def test_a_job_file_is_really_run(measure_own, filesystem: str) -> None:
 def test_a_command_is_really_run_where_the_host_allows_it(
     measure_own, monkeypatch: pytest.MonkeyPatch, allowed: str, parser: str, reason: str
 ) -> None:
-    monkeypatch.setenv(own_programs.VARIABLE, allowed)
+    monkeypatch.setenv(allowed_programs.VARIABLE, allowed)
     text = "iozone -i 0 -i 1 -a -n 64k -g 64k -y 4k -q 4k -f {folder}/file"
     run = measure_own("ext4", "own-command", command(text, parser=parser))
     assert run.state == (RunState.FAILED if reason else RunState.DONE), run.reason

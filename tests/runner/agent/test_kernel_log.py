@@ -38,7 +38,7 @@ OOPS = """\
 
 
 def test_it_says_what_a_panic_was() -> None:
-    found = kernel_log.trouble_in(PANIC)
+    found = kernel_log.problem_in(PANIC)
 
     assert found is not None
     assert found.kind == kernel_log.PANIC
@@ -49,7 +49,7 @@ def test_it_says_what_a_panic_was() -> None:
 
 
 def test_it_tells_an_oops_by_its_first_line_and_its_place_not_by_the_panic_it_ends_in() -> None:
-    found = kernel_log.trouble_in(OOPS)
+    found = kernel_log.problem_in(OOPS)
 
     assert found is not None
     assert found.kind == kernel_log.OOPS
@@ -65,7 +65,7 @@ def test_it_tells_an_oops_by_its_first_line_and_its_place_not_by_the_panic_it_en
 def test_an_io_error_before_a_crash_is_told_with_it() -> None:
     error = "[   40.0] I/O error, dev vda, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1\n"
 
-    found = kernel_log.trouble_in(error + OOPS)
+    found = kernel_log.problem_in(error + OOPS)
 
     assert found is not None
     assert found.kind == kernel_log.OOPS
@@ -95,7 +95,7 @@ def test_an_io_error_before_a_crash_is_told_with_it() -> None:
     ],
 )
 def test_it_knows_every_file_systems_own_words_for_an_error(line: str) -> None:
-    found = kernel_log.trouble_in(f"[    1.0] harmless\n[   99.123456] {line}\n")
+    found = kernel_log.problem_in(f"[    1.0] harmless\n[   99.123456] {line}\n")
 
     assert found is not None
     assert found.kind == kernel_log.IO_ERROR
@@ -123,14 +123,14 @@ def test_it_knows_every_file_systems_own_words_for_an_error(line: str) -> None:
     ],
 )
 def test_a_healthy_kernel_is_not_taken_for_a_sick_one(line: str) -> None:
-    assert kernel_log.trouble_in(f"[    1.000000] {line}\n") is None
+    assert kernel_log.problem_in(f"[    1.000000] {line}\n") is None
 
 
 def test_being_stuck_or_short_of_memory_explains_an_end_and_makes_none() -> None:
     killed = "Out of memory: Killed process 133 (fio) total-vm:900000kB, anon-rss:800000kB"
     stuck = "watchdog: BUG: soft lockup - CPU#0 stuck for 23s! [iozone:412]"
 
-    memory, lockup = kernel_log.trouble_in(killed), kernel_log.trouble_in(f"[   9.9] {stuck}")
+    memory, lockup = kernel_log.problem_in(killed), kernel_log.problem_in(f"[   9.9] {stuck}")
 
     assert memory is not None
     assert lockup is not None
@@ -147,7 +147,7 @@ def test_terminal_codes_and_stamps_are_no_part_of_a_line() -> None:
 def test_a_trace_without_end_is_cut() -> None:
     endless = "BUG: unable to handle page fault for address: ffff\n" + "line\n" * 5000
 
-    found = kernel_log.trouble_in(endless)
+    found = kernel_log.problem_in(endless)
 
     assert found is not None
     assert len(found.lines) == kernel_log.MOST_LINES

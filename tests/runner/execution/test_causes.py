@@ -45,7 +45,7 @@ def test_why_not(said: dict[str, Any], stop_reason: str, outcome: Outcome, cause
     if said:
         recorder.take({"type": "done", **said})
         recorder.read()
-    ending = finish.why_not(outcome, recorder)
+    ending = finish.interrupted_ending(outcome, recorder)
     assert ending.cause == cause
     assert ending.state == (RunState.CANCELLED if stop_reason == "cancelled" else RunState.FAILED)
 

@@ -299,8 +299,8 @@ def test_a_client_that_falls_silent_is_told_from_one_that_failed(lab: Lab) -> No
     assert parts.accept(run.pk, "node2") is None
     assert parts.accept(run.pk, "node1") is None
     run.clients.filter(place=1).update(seen_at="2020-01-01T00:00:00Z")
-    with pytest.raises(parts.NotTogether, match="node2 gave no sign of life"):
-        parts.standing(run.pk)
+    with pytest.raises(parts.ClientsCannotContinue, match="node2 sent no heartbeat"):
+        parts.progress_of(run.pk)
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:

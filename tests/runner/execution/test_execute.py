@@ -496,7 +496,7 @@ class TestDirectory:
         assert "no mkfs or mount option" in run.reason
 
 
-def test_a_lun_that_was_in_use_is_offered_again_with_the_next_sign_of_life(
+def test_a_lun_that_was_in_use_is_offered_again_with_the_next_heartbeat(
     make_host: Callable[..., Host],
 ) -> None:
     host = make_host()
@@ -560,7 +560,7 @@ def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_
 def test_no_run_is_refused_for_a_daemon_that_is_back(
     make_host: MakeHost, submitted: Submit
 ) -> None:
-    """Its message comes after the daemon, and before the sign of life that would have told."""
+    """Its message comes after the daemon, and before the heartbeat that would have told."""
 
     class Restarted(FakeExecutor):
         away = ""

@@ -16,8 +16,8 @@ import pytest
 from fsbench_web.catalog.configurations.commands.filesystem import journal_command, mkfs_command
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.journals import MIB, JournalLun
-from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
+from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from runner.execution import execute, places
 from runner.executors import fake

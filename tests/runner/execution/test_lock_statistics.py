@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from runner.execution import lock_statistics
-from runner.execution.lock_statistics import Reading, between, parse
+from runner.execution.lock_statistics import LockCounts, between, parse
 
 # In the form of Documentation/locking/lockstat.rst, version 0.4; the numbers are made up.
 TABLE = """\
@@ -29,8 +29,8 @@ def test_the_table_is_read_by_lock() -> None:
 
 
 def test_only_what_was_waited_for_meanwhile_counts() -> None:
-    before = Reading(100.0, {"a": (10, 500.0), "b": (1, 1.0)})
-    after = Reading(110.0, {"a": (14, 2500.5), "b": (1, 1.0), "c": (2, 9000.0)})
+    before = LockCounts(100.0, {"a": (10, 500.0), "b": (1, 1.0)})
+    after = LockCounts(110.0, {"a": (14, 2500.5), "b": (1, 1.0), "c": (2, 9000.0)})
     assert between(before, after, cpus=4) == {
         "elapsed_s": 10.0,
         "cpus": 4,

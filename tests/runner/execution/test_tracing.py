@@ -81,7 +81,11 @@ def test_an_extra_run_is_traced_and_changes_no_score(
     assert (seen.lost, seen.outside, seen.is_cut) == (0, 0, False)
     assert seen.without_start == seen.without_end == 0
     assert traced.artefacts.get(name=tracing.ARTEFACT).size_bytes > 10_000
-    assert not list(block_events.left(block_events.owner("test", host.name), lambda run: False))
+    assert not list(
+        block_events.leftover_instances(
+            block_events.instance_prefix("test", host.name), lambda run: False
+        )
+    )
 
     page = client.get(f"/runs/{traced.pk}/").content.decode()
     assert "This is an extra run." in page
@@ -208,7 +212,9 @@ def test_a_killed_worker_leaves_no_trace_behind(
     host: Host, other_loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
-    left = block_events.TRACEFS / "instances" / f"{block_events.owner('test', host.name)}7"
+    left = (
+        block_events.TRACEFS / "instances" / f"{block_events.instance_prefix('test', host.name)}7"
+    )
     killed(other_loop, left)
     with host.carrying_out(7):
         leftovers.remove_traces(host)

@@ -27,7 +27,7 @@ from runner.agent import agent
 from runner.executors import guest_probes
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.executors.guest_probes import SeenKernel
+from runner.executors.guest_probes import BootedKernel
 from runner.host import checks
 from runner.host.guest_kernels import kernels
 from runner.host.luns import read_luns
@@ -76,7 +76,7 @@ def guests(
     )
     executor.reason, executor.qemu = "", "7.2"
     usable = {"usable": True, "reason": ""}
-    executor._seen[kernel.name] = SeenKernel(
+    executor._seen[kernel.name] = BootedKernel(
         kernel,
         {
             "name": kernel.name,

@@ -9,7 +9,7 @@ import pytest
 
 from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.marks import LAYER_SIGNATURES
+from fsbench_web.catalog.configurations.ownership_marks import LAYER_SIGNATURES
 from fsbench_web.catalog.configurations.stacks import Member
 from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine, guest_device
 from fsbench_web.core.scoring.ceilings import read_probe

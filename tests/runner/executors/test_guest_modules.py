@@ -13,7 +13,7 @@ from docker.errors import DockerException, ImageNotFound
 
 from runner.executors import guest_modules
 from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.apt import CannotFetch
+from runner.host.guest_kernels.apt import FetchError
 from tests.runner.host.guest_kernels.fake_apt import FakeApt
 from tests.runner.host.guest_kernels.test_kernels import VERSION, ZFS, deb, files, tar_of
 
@@ -109,7 +109,7 @@ def test_what_is_no_zfs_for_it_leaves_the_package_as_it_was(
     package: Path, monkeypatch: pytest.MonkeyPatch, built: bytes | None, words: str
 ) -> None:
     fake = daemon(monkeypatch, FakeDocker(built))
-    with pytest.raises(CannotFetch, match=words):
+    with pytest.raises(FetchError, match=words):
         guest_modules.build("image:tag", package)
     assert [one.name for one in kernels.listed(package.parent)] == [NAME]
     assert package.is_file()
@@ -120,7 +120,7 @@ def test_a_mirror_of_another_release_than_the_images_is_not_used(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = daemon(monkeypatch, FakeDocker(b"", suite="trixie"))
-    with pytest.raises(CannotFetch, match=r"is of Debian trixie, .*FSBENCH_IMAGE_SUITE"):
+    with pytest.raises(FetchError, match=r"is of Debian trixie, .*FSBENCH_IMAGE_SUITE"):
         guest_modules.build("image:tag", package)
     assert fake.asked == {}
 
@@ -135,13 +135,13 @@ def test_without_docker_or_image_it_says_what_to_do(
         raise error
 
     fake.images.get = fail
-    with pytest.raises(CannotFetch, match="make image"):
+    with pytest.raises(FetchError, match="make image"):
         guest_modules.build("image:tag", package)
 
 
 @pytest.mark.parametrize("name", ["linux-image-amd64", "linux-image-6.1;id_1", "zfs.tar", "-x"])
 def test_what_is_not_called_like_a_kernel_is_not_built_for(name: str) -> None:
-    with pytest.raises(CannotFetch, match="not called like"):
+    with pytest.raises(FetchError, match="not called like"):
         guest_modules.release_of(Path(name))
 
 
@@ -153,5 +153,5 @@ def test_the_archive_is_read_and_never_unpacked_here(tmp_path: Path) -> None:
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/shadow"
         archive.addfile(entry)
     link.write_bytes(buffer.getvalue())
-    with pytest.raises(CannotFetch, match=r"made no zfs\.ko"):
+    with pytest.raises(FetchError, match=r"made no zfs\.ko"):
         guest_modules.check(link, VERSION)

@@ -86,7 +86,7 @@ def test_a_cancelled_run_leaves_no_tracer_no_probe_and_no_mount(
     carry_out: CarryOut,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    owner = block_events.owner("test", host.name)
+    owner = block_events.instance_prefix("test", host.name)
     others = holders_of_programs()
     beat = lifecycle.heartbeat
     began: list[object] = []
@@ -99,9 +99,11 @@ def test_a_cancelled_run_leaves_no_tracer_no_probe_and_no_mount(
 
     def cancel_when_counting(handle: lifecycle.LeaseHandle, **values: object) -> bool:
         if began and not tracers:
-            tracers.extend(pid for pid, _ in operation_events.left(owner, lambda run: False))
+            tracers.extend(
+                pid for pid, _ in operation_events.leftover_traces(owner, lambda run: False)
+            )
             assert set(map(str, tracers)) <= holders_of_programs() - others
-            assert list(block_events.left(owner, lambda run: False))
+            assert list(block_events.leftover_instances(owner, lambda run: False))
             lifecycle.cancel(handle.run_id, "somebody")
         return beat(handle, **values)  # type: ignore[arg-type]
 
@@ -111,8 +113,8 @@ def test_a_cancelled_run_leaves_no_tracer_no_probe_and_no_mount(
     assert run.state == RunState.CANCELLED, run.reason
     assert len(tracers) == 1
     assert not Path(f"/proc/{tracers[0]}").exists()
-    assert not list(operation_events.left(owner, lambda run: False))
-    assert not list(block_events.left(owner, lambda run: False))
+    assert not list(operation_events.leftover_traces(owner, lambda run: False))
+    assert not list(block_events.leftover_instances(owner, lambda run: False))
     assert not holders_of_programs() & set(map(str, tracers))
     entry = read_luns(lun_file)[0]
     device = host.device(entry)

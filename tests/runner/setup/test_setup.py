@@ -29,7 +29,7 @@ from runner.executors.fake import FakeExecutor, everything
 from runner.host import locks
 from runner.image import inputs
 from runner.setup import setup as runner_setup
-from runner.setup import wants
+from runner.setup import setup_needs
 from runner.setup.install_process import reason_in
 from runner.setup.progress import PACKAGES, Progress
 from runner.setup.setup import RETRY_AFTER_S, Setup
@@ -129,11 +129,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     os.mkfifo(folder / "go_on")
     # Nothing but PostMark is missing, on whatever machine this runs.
     monkeypatch.setattr(
-        wants, "has_program", lambda name: name != "postmark" or (folder / "bin/postmark").exists()
+        setup_needs,
+        "has_program",
+        lambda name: name != "postmark" or (folder / "bin/postmark").exists(),
     )
     # Its packages stay as they are: they are part of the image's digest.
-    monkeypatch.setattr(wants.needs, "HEADERS", {"/": "libc6-dev"})
-    monkeypatch.setattr(wants, "PATH", f"{folder / 'bin'}:{wants.PATH}")
+    monkeypatch.setattr(setup_needs.requirements, "HEADERS", {"/": "libc6-dev"})
+    monkeypatch.setattr(setup_needs, "PATH", f"{folder / 'bin'}:{setup_needs.PATH}")
     # Runs of other tests do not wait for these, nor these for them.
     monkeypatch.setattr(locks, "lock_folder", lambda: tmp_path)
     monkeypatch.setattr(locks, "_LOOK_S", 0.0)
@@ -170,7 +172,7 @@ def test_what_is_missing_is_installed_and_found_without_a_restart(lab: Lab) -> N
 def test_it_has_not_ended_before_what_it_brought_is_known(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sign of life in between would say that all is done, and that PostMark is not there."""
+    """A heartbeat in between would say that all is done, and that PostMark is not there."""
     lab.look()
     said, probe = list[object](), lab.host.executor.probe
 
@@ -280,7 +282,7 @@ def test_a_failure_says_why_and_is_tried_again_later_or_when_something_changed(
     assert "in 60 minutes" in said["problem"]
     assert len(lab.starts) == 2
     # Another thing is missing: that is worth a try at once.
-    monkeypatch.setattr(wants, "has_program", lambda name: name not in ("postmark", "fio"))
+    monkeypatch.setattr(setup_needs, "has_program", lambda name: name not in ("postmark", "fio"))
     said = lab.look_until("running")
     assert said is not None
     assert "fio, postmark" in said["reason"]
@@ -357,7 +359,7 @@ def test_it_ends_with_a_worker_that_is_killed(folder: Path, tmp_path: Path) -> N
 def test_a_tool_and_a_file_system_of_anybody_are_found(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wants, "has_program", lambda name: True)
+    monkeypatch.setattr(setup_needs, "has_program", lambda name: True)
     executor: Any = lab.host.executor
     lab.look()
     before = executor.probes
@@ -370,8 +372,8 @@ def test_a_tool_and_a_file_system_of_anybody_are_found(
     lab.look()
     assert executor.probes == before + 1
     assert lab.host.capabilities.tools["postmark"]["usable"]
-    loaded = wants.mountable()
-    monkeypatch.setattr(wants, "mountable", lambda: loaded ^ {"jfs"})
+    loaded = setup_needs.mountable()
+    monkeypatch.setattr(setup_needs, "mountable", lambda: loaded ^ {"jfs"})
     lab.look()
     lab.look()
     assert executor.probes == before + 2
@@ -487,7 +489,7 @@ def test_a_daemon_that_comes_later_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     daemon.images.get(runner_image).tag(OWN_IMAGE)
-    monkeypatch.setattr(wants, "has_program", lambda name: True)
+    monkeypatch.setattr(setup_needs, "has_program", lambda name: True)
     later = tmp_path / "later.sock"
     monkeypatch.setenv("DOCKER_HOST", f"unix://{later}")
     lab.look()

@@ -10,7 +10,7 @@ from fsbench_web.accounts.models import LunGrant, Role
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.studies.jobs import cautions
+from fsbench_web.studies.jobs import submit_warnings
 from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
@@ -238,8 +238,8 @@ def test_workers_of_one_machine_are_said_to_be(
         found.capabilities = found.capabilities | {"host_mark": mark}
         found.save()
     nas.refresh_from_db()
-    assert cautions.of_clients(planned(wanted(spec, nas, "lab3")).runs) == []
-    (said,) = cautions.of_clients(planned(wanted(spec, nas, "lab2", "lab3")).runs)
+    assert submit_warnings.of_clients(planned(wanted(spec, nas, "lab3")).runs) == []
+    (said,) = submit_warnings.of_clients(planned(wanted(spec, nas, "lab2", "lab3")).runs)
     assert said.startswith("lab1, lab2 are workers of one machine")
     client.force_login(ann)
     run = submit(wanted(spec, nas, "lab2"), "nas", ann)[0]

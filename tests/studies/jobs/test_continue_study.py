@@ -22,7 +22,7 @@ from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceS
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.series import series_for
-from fsbench_web.studies.views import continued
+from fsbench_web.studies.views import study_continuation
 from tests.accounts.people import person
 from tests.compare.conftest import make_study
 from tests.studies.conftest import worker_announcement
@@ -138,7 +138,7 @@ def test_of_a_study_without_a_job_what_is_known_is_taken(client: Client, ann: Us
 def test_a_preset_of_this_site_is_taken_and_repeats_are_bounded(
     client: Client, ann: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(continued, "MAXIMUM_REPEATS", 2)
+    monkeypatch.setattr(study_continuation, "MAXIMUM_REPEATS", 2)
     one_lun()
     client.force_login(ann)
     imported("xfs", 3, stored_workload("iozone-direct", presets()["iozone-direct"].workload()))

@@ -310,7 +310,7 @@ class TestPage:
         set_drained(worker, False, by="ann")
         Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
         text = text_of(client.get(f"/jobs/{job.pk}/"))
-        assert "has given no sign of life" in text
+        assert "has sent no heartbeat" in text
         assert "Estimated end" not in text
 
     def test_the_drift_of_the_reference_is_shown(self, client, job):

@@ -135,7 +135,7 @@ def test_it_refuses_a_journal_lun(spec, worker):
 def test_it_refuses_a_silent_worker(spec, worker):
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=2))
     (problem,) = problems(spec())
-    assert "no sign of life" in problem
+    assert "no heartbeat" in problem
     assert "/guide/operating/#starting-and-stopping" in problem
 
 

@@ -149,7 +149,7 @@ def test_workloads(possible, before, expected):
     ],
 )
 def test_one_sentence_says_what_is_missing(setup, expected):
-    assert suggestions.nothing("disk1", "lab1", setup, ["No tool."]) == expected
+    assert suggestions.why_nothing_runs("disk1", "lab1", setup, ["No tool."]) == expected
 
 
 # ---- the page ----

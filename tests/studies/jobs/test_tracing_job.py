@@ -16,7 +16,7 @@ from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 
 pytestmark = pytest.mark.django_db
 

@@ -89,12 +89,12 @@ def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worke
     assert handle is not None
     assert part is not None
     parts.move(part, ClientState.READY)
-    assert parts.standing(run.pk).missing == ()
+    assert parts.progress_of(run.pk).missing == ()
     parts.start(handle, timezone.now())
-    assert parts.sign_of_life(part) is not None
+    assert parts.heartbeat(part) is not None
     assert lifecycle.reap_lost(after_silence()) == [run.pk]
     for write in (
-        lambda: parts.sign_of_life(part),
+        lambda: parts.heartbeat(part),
         lambda: parts.move(part, ClientState.DONE),
         lambda: parts.give_up(part, "x", lifecycle.Cause.BENCHMARK),
         lambda: parts.start(handle, timezone.now()),
@@ -128,7 +128,7 @@ def test_somebody_who_cancels_is_heard_by_all(nodes: dict[str, Worker]) -> None:
     assert part is not None
     lifecycle.cancel(run.pk, "ann")
     with pytest.raises(LeaseLost):
-        parts.sign_of_life(part)
+        parts.heartbeat(part)
 
 
 def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Worker]) -> None:
@@ -137,8 +137,10 @@ def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Work
     assert parts.accept(run.pk, "node2")
     assert parts.abandon("node1") == 0
     assert parts.abandon("node2") == 1
-    with pytest.raises(parts.NotTogether, match="node2 could not go on: Its worker was started"):
-        parts.standing(run.pk)
+    with pytest.raises(
+        parts.ClientsCannotContinue, match="node2 could not go on: Its worker was started"
+    ):
+        parts.progress_of(run.pk)
 
 
 def test_it_has_its_turn_on_the_luns_of_the_others(nodes: dict[str, Worker]) -> None:

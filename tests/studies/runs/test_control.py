@@ -208,7 +208,7 @@ class TestRetry:
         self, job: Job, ended: list[Run], ann: User
     ) -> None:
         Worker.objects.update(seen_at=timezone.now() - timedelta(hours=2))
-        with pytest.raises(ControlRefused, match="no sign of life") as refused:
+        with pytest.raises(ControlRefused, match="no heartbeat") as refused:
             control.retry(job.pk, "x", ann)
         assert len(refused.value.problems) == 2
 

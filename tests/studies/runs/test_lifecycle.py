@@ -264,7 +264,7 @@ class TestLost:
         assert lifecycle.reap_lost(after_silence()) == [runs[0].pk]
         run = fresh(runs[0])
         assert run.state == RunState.LOST
-        assert "no sign of life for 30 s while the run was running" in run.reason
+        assert "no heartbeat for 30 s while the run was running" in run.reason
         assert lifecycle.reap_lost(after_silence()) == []
         assert lifecycle.claim(runs[1].pk, worker) is not None
 

@@ -96,7 +96,7 @@ def test_old_logs_are_deleted_and_nothing_else(runs, settings):
     counts = [model.objects.count() for model in (Run, MeasurementBlock, Score)]
     assert logs.prune(now=in_days(29)).runs == 0
     assert logs.prune(now=in_days(31), dry_run=True) == logs.prune(now=in_days(31))
-    assert logs.prune(now=in_days(31)) == logs.Pruned(0, 0)
+    assert logs.prune(now=in_days(31)) == logs.PrunedLogs(0, 0)
     assert not LogLine.objects.exists()
     assert list(Artefact.objects.values_list("name", flat=True)) == ["iozone.txt"] * 2
     assert [model.objects.count() for model in (Run, MeasurementBlock, Score)] == counts
@@ -111,7 +111,7 @@ def test_a_tools_output_that_is_called_log_is_no_log(ended, settings):
 
 
 def test_all_are_kept_unless_a_site_says_otherwise(ended):
-    assert logs.prune(now=in_days(9999)) == logs.Pruned(0, 0)
+    assert logs.prune(now=in_days(9999)) == logs.PrunedLogs(0, 0)
     assert "kept for ever" in prune()
     assert LogLine.objects.count() == 3
 

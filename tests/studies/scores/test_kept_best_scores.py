@@ -141,7 +141,7 @@ def test_a_score_that_was_replaced_in_between_is_chosen_anew(large, monkeypatch)
     kept_best_scores.keep(None)
     kept_of = best_scores.kept_of
 
-    def replaced_meanwhile(studies: tuple[str, ...]) -> kept_best_scores.Kept | None:
+    def replaced_meanwhile(studies: tuple[str, ...]) -> kept_best_scores.KeptState | None:
         found = kept_of(studies)
         Score.objects.filter(series__configuration__label="jfs").delete()
         add("jfs", "6.1", 50.0)

@@ -36,7 +36,7 @@ class Command(SiteCommand):
             raise CommandError("Say either --permalinks or --permalinks-to, not both.")
         try:
             accounts.close(user, command_line.who(), _permalinks_of(options), command_line.facts())
-        except closing.NotSaid as asked:
+        except closing.DispositionError as asked:
             raise CommandError(
                 f"{asked} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"
             ) from None
@@ -54,7 +54,11 @@ def _account(name: str) -> User:
 
 def _permalinks_of(options: dict[str, Any]) -> closing.Permalinks | None:
     if options["permalinks_to"]:
-        return closing.Permalinks(closing.Fate.HAND_OVER, _account(options["permalinks_to"]))
+        return closing.Permalinks(
+            closing.PermalinkDisposition.HAND_OVER, _account(options["permalinks_to"])
+        )
     return (
-        closing.Permalinks(closing.Fate(options["permalinks"])) if options["permalinks"] else None
+        closing.Permalinks(closing.PermalinkDisposition(options["permalinks"]))
+        if options["permalinks"]
+        else None
     )

@@ -15,7 +15,7 @@ from fsbench_web.accounts import audit, command_line, names
 from fsbench_web.accounts.models import Role
 
 
-class _Noting(UserManager[User]):
+class _AuditedUserManager(UserManager[User]):
     """Accounts, where making an administrator is an entry, too: both or neither."""
 
     @transaction.atomic
@@ -33,7 +33,7 @@ class _Accounts:
 
     _meta, DoesNotExist = User._meta, User.DoesNotExist
     USERNAME_FIELD, REQUIRED_FIELDS = User.USERNAME_FIELD, User.REQUIRED_FIELDS
-    _default_manager = _Noting()
+    _default_manager = _AuditedUserManager()
     _default_manager.model = User
 
     def __new__(cls, **fields: Any) -> User:  # type: ignore[misc]

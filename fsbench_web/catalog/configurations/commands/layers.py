@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.configurations.layers import Layer
-from fsbench_web.catalog.configurations.marks import (
+from fsbench_web.catalog.configurations.options import OptionError
+from fsbench_web.catalog.configurations.ownership_marks import (
     INTEGRITY_LABEL_AT,
     OWN_CACHE_UUID,
     OWN_LABEL,
     own_volume_uuid,
 )
-from fsbench_web.catalog.configurations.options import OptionError
 
 # What waits until an array has written its copies or parity (runner/agent/resync.py).
 RESYNC_PROGRAM = "fsbench-resync"
@@ -34,7 +34,7 @@ _NO_UDEV = (
 
 
 @dataclass(frozen=True)
-class Made:
+class LayerCommands:
     """How layers are made and taken down. ``devices`` are what the file system is made over.
 
     Of each command: its arguments and what it reads. ``down`` is the reverse of ``up``, and leaves
@@ -51,7 +51,7 @@ def made(
     devices: Sequence[str],
     sizes_bytes: Sequence[int | None],
     caches: Sequence[str] = (),
-) -> Made:
+) -> LayerCommands:
     """The commands of layers over these devices. Raises OptionError where sizes must be known."""
     up: list[tuple[list[str], str]] = []
     down: list[list[list[str]]] = []
@@ -75,7 +75,7 @@ def made(
         up += commands
         down.append(taken_down)
         now = now_
-    return Made(
+    return LayerCommands(
         tuple(now),
         tuple((tuple(argv), stdin) for argv, stdin in up),
         tuple((tuple(argv), "") for commands in down[::-1] for argv in commands),

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.commands.filesystem import (
     mkfs_command,
     mount_command,
 )
-from fsbench_web.catalog.configurations.commands.layers import Made, made
+from fsbench_web.catalog.configurations.commands.layers import LayerCommands, made
 from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.preparation import (
     LAYOUT_OUTPUTS,
@@ -31,8 +31,8 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
-from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.catalog.configurations.networks.loopback import network_of
+from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.catalog.configurations.pools import zfs_commands
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,
@@ -110,7 +110,7 @@ def run_commands(
             caches=caches,
         )
         mount = mount_command(filesystem, options, top, mount_point, journal, further, caches)
-        own = _Own([_mkfs(mkfs)], PlannedCommand("mount", tuple(mount)))
+        own = _FilesystemCommands([_mkfs(mkfs)], PlannedCommand("mount", tuple(mount)))
     # Neither what ageing nor what looking left is in the caches of a file system mounted anew.
     anew = [unmount, *own.between, own.mount]
     above, uncover = _above_commands(options, mount_point, unmount)
@@ -148,7 +148,7 @@ def run_commands(
 
 
 @dataclass(frozen=True)
-class _Own:
+class _FilesystemCommands:
     """The commands of the file system itself: those that make it and the one that mounts it,
     those between unmounting and mounting anew, what looks at it behind the benchmark, and what
     takes it away in the end.
@@ -166,12 +166,12 @@ def _pool_commands(
     devices: Sequence[str],
     members: Sequence[Member],
     mount_point: str,
-) -> _Own:
+) -> _FilesystemCommands:
     found = zfs_commands.pool(options, devices, members)
     check = PlannedCommand("pool", found.check)
     # An export forgets what went wrong until then.
     between = (check, PlannedCommand("pool", found.close), PlannedCommand("pool", found.open))
-    return _Own(
+    return _FilesystemCommands(
         [*(PlannedCommand("pool", one) for one in found.prepare), _mkfs(found.create)],
         PlannedCommand("mount", zfs_commands.mount_command(options, mount_point)),
         between,
@@ -268,7 +268,7 @@ def _raw_commands(
 
 def _layered(
     layers: Sequence[Layer], luns: list[str], size_bytes: int | None, members: Sequence[Member]
-) -> Made:
+) -> LayerCommands:
     sizes = [size_bytes, *(one.size_bytes for one in members if one.role == DATA)]
     return made(layers, luns, sizes, [one.device for one in members if one.role == CACHE])
 

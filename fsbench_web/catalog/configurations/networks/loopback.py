@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.networks import nfs, smb
 from fsbench_web.catalog.configurations.options import Option
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Network:
 
 NETWORKS = (
     Network(
-        *(nfs.NFS.key, "NFS", nfs.NFS_OPTIONS, nfs.NFS_MODULES, tuple(needs.NFS)),
+        *(nfs.NFS.key, "NFS", nfs.NFS_OPTIONS, nfs.NFS_MODULES, tuple(requirements.NFS)),
         *(nfs.ONLY_IN_GUESTS, nfs.up_command, nfs.mount_command, nfs.down_command),
     ),
     Network(
-        *(smb.SMB.key, "SMB", smb.SMB_OPTIONS, smb.SMB_MODULES, tuple(needs.SMB)),
+        *(smb.SMB.key, "SMB", smb.SMB_OPTIONS, smb.SMB_MODULES, tuple(requirements.SMB)),
         *(smb.ONLY_IN_GUESTS, smb.up_command, smb.mount_command, smb.down_command),
     ),
 )

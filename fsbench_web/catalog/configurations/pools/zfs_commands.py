@@ -12,7 +12,7 @@ zpool-create(8), zpool-export(8), zpool-import(8), zpool-destroy(8), zpool-label
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations.marks import OWN_LABEL
+from fsbench_web.catalog.configurations.ownership_marks import OWN_LABEL
 from fsbench_web.catalog.configurations.pools.zfs_options import ARC_MAX, PAIRS, ZFS_OPTIONS
 from fsbench_web.catalog.configurations.stacks import CACHE, LOG, SPECIAL, Member
 

@@ -7,7 +7,7 @@ Sources: zpool-create(8), zpoolconcepts(7), zpoolprops(7), zfsprops(7) and zfs(4
 from collections.abc import Iterator, Mapping, Sequence
 
 from fsbench_web.catalog.configurations.options import ATIME, Choice, Option
-from fsbench_web.catalog.configurations.stacks import Shape
+from fsbench_web.catalog.configurations.stacks import LunCounts
 
 PAIRS = "pairs"
 LEAST_LUNS = {"mirror": 2, PAIRS: 4, "raidz1": 2, "raidz2": 3, "raidz3": 4}
@@ -163,7 +163,7 @@ ONLY_IN_GUESTS = (
 )
 
 
-def zfs_conflicts(options: Mapping[str, str], shape: Shape, devices: int) -> Iterator[str]:
+def zfs_conflicts(options: Mapping[str, str], shape: LunCounts, devices: int) -> Iterator[str]:
     """Why no pool can be made so; ``devices`` are those for data, above all layers."""
     least = LEAST_LUNS.get(options.get("layout", ""), 1)
     if devices < least:
@@ -183,5 +183,5 @@ def zfs_conflicts(options: Mapping[str, str], shape: Shape, devices: int) -> Ite
         yield "secondarycache needs a LUN with the role cache in the stack, which no layer uses."
 
 
-def _has_own_cache(shape: Shape) -> bool:
+def _has_own_cache(shape: LunCounts) -> bool:
     return bool(shape.cache) and not any("cache_mode" in one.options for one in shape.layers)

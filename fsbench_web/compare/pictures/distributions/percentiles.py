@@ -7,7 +7,7 @@ from typing import ClassVar
 import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
-from fsbench_web.compare.pictures.offer import SCORES, Need, Offer, ScoredTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, Need, ScoredTests, tables
 from fsbench_web.compare.pictures.parts import (
     ends_of,
     interval_cells,
@@ -46,7 +46,7 @@ class Percentiles(PictureKind):
     )
     figure_of: ClassVar[Callable[..., go.Figure]] = staticmethod(shares.percentiles)
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         latency, load = testnames.latency_of(test), testnames.parts(test)[1]
         wanted = [

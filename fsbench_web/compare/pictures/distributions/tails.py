@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from fsbench_web.compare.pictures.base import Picture
-from fsbench_web.compare.pictures.of_contenders import OfSeveral
-from fsbench_web.compare.pictures.offer import Need, ScoredTests, is_measured
+from fsbench_web.compare.pictures.contender_pictures import SeveralContendersPicture
+from fsbench_web.compare.pictures.drawable import Need, ScoredTests, is_measured
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
 from fsbench_web.core.latency import TAILS, Distribution
 from fsbench_web.core.measurement_columns import UnreadableBlock
@@ -29,7 +29,7 @@ def _with_latencies(scored: ScoredTests) -> list[str]:
     ]
 
 
-class Tails(OfSeveral):
+class Tails(SeveralContendersPicture):
     slug = "tails"
     label = "All completions"
     words = "Every completion of all repeats at its percentile, down to the slowest of all."

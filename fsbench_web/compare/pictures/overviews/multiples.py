@@ -1,7 +1,7 @@
 """Small multiples: a chart for each test, all of them on one axis."""
 
-from fsbench_web.compare.pictures.base import NoPicture, OfCategory, Picture
-from fsbench_web.compare.pictures.offer import SCORES, Offer, category_of, of_tests
+from fsbench_web.compare.pictures.base import CategoryPicture, Picture, PictureUnavailable
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, category_of, of_tests
 from fsbench_web.compare.pictures.parts import link_of, links_of
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
@@ -11,12 +11,12 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import panels
 from fsbench_web.figures.lines import Point
-from fsbench_web.figures.panels import MOST_PANELS, Small
+from fsbench_web.figures.panels import MOST_PANELS, SmallMultiple
 
 MOST_ROWS = 10
 
 
-class Multiples(OfCategory):
+class Multiples(CategoryPicture):
     slug = "multiples"
     label = "All tests"
     words = (
@@ -25,7 +25,7 @@ class Multiples(OfCategory):
     )
     needs = SCORES
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         every = offer.of(SCORES)
         at = every.index(test) if test in every else 0
@@ -44,7 +44,7 @@ class Multiples(OfCategory):
             if any(row.delta1_percent is not None for row in table.rows)
         ]
         if not ranked:
-            raise NoPicture(self.needs.nothing)
+            raise PictureUnavailable(self.needs.nothing)
         most = max(len(table.rows) for table in ranked)
         cut = f", the best {MOST_ROWS} of up to {most} contenders" if most > MOST_ROWS else ""
         figure = panels.multiples(
@@ -89,12 +89,12 @@ def _one_each(found: list[DeltaTable], category: str) -> list[DeltaTable]:
     return list(chosen.values())
 
 
-def _panel(table: DeltaTable) -> Small:
+def _panel(table: DeltaTable) -> SmallMultiple:
     rows = [row for row in table.rows[::-1] if row.delta1_percent is not None][:MOST_ROWS]
     label = testnames.label(table.test)
     if table.category != categories.MEAN:
         label += f", {table.category_in_sentence}"
-    return Small(label, [(row.contender, _point(table, row)) for row in rows])
+    return SmallMultiple(label, [(row.contender, _point(table, row)) for row in rows])
 
 
 def _point(table: DeltaTable, row: DeltaRow) -> Point:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from fsbench_web.compare.pictures.base import Picture, PictureKind, Select, scale_select
-from fsbench_web.compare.pictures.offer import SCORES, Need, Offer, ScoredTests, tables
+from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, Need, ScoredTests, tables
 from fsbench_web.compare.pictures.parts import (
     ends_of,
     interval_cells,
@@ -76,7 +76,7 @@ class QueueDepth(PictureKind):
         "prints them at iodepth=1 and iodepth=16.",
     )
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         depth = depth_of(test)
         self.work, self.rest = work_of(test)[0], depth[1] if depth else ""

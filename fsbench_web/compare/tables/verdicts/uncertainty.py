@@ -31,7 +31,7 @@ _ZERO_IN_BLOCKS = "One of them has a 0 in the {} blocks they share, and 0 has no
 NO_SCATTER = "Each side came out the same every time: there was no scatter to judge by."
 
 
-def standing(row: DeltaRow) -> str:
+def verdict_words(row: DeltaRow) -> str:
     """The verdict of a row in a few words; empty where there is nothing to stand against."""
     verdict = row.verdict
     if verdict is None:
@@ -46,20 +46,20 @@ def standing(row: DeltaRow) -> str:
     return NOT_KNOWN
 
 
-def with_effect(row: DeltaRow) -> str:
+def verdict_with_effect(row: DeltaRow) -> str:
     """The same with how large the difference is, where there is room for it."""
     verdict = row.verdict
     if verdict is None or verdict.method == FREENIX:
-        return standing(row)
+        return verdict_words(row)
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
     size = effect(verdict)
     if verdict.status == SIGNIFICANT and size:
         return size + _no_scatter(verdict)
-    return f"{standing(row)}, {how(verdict)}"
+    return f"{verdict_words(row)}, {basis_words(verdict)}"
 
 
-def of_pair(verdict: Verdict | None) -> str:
+def pair_verdict(verdict: Verdict | None) -> str:
     """The verdict of two in a word, and what it rests on: ``faster, paired in 5 blocks``."""
     if verdict is None:
         return NOT_KNOWN
@@ -70,10 +70,10 @@ def of_pair(verdict: Verdict | None) -> str:
         return NOT_KNOWN
     word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     word = "faster" if verdict.status == SIGNIFICANT else word
-    return f"{word}, {how(verdict)}{_no_scatter(verdict)}"
+    return f"{word}, {basis_words(verdict)}{_no_scatter(verdict)}"
 
 
-def of_others(lead: Verdict) -> str:
+def verdict_over_others(lead: Verdict) -> str:
     """What a lead over one is not over all: ``inconclusive against 2 others``."""
     others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
     if lead.status == EQUIVALENT:
@@ -125,10 +125,10 @@ def effect(verdict: Verdict) -> str:
     if ratio < 1:
         ends, word = (1 - ratio, 1 - high, 1 - low), "slower"
     by, least, most = (_tenths(100 * one) for one in ends)
-    return f"{by}% {word}, {least} to {most}, {how(verdict)}"
+    return f"{by}% {word}, {least} to {most}, {basis_words(verdict)}"
 
 
-def how(verdict: Verdict) -> str:
+def basis_words(verdict: Verdict) -> str:
     """``paired in 5 blocks``, ``paired`` against several, ``unpaired``."""
     if verdict.method != PAIRED:
         return "unpaired"
@@ -136,7 +136,7 @@ def how(verdict: Verdict) -> str:
     return "paired" if verdict.blocks is None else f"paired in {verdict.blocks} blocks"
 
 
-def wanted(verdict: Verdict) -> str:
+def what_would_decide(verdict: Verdict) -> str:
     """What would decide an inconclusive verdict, as a clause; "" where nothing is known of it."""
     if verdict.method == FREENIX or not verdict.is_inconclusive:
         return ""
@@ -215,7 +215,7 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
     return " ".join(parts)
 
 
-def why(verdict: Verdict) -> str:
+def reason_sentences(verdict: Verdict) -> str:
     """The reasons of a verdict as sentences."""
     if verdict.method != FREENIX:
         return " ".join(_of_ratio(verdict))
@@ -245,7 +245,7 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
         yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
     others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, SAMPLES)
     yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
-    if clause := wanted(verdict):
+    if clause := what_would_decide(verdict):
         yield f"{clause[0].upper()}{clause[1:]}."
 
 
@@ -274,7 +274,7 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def nothing_to_judge_by(verdict: Verdict) -> str:
+def no_scatter_sentence(verdict: Verdict) -> str:
     """The sentence for a verdict that rests on no scatter at all; empty for any other."""
     return NO_SCATTER if significance.NO_SCATTER in verdict.reasons else ""
 

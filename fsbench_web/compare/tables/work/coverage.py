@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from fsbench_web.compare.selection.profiles import Asked
+from fsbench_web.compare.selection.profiles import RequestedProfile
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.work.entries import Entry
 from fsbench_web.core.scoring.profiles.coverage import (
@@ -12,7 +12,7 @@ from fsbench_web.core.scoring.profiles.coverage import (
     WorkAnswer,
     cells_were,
 )
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 
 
 def why_incomplete(entry: Entry) -> str:
@@ -31,7 +31,7 @@ def why_incomplete(entry: Entry) -> str:
     return ", and ".join(parts)
 
 
-def _missing(entry: Entry, others: Collection[Demand]) -> list[str]:
+def _missing(entry: Entry, others: Collection[RequiredCell]) -> list[str]:
     """The cells without a number in words; ``others`` were measured of the contender elsewhere."""
     parts = []
     for demand in entry.missing[:MOST_NAMED]:
@@ -45,7 +45,7 @@ def _missing(entry: Entry, others: Collection[Demand]) -> list[str]:
 
 
 def work_answer(
-    asked: Asked,
+    asked: RequestedProfile,
     entries: Sequence[Entry],
     why: Mapping[int, str],
     scored: Collection[str],
@@ -110,5 +110,5 @@ def fullest_of(entries: Iterable[Entry]) -> dict[str, Entry]:
     return found
 
 
-def _of_contender(entries: Iterable[Entry], name: str) -> list[Demand]:
+def _of_contender(entries: Iterable[Entry], name: str) -> list[RequiredCell]:
     return [demand for entry in entries if entry.value.slug == name for demand in entry.measured]

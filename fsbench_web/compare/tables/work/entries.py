@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fsbench_web.compare.selection.properties import Value
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.core.scoring.profiles.combining import Values, put_together
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality import SPIKE, ordered
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of
 from fsbench_web.studies.scores.queries import RepeatScores, SeriesFacts
@@ -31,9 +31,9 @@ class Entry:
 
     lead: SeriesFacts
     value: Value
-    sources: Mapping[Demand, Sequence[SeriesValues]]
-    demands: Sequence[Demand]
-    apart: Mapping[Demand, tuple[str, ...]] = field(default_factory=dict)
+    sources: Mapping[RequiredCell, Sequence[SeriesValues]]
+    demands: Sequence[RequiredCell]
+    apart: Mapping[RequiredCell, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def series(self) -> list[SeriesValues]:
@@ -42,18 +42,18 @@ class Entry:
         return list({one.series_id: one for one in some}.values())
 
     @property
-    def measured(self) -> list[Demand]:
+    def measured(self) -> list[RequiredCell]:
         return [demand for demand in self.demands if self.numbers(demand)]
 
     @property
-    def missing(self) -> list[Demand]:
+    def missing(self) -> list[RequiredCell]:
         return [demand for demand in self.demands if not self.numbers(demand)]
 
-    def source(self, demand: Demand) -> SeriesValues | None:
+    def source(self, demand: RequiredCell) -> SeriesValues | None:
         """The series that a cell is taken from."""
         return _giver(self.sources.get(kind_of(demand), ()), demand)
 
-    def numbers(self, demand: Demand) -> Mapping[int, float]:
+    def numbers(self, demand: RequiredCell) -> Mapping[int, float]:
         """What each run measured of a cell."""
         source = self.source(demand)
         return source.values.get(demand, {}) if source else {}
@@ -122,7 +122,7 @@ def entries_of(
     facts: Mapping[int, SeriesFacts],
     values_of: Mapping[int, Value],
     found: Mapping[int, SeriesValues],
-    demands: Sequence[Demand],
+    demands: Sequence[RequiredCell],
     spec: ComparisonSpec,
 ) -> list[Entry]:
     """Every entry, in order of their first series; some have no cell at all.
@@ -150,15 +150,15 @@ def entries_of(
 
 
 def _sources(
-    here: Iterable[SeriesValues], demands: Iterable[Demand]
-) -> dict[Demand, list[SeriesValues]]:
+    here: Iterable[SeriesValues], demands: Iterable[RequiredCell]
+) -> dict[RequiredCell, list[SeriesValues]]:
     """By kind of demand; those of one test are of one dimension, that of its first kind."""
-    wanted: dict[Demand, list[Demand]] = defaultdict(list)
+    wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in demands:
         wanted[kind_of(demand)].append(demand)
     by_id = {one.series_id: one for one in here}
     dimensions: dict[str, str] = {}
-    sources: dict[Demand, list[SeriesValues]] = {}
+    sources: dict[RequiredCell, list[SeriesValues]] = {}
     for kind, some in wanted.items():
         dimension = dimensions.get(kind.test, "")
         able = [pk for pk, one in by_id.items() if one.cells.get(kind)]
@@ -180,16 +180,16 @@ def _sources(
     return sources
 
 
-def _giver(sources: Iterable[SeriesValues], demand: Demand) -> SeriesValues | None:
+def _giver(sources: Iterable[SeriesValues], demand: RequiredCell) -> SeriesValues | None:
     return next((one for one in sources if one.values.get(demand)), None)
 
 
 def _apart(
     here: Iterable[SeriesValues],
-    sources: Mapping[Demand, Sequence[SeriesValues]],
-    demands: Iterable[Demand],
+    sources: Mapping[RequiredCell, Sequence[SeriesValues]],
+    demands: Iterable[RequiredCell],
     facts: Mapping[int, SeriesFacts],
-) -> dict[Demand, tuple[str, ...]]:
+) -> dict[RequiredCell, tuple[str, ...]]:
     found = {}
     for demand in demands:
         if _giver(sources.get(kind_of(demand), ()), demand) is None:

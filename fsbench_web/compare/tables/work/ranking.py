@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
-from fsbench_web.compare.selection.profiles import Asked, asked_of
+from fsbench_web.compare.selection.profiles import RequestedProfile, asked_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.contenders import (
     Contender,
@@ -18,11 +18,11 @@ from fsbench_web.compare.tables.contenders import (
 from fsbench_web.compare.tables.field import Field, field_of
 from fsbench_web.compare.tables.work.coverage import why_incomplete, work_answer
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
-from fsbench_web.compare.tables.work.nearest import nearest_of
+from fsbench_web.compare.tables.work.nearest_cells import nearest_of
 from fsbench_web.compare.tables.work.shares import Own, share_of_work, without_ceiling
 from fsbench_web.core import units
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.profiles.combining import Combined, NoScore, combined
+from fsbench_web.core.scoring.profiles.combining import Combined, ScoreUnavailable, combined
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
 from fsbench_web.studies.models import COMPUTED, Score, Selection
@@ -53,7 +53,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _ScoredEntry:
     """An entry with what it comes to."""
 
     entry: Entry
@@ -61,10 +61,10 @@ class _Scored:
 
 
 @dataclass(frozen=True)
-class Looked:
+class RankingData:
     """What was read for ``spec``: facts, contenders and values by series."""
 
-    asked: list[Asked]
+    asked: list[RequestedProfile]
     field: Field
     facts: Mapping[int, SeriesFacts]
     tools: Mapping[int, str]
@@ -72,7 +72,7 @@ class Looked:
     selection: str
     own: Own
 
-    def entries(self, one: Asked, spec: ComparisonSpec) -> list[Entry]:
+    def entries(self, one: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
         """Who competes by one of what was asked."""
         contenders = {pk: self.field.values[_key(self.field, of)] for pk, of in self.facts.items()}
         return entries_of(self.facts, contenders, self.found, one.profile.demands, spec)
@@ -80,7 +80,7 @@ class Looked:
 
 def ranked(spec: ComparisonSpec) -> Ranked:
     """What ``spec`` ranks by profile. Fifteen queries or less. Raises SpecError."""
-    looked = look(spec)
+    looked = ranking_data(spec)
     groups: list[tuple[TableKey, list[Contender]]] = []
     answers = []
     printed = len(looked.facts.keys() - looked.found.keys())
@@ -100,7 +100,7 @@ def ranked(spec: ComparisonSpec) -> Ranked:
     return Ranked(groups, tuple(answers), field.considered, field.left_out)
 
 
-def look(spec: ComparisonSpec) -> Looked:
+def ranking_data(spec: ComparisonSpec) -> RankingData:
     asked = asked_of(spec)
     field = field_of(_everything(spec))
     considered = field.considered.order_by()
@@ -114,7 +114,7 @@ def look(spec: ComparisonSpec) -> Looked:
         found = profile_values(facts, demands, tools, selection)
     except TooManyValues:
         raise SpecError([TOO_MUCH]) from None
-    return Looked(asked, field, facts, tools, found, selection, of_many(found))
+    return RankingData(asked, field, facts, tools, found, selection, of_many(found))
 
 
 def _everything(spec: ComparisonSpec) -> ComparisonSpec:
@@ -157,18 +157,18 @@ def _named(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
 
 
 def _ranked(
-    asked: Asked, entries: Sequence[Entry], spec: ComparisonSpec, own: Own
+    asked: RequestedProfile, entries: Sequence[Entry], spec: ComparisonSpec, own: Own
 ) -> tuple[list[tuple[TableKey, list[Contender]]], WorkAnswer]:
     profile = asked.profile
     measures = _common(entries, profile)
     lower = {test: one.lower_is_better for test, one in measures.items()}
-    scored: dict[str, list[_Scored]] = defaultdict(list)
+    scored: dict[str, list[_ScoredEntry]] = defaultdict(list)
     why: dict[int, str] = {}
     for entry in entries:
         try:
             _refuse_units(entry, measures, profile)
-            one = _Scored(entry, combined(profile, entry.values(), lower))
-        except NoScore as error:
+            one = _ScoredEntry(entry, combined(profile, entry.values(), lower))
+        except ScoreUnavailable as error:
             why[id(entry)] = why_incomplete(entry) or str(error)
             continue
         if spec.min_runs > 1 and len(one.combined.of_repeats) < spec.min_runs:
@@ -225,15 +225,17 @@ def _refuse_units(entry: Entry, measures: Mapping[str, Measure], profile: Profil
     for test in profile.tests:
         own = entry.measure(test)
         if own is not None and own.dimension != measures[test].dimension:
-            raise NoScore(f"it was measured in {own.unit}, the others in {measures[test].unit}")
+            raise ScoreUnavailable(
+                f"it was measured in {own.unit}, the others in {measures[test].unit}"
+            )
     dimensions = {measures[test].dimension for test in profile.tests if test in measures}
     if profile.together != RATIO and len(dimensions) > 1:
-        raise NoScore("its parts have several units, of which no amount of work is made")
+        raise ScoreUnavailable("its parts have several units, of which no amount of work is made")
 
 
 def _rows(
-    asked: Asked,
-    best: Mapping[str, _Scored],
+    asked: RequestedProfile,
+    best: Mapping[str, _ScoredEntry],
     measures: Mapping[str, Measure],
     spec: ComparisonSpec,
     own: Own,
@@ -257,7 +259,7 @@ def _rows(
     return rows, baseline
 
 
-def _unit(scored: Iterable[_Scored], profile: Profile) -> tuple[str, float]:
+def _unit(scored: Iterable[_ScoredEntry], profile: Profile) -> tuple[str, float]:
     """The unit as printed where all agree, else one of its dimension; and what one of it is."""
     measures = {
         measure
@@ -274,7 +276,9 @@ def _unit(scored: Iterable[_Scored], profile: Profile) -> tuple[str, float]:
     return _PLAIN.get(dimension, next(iter(measures)).unit), 1.0
 
 
-def _row(asked: Asked, entry: Entry, score: Combined, unit: str, spec: ComparisonSpec) -> ScoreRow:
+def _row(
+    asked: RequestedProfile, entry: Entry, score: Combined, unit: str, spec: ComparisonSpec
+) -> ScoreRow:
     interval = score.interval
     several = len(score.of_repeats) > 1
     left_out = _left_out(entry) if spec.cells else None

@@ -7,9 +7,9 @@ one number over the other.
 from collections.abc import Collection, Mapping, Sequence
 
 from fsbench_web.compare.tables.work.entries import Entry
-from fsbench_web.core.scoring.profiles.combining import NoScore, level_of
+from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
 from fsbench_web.core.scoring.profiles.coverage import MOST_NAMED
-from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.scores.profile_values import Measure
 from fsbench_web.studies.scores.shares import SeriesCeilings
@@ -39,7 +39,7 @@ def share_of_work(
             },
             lower,
         )
-    except NoScore:
+    except ScoreUnavailable:
         return None
     is_of_time = profile.together != RATIO and set(lower.values()) == {True}
     percent = 100 * (of_lun / level if is_of_time else level / of_lun)
@@ -56,7 +56,7 @@ def share_of_work(
 
 
 def without_ceiling(
-    entries: Mapping[str, Entry], demands: Collection[Demand], own: Own
+    entries: Mapping[str, Entry], demands: Collection[RequiredCell], own: Own
 ) -> tuple[str, ...]:
     """The contenders whose LUN was measured, of which some cells have no ceiling all the same, with
     how many; MOST_NAMED of them."""
@@ -69,15 +69,15 @@ def without_ceiling(
     return tuple(found[:MOST_NAMED]) + ((f"and of {more} more",) if more > 0 else ())
 
 
-def _measure(entry: Entry, demand: Demand) -> Measure | None:
+def _measure(entry: Entry, demand: RequiredCell) -> Measure | None:
     """As the series printed it that gave the cell."""
     source = entry.source(demand)
     return source.measures.get(demand.test) if source else None
 
 
 def _ceilings(
-    entry: Entry, demands: Collection[Demand] | Sequence[Demand], own: Own
-) -> dict[Demand, Share]:
+    entry: Entry, demands: Collection[RequiredCell] | Sequence[RequiredCell], own: Own
+) -> dict[RequiredCell, Share]:
     """What the LUN did of each cell, as the share of one in the unit of its test."""
     found = {}
     for demand in demands:

@@ -10,7 +10,7 @@ import re
 
 from fsbench_web.core.formats.elbencho.command import further_settings_of
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, load_text
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "elbencho-csv"
@@ -113,7 +113,7 @@ def _row(found: Collector, row: dict[str, str], line: int) -> None:
         name, unit = _NAMES[kept[1]]
         test = test_name("elbencho", operation, name, kept[2])
         if "," in text:
-            found.warn(line, f"{test}: {shown(text)} is no number; it stays missing.")
+            found.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
             continue
         found.add(test, text, unit, line, load=load, sizes=sizes)
 

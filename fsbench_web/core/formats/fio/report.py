@@ -13,7 +13,7 @@ from fsbench_web.core.formats.fio import steady
 from fsbench_web.core.formats.fio.intervals import Report, interval_rates
 from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 from fsbench_web.core.latency import distribution
 
@@ -67,7 +67,7 @@ def parse(lines: list[str]) -> ParsedResult:
         version = documents[0].root.text("fio version").strip()
         result.tool_version = version.removeprefix("fio-").removeprefix("fio ")
     if time := next((d.root.text("time") for d in documents if d.root.text("time")), ""):
-        result.facts.append(("Run at", shown(time, 80).strip('"')))
+        result.facts.append(("Run at", quoted(time, 80).strip('"')))
     varying = _varying(documents)
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
@@ -280,7 +280,7 @@ def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: 
             continue
         seen.add(percent)
         if len(texts[percent]) > 1:
-            message = f"{name}: the percentile {shown(percent)} is given twice; it stays missing."
+            message = f"{name}: the percentile {quoted(percent)} is given twice; it stays missing."
             found.warn(value.line, message)
         elif re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", percent):
             plain = percent.rstrip("0").rstrip(".") if "." in percent else percent

@@ -22,7 +22,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted
 from fsbench_web.core.formats.values import numbered
 
 FORMAT = "iozone"
@@ -223,12 +223,12 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
     elif text.startswith("Build:"):
         reading.result.facts.append(("Build", text.removeprefix("Build:").strip()))
     elif _INVALID in text:
-        reading.refuse(number, None, f"IOzone says {shown(text)} (-+d): there is nothing to keep.")
+        reading.refuse(number, None, f"IOzone says {quoted(text)} (-+d): there is nothing to keep.")
     if (unit := _UNIT.search(text)) is not None:
         known = _UNITS.get(unit[1].strip().lower())
         if known is None:
             expected = "kBytes/sec, operations per second or microseconds per operation"
-            reading.refuse(number, None, f"Output is in {shown(unit[1])}; {expected} can be read.")
+            reading.refuse(number, None, f"Output is in {quoted(unit[1])}; {expected} can be read.")
         else:
             reading.unit = known
     # IOzone indents what it says of itself; other lines are the terminal's.
@@ -253,7 +253,7 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
         _row(reading, line, number, row, is_last=index == len(lines) - 1)
     else:
         reading.failed = reading.failed or not (reading.complete or _REMARK.match(text))
-        reading.warn(number, None, f"IOzone says {shown(text, 200)}.")
+        reading.warn(number, None, f"IOzone says {quoted(text, 200)}.")
 
 
 def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_last: bool) -> None:
@@ -262,7 +262,7 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
     numbers = []
     for token in tokens:
         if _NO_RATE.fullmatch(token[0]):
-            message = f"{shown(token[0])} stands among the values, and no rate or time is that."
+            message = f"{quoted(token[0])} stands among the values, and no rate or time is that."
             reading.refuse(number, token.start() + 1, message)
             return
         if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
@@ -270,18 +270,18 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
             reading.refuse(
                 number,
                 token.start() + 1,
-                f"{shown(token[0])} stands among the values and is no number: the file was "
+                f"{quoted(token[0])} stands among the values and is no number: the file was "
                 "changed. Upload it as IOzone printed it.",
             )
             return
         if not re.fullmatch("[0-9]{1,15}", token[0]):
             reading.failed = True
             rest = line[token.start() :]
-            reading.warn(number, token.start() + 1, f"IOzone says {shown(rest, 200)}.")
+            reading.warn(number, token.start() + 1, f"IOzone says {quoted(rest, 200)}.")
             break
         numbers.append(token)
     if numbers and not (file_kb and record_kb):
-        reading.refuse(number, 1, f"A size of 0 KB in {shown(line)}: sizes are 1 KB or more.")
+        reading.refuse(number, 1, f"A size of 0 KB in {quoted(line)}: sizes are 1 KB or more.")
         return
     shift, last = 0, -1
     for count, token in enumerate(numbers):
@@ -296,14 +296,14 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
             reading.warn(
                 number,
                 token.start() + 1,
-                f"The file ends at {shown(token[0])}, which may have been longer: it is left out.",
+                f"The file ends at {quoted(token[0])}, which may have been longer: it is left out.",
             )
             return
         if place is None:
             reading.refuse(
                 number,
                 token.start() + 1,
-                f"{shown(token[0])} stands under no column of the header. Upload the text as "
+                f"{quoted(token[0])} stands under no column of the header. Upload the text as "
                 "IOzone printed it, with its spaces.",
             )
             return
@@ -387,7 +387,7 @@ def _nothing(lines: list[str]) -> Problem:
     for number, line in enumerate(lines, start=1):
         if _HEADER.match(line):
             following = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")
-            more = f" IOzone says {shown(following, 200)}." if following else ""
+            more = f" IOzone says {quoted(following, 200)}." if following else ""
             return Problem(number, None, f"No value follows the header of the matrix.{more}")
     return Problem(
         len(lines), None, "IOzone's banner is there, but no matrix follows: the run did not start."

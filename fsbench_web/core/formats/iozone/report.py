@@ -3,7 +3,7 @@
 import re
 
 from fsbench_web.core.formats.result import MAX_VALUES, ParsedValue, Problem, too_many_values
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 
 MISSING = (
     "0 is printed for a cell that was not run, or for less than one unit; the cell stays empty."
@@ -61,7 +61,7 @@ def parse_report(
             test = _TITLES.get(title[1].lower(), "") if title else ""
             records = []
             if test in rows:
-                problems.append(Problem(number, None, f"A second {shown(line)} starts here."))
+                problems.append(Problem(number, None, f"A second {quoted(line)} starts here."))
                 test = ""
             elif test:
                 rows[test] = 0
@@ -90,7 +90,7 @@ def _row_words(
     words = text.split()
     wrong = next((word for word in words if not re.fullmatch("[0-9]{1,15}", word)), None)
     if wrong is not None:
-        problems.append(Problem(number, None, f"Found {shown(wrong)}, expected a whole number."))
+        problems.append(Problem(number, None, f"Found {quoted(wrong)}, expected a whole number."))
         return []
     if len(words) > room:
         message = f"{len(words)} values stand under {room} record sizes."

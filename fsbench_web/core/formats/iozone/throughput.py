@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fsbench_web.core.formats.iozone.log import is_matrix_header, read_head
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "iozone-throughput"
@@ -119,7 +119,7 @@ def _line(found: Collector, test: _Test, line: str, number: int) -> None:
     elif test.name and (each := _EACH.match(line)) is not None:
         _keep(found, test, each[1].lower(), each[2], each[3], number)
     elif "throughput" in line and "report" not in line.lower() and "=" in line:
-        found.warn(number, f"{shown(line)} is not known and is left out.")
+        found.warn(number, f"{quoted(line)} is not known and is left out.")
 
 
 def _load(kind: str, count: int) -> str:

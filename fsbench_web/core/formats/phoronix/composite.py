@@ -26,7 +26,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     own_key,
 )
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, number
 
 FORMAT = "phoronix-xml"
@@ -80,7 +80,7 @@ def parse(lines: list[str]) -> ParsedResult:
     version = re.search(r"v?([0-9][0-9.]*\S*)", document.generated.text("TestClient"))
     result.tool_version = version[1][:40] if version else ""
     if title := document.generated.text("Title"):
-        result.facts.append(("Title", shown(title, 200).strip('"')))
+        result.facts.append(("Title", quoted(title, 200).strip('"')))
     found = Collector(result)
     systems = [
         System(entry.text("Identifier"), filesystem_of(entry.text("Software")))
@@ -97,7 +97,7 @@ def parse(lines: list[str]) -> ParsedResult:
         # Of a suite one that failed is missing, and the rest is a repeat all the same.
         result.modes = ()
     if len(names) == 1:
-        result.facts.append(("System", shown(names.pop(), 200).strip('"')))
+        result.facts.append(("System", quoted(names.pop(), 200).strip('"')))
     found.finish("The file holds no result that is a rate or a time.", 1)
     for value in result.values:
         if (date := _date(document, places, value.configuration)) is not None:
@@ -128,7 +128,7 @@ def _keep(found: Collector, one: _Result, places: dict[str, System], tests: Test
     unit = unit_of(one.text("Scale"), one.text("Proportion"))
     test = tests.name(name or one.text("Title"), one.text("Description"), unit)
     if not unit:
-        scale = shown(one.text("Scale") or "nothing")
+        scale = quoted(one.text("Scale") or "nothing")
         found.warn(line, f"{test} is measured in {scale}, which is no rate and no time: left out.")
         return
     if _VERSIONED.search(one.text("Identifier")):
@@ -138,7 +138,7 @@ def _keep(found: Collector, one: _Result, places: dict[str, System], tests: Test
         text = entry.text("Value")
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", text):
             if text:
-                message = f"{test}: {shown(text)} is no single number; it stays missing."
+                message = f"{test}: {quoted(text)} is no single number; it stays missing."
                 found.warn(entry.line("Value"), message)
             continue
         place = places[entry.text("Identifier")]

@@ -10,7 +10,7 @@ import re
 
 from fsbench_web.core.formats.phoronix.names import System, TestNames, place_of, unit_of
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector
 
 FORMAT = "phoronix-csv"
@@ -50,9 +50,9 @@ def parse(lines: list[str]) -> ParsedResult:
                 places = [place_of(name, systems, several=several) for name in names]
             _row(found, _fields(line, row[1]), places, tests, line_number)
     title = next((line for line in lines if line.strip(" ,;\t")), "")
-    result.facts.append(("Title", shown(title.strip(" ,;\t"), 200).strip('"')))
+    result.facts.append(("Title", quoted(title.strip(" ,;\t"), 200).strip('"')))
     if len(names) == 1:
-        result.facts.append(("System", shown(names[0], 200).strip('"')))
+        result.facts.append(("System", quoted(names[0], 200).strip('"')))
     return found.finish(
         "No result with a unit that is a rate or a time. Versions before 9 export no units: "
         "import composite.xml instead.",
@@ -77,13 +77,13 @@ def _row(
     name = _NAME.fullmatch(fields[0]) if fields else None
     proportion = fields[1] if len(fields) > 1 and fields[1] in ("HIB", "LIB") else ""
     if name is None or not proportion:
-        text = shown(fields[0] if fields else "")
+        text = quoted(fields[0] if fields else "")
         found.warn(line, f"{text} comes without a unit, or without HIB or LIB: left out.")
         return
     unit = unit_of(name[3], proportion)
     test = tests.name(name[1], name[2], unit)
     if not unit:
-        found.warn(line, f"{test} is measured in {shown(name[3])}, no rate and no time: left out.")
+        found.warn(line, f"{test} is measured in {quoted(name[3])}, no rate and no time: left out.")
         return
     values = fields[2:]
     if len(values) != len(places):
@@ -101,4 +101,4 @@ def _row(
                 filesystem=place.filesystem,
             )
         elif text:
-            found.warn(line, f"{test}: {shown(text)} is no number; it stays missing.")
+            found.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")

@@ -14,7 +14,7 @@ from fsbench_web.core.formats.result import (
     Problem,
     load_text,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, shown, vanishes
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, quoted, underflows
 
 _UNITS = {
     "kb/s": "KB/s",
@@ -131,7 +131,7 @@ def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
 
 
 @dataclass
-class Place:
+class CellPosition:
     """A word of the table with its column, from 1; None where the word stands in no column."""
 
     text: str
@@ -170,15 +170,15 @@ class Grouping:
             return None
         plain = text.replace(",", "").replace(".", "")
         message = (
-            f"{shown(text)} may be {plain} or a thousandth of it, and no number of the table tells "
-            "which: say the decimal sign on the import page, or write the numbers without "
+            f"{quoted(text)} may be {plain} or a thousandth of it, and no number of the table "
+            "tells which: say the decimal sign on the import page, or write the numbers without "
             "separators of thousands."
         )
         return Problem(line, None, message)
 
 
 @dataclass
-class Reading:
+class TableReading:
     """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
     and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_said``:
     whether somebody said the decimal sign.
@@ -197,7 +197,7 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     seen: dict[tuple[object, ...], int] = field(default_factory=dict)
 
-    def refuse(self, line: int, place: Place | None, message: str) -> None:
+    def refuse(self, line: int, place: CellPosition | None, message: str) -> None:
         self.problems.append(Problem(line, place.column if place else None, message))
 
     @property
@@ -211,7 +211,7 @@ class Reading:
         return len(self.problems) >= ENOUGH_PROBLEMS
 
 
-def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
+def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -> None:
     """Keep one number of a table, or note everything that is wrong with it.
 
     ``data`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
@@ -222,7 +222,7 @@ def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
     value = _value(reading, data["value"], line)
     test = test_of(data["test"].text)
     if test is None:
-        found = shown(data["test"].text)
+        found = quoted(data["test"].text)
         message = f"Found {found}, expected the name of a test, such as random_read."
         reading.refuse(line, data["test"], message)
     record_kb = read_size(reading, data, "record_size_kb", line)
@@ -236,7 +236,7 @@ def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
     if not unit:
         reading.refuse(line, data.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
     elif len(unit) > 20:
-        reading.refuse(line, data.get("unit"), f"{shown(unit)} is too long for a unit.")
+        reading.refuse(line, data.get("unit"), f"{quoted(unit)} is too long for a unit.")
     if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
         _refuse_one_size(reading, data, line, lacks_file=file_kb is None)
         return
@@ -262,7 +262,7 @@ def read_cell(reading: Reading, line: int, data: dict[str, Place]) -> None:
 
 
 def _refuse_one_size(
-    reading: Reading, data: dict[str, Place], line: int, *, lacks_file: bool
+    reading: TableReading, data: dict[str, CellPosition], line: int, *, lacks_file: bool
 ) -> None:
     """Say what to add to a size of a block without one of its file, or the reverse. Where the
     table has no such column it is said once, and not of each row.
@@ -277,11 +277,11 @@ def _refuse_one_size(
         reading.lacks_saying = True
 
 
-def _text(data: dict[str, Place], name: str) -> str:
+def _text(data: dict[str, CellPosition], name: str) -> str:
     return data[name].text if name in data else ""
 
 
-def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
+def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> None:
     key = (
         *(value.filesystem, value.configuration, value.hardware, value.repeat, value.block),
         *(value.test, value.load, value.record_size_kb, value.file_size_kb),
@@ -299,7 +299,9 @@ def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
     reading.result.values.append(value)
 
 
-def read_size(reading: Reading, data: dict[str, Place], name: str, line: int) -> int | None:
+def read_size(
+    reading: TableReading, data: dict[str, CellPosition], name: str, line: int
+) -> int | None:
     """A size in KB, or None where nothing says one."""
     place = data.get(name)
     if place is None or place.text in MISSING:
@@ -310,29 +312,29 @@ def read_size(reading: Reading, data: dict[str, Place], name: str, line: int) ->
     if not unit_bytes and place.text.isdecimal():
         reading.lacks_saying = True
         message = (
-            f"{shown(place.text)} has no unit, and may be bytes or KB: say which on the import "
+            f"{quoted(place.text)} has no unit, and may be bytes or KB: say which on the import "
             "page, in the header, as in record_size_kb or bs (bytes), or with each size, as in 4k."
         )
         reading.refuse(line, place, message)
         return None
     if found is None or found > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
-        message = f"Found {shown(place.text)}, expected a size in KB, such as 64."
+        message = f"Found {quoted(place.text)}, expected a size in KB, such as 64."
         reading.refuse(line, place, message)
         return None
     return found
 
 
-def _repeat(reading: Reading, data: dict[str, Place], line: int) -> int | None:
+def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> int | None:
     place = data.get("repeat")
     if place is None or not place.text:
         return None
     repeat = repeat_of(place.text)
     if repeat is None:
-        reading.refuse(line, place, f"Found {shown(place.text)}, expected {A_REPEAT}.")
+        reading.refuse(line, place, f"Found {quoted(place.text)}, expected {A_REPEAT}.")
     return repeat
 
 
-def _load(reading: Reading, data: dict[str, Place], line: int) -> str:
+def _load(reading: TableReading, data: dict[str, CellPosition], line: int) -> str:
     """What worked at the same time, as measurements keep it."""
     counts: dict[str, int] = {}
     for name in LOADS:
@@ -340,7 +342,7 @@ def _load(reading: Reading, data: dict[str, Place], line: int) -> str:
         if place is None or place.text in MISSING:
             continue
         if not _WHOLE.fullmatch(place.text) or not 1 <= int(place.text) <= MAX_LOAD:
-            message = f"Found {shown(place.text)}, expected how many {name} there were, such as 8."
+            message = f"Found {quoted(place.text)}, expected how many {name} there were, such as 8."
             reading.refuse(line, place, message)
         else:
             counts[name] = int(place.text)
@@ -354,7 +356,7 @@ def repeat_of(text: str) -> int | None:
     return int(text)
 
 
-def _value(reading: Reading, place: Place, line: int) -> float | None:
+def _value(reading: TableReading, place: CellPosition, line: int) -> float | None:
     """The number, read with the file's own decimal sign; None and a problem when it is none."""
     text, message, sign = place.text, "", ""
     if text.lower() in _NO_NUMBER:
@@ -368,22 +370,24 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
     elif _COMMA.fullmatch(text) and not reading.is_said:
         reading.lacks_saying = True
         message = (
-            f"{shown(text)} has a comma in a table that commas separate: say on the import page "
+            f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
             "whether it is its decimal sign."
         )
     else:
-        message = f"Found {shown(text)}, expected a number such as 1234.5, without separators."
+        message = f"Found {quoted(text)}, expected a number such as 1234.5, without separators."
     if not message and sign:
         if reading.decimal not in ("", sign):
-            message = f"Found {shown(text)}, but numbers before have a decimal {reading.decimal!r}."
+            message = (
+                f"Found {quoted(text)}, but numbers before have a decimal {reading.decimal!r}."
+            )
         reading.decimal = reading.decimal or sign
     if not message:
         reading.grouping.see(line, text)
         value = float(text.replace(",", "."))
         if value > MAX_VALUE:  # infinity too
-            message = f"{shown(text)} is too large a number."
-        elif vanishes(text, value):
-            message = f"{shown(text)} is too small a number: no measurement is below {MIN_VALUE}."
+            message = f"{quoted(text)} is too large a number."
+        elif underflows(text, value):
+            message = f"{quoted(text)} is too small a number: no measurement is below {MIN_VALUE}."
         elif value < 0:
             message = f"{text} is negative, and no rate or time is."
         else:

@@ -19,9 +19,9 @@ from fsbench_web.core.formats.result import MAX_VALUE
 from fsbench_web.core.formats.tables.cells import MAX_FILE_KB, MAX_RECORD_KB, SIZE_UNITS
 from fsbench_web.core.formats.tables.fields import Fields, Flags, Ints, quotient
 from fsbench_web.core.formats.tables.grid import SPACES
-from fsbench_web.core.formats.tables.long_rows import Known, ReadRow, RowReader
+from fsbench_web.core.formats.tables.long_rows import KnownWords, ReadRow, RowReader
 from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.formats.text import vanishes
+from fsbench_web.core.formats.text import underflows
 
 MAX_ROWS = 5_000_000
 _MAX_KNOWN = 60_000
@@ -32,13 +32,13 @@ COLUMN_TYPES = (np.uint32, np.uint16, np.uint16, np.int32, np.int64, np.float64)
 
 
 @dataclass(frozen=True)
-class Named:
+class CodedColumn:
     """What lines name: ``codes`` has the place of it in ``words``, -1 where a line names nothing.
 
     A line is good where ``known`` has the meaning of what it names.
     """
 
-    known: Known
+    known: KnownWords
     codes: Ints
     words: list[tuple[str, ...]]
 
@@ -126,7 +126,7 @@ class BlockReader:
         good &= fits
         files, fits = self._sizes(fields, "file_size_kb", MAX_FILE_KB)
         good &= fits & ((records < 0) == (files < 0))
-        sign = Named(self.rows.signs, np.where(pointed, 0, -1), [(self._sign,)])
+        sign = CodedColumn(self.rows.signs, np.where(pointed, 0, -1), [(self._sign,)])
         tests = _named(self.rows.known_tests, fields, good)
         runs = _named(self.rows.known_runs, fields, good)
         queue = np.flatnonzero(~(good | self._says_nothing(fields))).tolist()
@@ -157,7 +157,7 @@ class BlockReader:
         for row, word in zip(others.tolist(), fields.words(column, others), strict=True):
             if _POINT(word) and (sign == "." or b"." not in word):
                 value = float(word)
-                if value <= MAX_VALUE and not vanishes(word.decode(), value):
+                if value <= MAX_VALUE and not underflows(word.decode(), value):
                     values[row], plain[row], pointed[row] = value, True, b"." in word
         return values, plain, pointed
 
@@ -192,7 +192,7 @@ class BlockReader:
     def _learn(
         self,
         queue: list[int],
-        named: tuple[Named, ...],
+        named: tuple[CodedColumn, ...],
         good: Flags,
         line: Callable[[int], str],
         first: int,
@@ -200,7 +200,9 @@ class BlockReader:
         """Read the rows in ``queue`` one by one, and of the ``good`` ones those that name what is
         not known, until it is. They are not ``good`` any more.
         """
-        waiting: dict[int, list[tuple[Known, tuple[str, ...], Iterator[int]]]] = defaultdict(list)
+        waiting: dict[int, list[tuple[KnownWords, tuple[str, ...], Iterator[int]]]] = defaultdict(
+            list
+        )
         for one in named:
             for key, rows in one.unknown(good):
                 row = next(rows)
@@ -223,13 +225,13 @@ class BlockReader:
         return read
 
 
-def _named(known: Known, fields: Fields, good: Flags) -> Named:
+def _named(known: KnownWords, fields: Fields, good: Flags) -> CodedColumn:
     """What the good rows name; one with a name too long is not ``good`` any more."""
     if len(known.meanings) > _MAX_KNOWN:
         known.meanings.clear()
     codes, words = fields.keys(known.columns, good)
     good &= codes >= 0
-    return Named(known, codes, words)
+    return CodedColumn(known, codes, words)
 
 
 def _columns(rows: list[ReadRow]) -> list[Column]:

@@ -10,15 +10,15 @@ from fsbench_web.core.formats.tables.cells import (
     LOADS,
     MISSING,
     SIZE_UNITS,
-    Place,
-    Reading,
+    CellPosition,
+    TableReading,
     read_cell,
     read_size,
     repeat_of,
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, row_of
 from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
-from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, shown
+from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, quoted
 from fsbench_web.core.measurement_columns import NONE
 
 MAX_RUNS = 20_000
@@ -38,7 +38,7 @@ ReadRow = tuple[int, int, int, int, int, float]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownWords:
     """What the words in some columns were found to mean, in a row that was read."""
 
     columns: list[int]
@@ -68,9 +68,9 @@ class RowReader:
         self.is_over = False
         """Whether a line was found that ends the reading."""
         columns = mapping.columns
-        self.known_tests = Known([columns[name] for name in _TEST if name in columns])
-        self.known_runs = Known([columns[name] for name in _OWN if name in columns])
-        self.signs = Known([], {(mapping.decimal,): 0} if mapping.decimal else {})
+        self.known_tests = KnownWords([columns[name] for name in _TEST if name in columns])
+        self.known_runs = KnownWords([columns[name] for name in _OWN if name in columns])
+        self.signs = KnownWords([], {(mapping.decimal,): 0} if mapping.decimal else {})
         self._cell = self._reading()
         self._cell.decimal = mapping.decimal
 
@@ -129,13 +129,13 @@ class RowReader:
         """
         text = word or self.mapping.constants.get(name, "")
         reading = self._reading()
-        size = read_size(reading, {name: Place(text)}, name, 0)
+        size = read_size(reading, {name: CellPosition(text)}, name, 0)
         if reading.problems or not text.isprintable():
             return None
         return NONE if size is None else size
 
-    def _reading(self) -> Reading:
-        return Reading(
+    def _reading(self) -> TableReading:
+        return TableReading(
             ParsedResult(FORMAT, "table"),
             comma=self.mapping.delimiter != "," or self.mapping.decimal == ",",
             record_bytes=SIZE_UNITS.get(self.mapping.record_unit, 0),
@@ -177,14 +177,16 @@ class RowReader:
     def _numbers(self, words: list[str], number: int) -> tuple[int, int, int, float] | None:
         """Read a row as a small table is read: its test, sizes and value, or None."""
         cell = self._cell
-        values = {name: Place(text) for name, text in self.mapping.constants.items() if text}
+        values = {name: CellPosition(text) for name, text in self.mapping.constants.items() if text}
         for name, column in self.mapping.columns.items():
             if words[column] or name not in values:
-                values[name] = Place(words[column], column + 1)
+                values[name] = CellPosition(words[column], column + 1)
         if values["value"].text in MISSING:
             return None
         if self.mapping.names:
-            values["test"] = Place(self.mapping.test_of(values["test"].text), values["test"].column)
+            values["test"] = CellPosition(
+                self.mapping.test_of(values["test"].text), values["test"].column
+            )
         cell.seen.clear()
         cell.problems.clear()
         cell.result.values.clear()
@@ -214,7 +216,7 @@ class RowReader:
         repeat = values.get("repeat", "")
         if repeat and repeat_of(repeat) is None:
             column = self.mapping.columns.get("repeat", -1) + 1
-            message = f"Found {shown(repeat)}, expected {A_REPEAT}."
+            message = f"Found {quoted(repeat)}, expected {A_REPEAT}."
             self.refuse(number, column or None, message)
             return None
         own = (

@@ -18,15 +18,15 @@ from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFil
 from fsbench_web.core.formats.tables.cells import (
     FIELDS,
     SIZE_UNITS,
-    Place,
-    Reading,
+    CellPosition,
+    TableReading,
     known_test,
     read_cell,
     size_kb,
     test_of,
 )
 from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted
 
 FORMAT = "table"
 
@@ -122,7 +122,7 @@ class Mapping:
         if len(self.names) > MOST_NAMES:
             found.append(f"More than {MOST_NAMES} names of tests cannot be said.")
         wrong = [name for name in self.names.values() if test_of(name) is None]
-        found += [f"{shown(name)} is no name of a test, as random_read is." for name in wrong[:1]]
+        found += [f"{quoted(name)} is no name of a test, as random_read is." for name in wrong[:1]]
         if {*self.columns, *self.constants} - set(FIELDS):
             found.append("There is no such field.")
         return found
@@ -147,7 +147,7 @@ def header_digest(words: list[str]) -> str:
 def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     """All numbers of a table. Raises UnreadableFile with the place of everything wrong."""
     mapping.check()
-    reading = Reading(
+    reading = TableReading(
         ParsedResult(FORMAT, "table"),
         comma=grid.delimiter != "," or mapping.decimal == ",",
         record_bytes=SIZE_UNITS.get(mapping.record_unit, 0),
@@ -168,7 +168,7 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     return result
 
 
-def finished(reading: Reading, grid: Grid) -> ParsedResult:
+def finished(reading: TableReading, grid: Grid) -> ParsedResult:
     """What was read, or all that is wrong with it."""
     if not reading.result.values and not reading.problems:
         last = grid.last_line or None
@@ -193,7 +193,7 @@ def finished(reading: Reading, grid: Grid) -> ParsedResult:
     return reading.result
 
 
-def _body(reading: Reading, grid: Grid, mapping: Mapping) -> list[Row]:
+def _body(reading: TableReading, grid: Grid, mapping: Mapping) -> list[Row]:
     """The rows after the header that have as many words; the others become problems."""
     header = next((row for row in grid.rows if row.line == mapping.header_line), None)
     if header is None or header.problem:
@@ -219,51 +219,51 @@ def _body(reading: Reading, grid: Grid, mapping: Mapping) -> list[Row]:
     return body
 
 
-def _places_named(row: Row, mapping: Mapping) -> dict[str, Place]:
+def _places_named(row: Row, mapping: Mapping) -> dict[str, CellPosition]:
     """What a row says of its numbers: its columns first, then the constants."""
-    values = {name: Place(text) for name, text in mapping.constants.items() if text}
+    values = {name: CellPosition(text) for name, text in mapping.constants.items() if text}
     for name, column in mapping.columns.items():
         text = row.words[column] if column < len(row.words) else ""
         if text or name not in values:
-            values[name] = Place(text, column + 1)
+            values[name] = CellPosition(text, column + 1)
     if mapping.names and "test" in values:
-        values["test"] = Place(mapping.test_of(values["test"].text), values["test"].column)
+        values["test"] = CellPosition(mapping.test_of(values["test"].text), values["test"].column)
     return values
 
 
-def _stop(reading: Reading, line: int) -> bool:
+def _stop(reading: TableReading, line: int) -> bool:
     """Whether to read no further: a hostile table must not fill the memory."""
     if reading.is_full:
         reading.problems.append(too_many_values(line))
     return reading.is_full or reading.has_enough_problems
 
 
-def _read_long(reading: Reading, grid: Grid, mapping: Mapping) -> None:
+def _read_long(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
     for row in _body(reading, grid, mapping):
         read_cell(reading, row.line, _places_named(row, mapping))
         if _stop(reading, row.line):
             return
 
 
-def _read_tests(reading: Reading, grid: Grid, mapping: Mapping) -> None:
+def _read_tests(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
     for row in _body(reading, grid, mapping):
         places = _places_named(row, mapping)
         for column, (test, unit) in sorted(mapping.tests.items()):
             text = row.words[column] if column < len(row.words) else ""
-            of = _with_ending(places.get("test"), test) if is_ending(test) else Place(test)
-            cell = {**places, "test": of, "value": Place(text, column + 1)}
+            of = _with_ending(places.get("test"), test) if is_ending(test) else CellPosition(test)
+            cell = {**places, "test": of, "value": CellPosition(text, column + 1)}
             if unit:
-                cell["unit"] = Place(unit)
+                cell["unit"] = CellPosition(unit)
             read_cell(reading, row.line, cell)
         if _stop(reading, row.line):
             return
 
 
-def _with_ending(of_row: Place | None, ending: str) -> Place:
+def _with_ending(of_row: CellPosition | None, ending: str) -> CellPosition:
     """The test of a column that holds something of the row's own test."""
-    place = of_row or Place("")
+    place = of_row or CellPosition("")
     test = test_of(place.text)
-    return Place(f"{test}{ending}" if test else place.text, place.column)
+    return CellPosition(f"{test}{ending}" if test else place.text, place.column)
 
 
 # ---- matrices ----
@@ -319,7 +319,7 @@ def title_of(title: str) -> tuple[str, str]:
     return known_test(name), rest.rstrip(")] ")
 
 
-def _read_matrices(reading: Reading, grid: Grid, mapping: Mapping) -> None:
+def _read_matrices(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
     rows = [row for row in grid.rows if row.line >= mapping.header_line and not row.problem]
     above = [row for row in grid.rows if row.line < mapping.header_line and not row.problem]
     titles = [row for row in above if len([word for word in row.words if word]) == 1]
@@ -328,7 +328,7 @@ def _read_matrices(reading: Reading, grid: Grid, mapping: Mapping) -> None:
     blocks, others = blocks_of([*titles[-1:], *rows], (reading.record_bytes, reading.file_bytes))
     for row in others[:ENOUGH_PROBLEMS]:
         message = "The row is no row of a matrix: a size, then a number for each size above."
-        reading.refuse(row.line, Place(row.words[0], 1), message)
+        reading.refuse(row.line, CellPosition(row.words[0], 1), message)
     if not blocks:
         message = "No matrix was found: a row of sizes, and below it rows that begin with a size."
         reading.refuse(mapping.header_line, None, message)
@@ -338,12 +338,12 @@ def _read_matrices(reading: Reading, grid: Grid, mapping: Mapping) -> None:
             return
 
 
-def _read_block(reading: Reading, block: Block, sheet: str, mapping: Mapping) -> None:
+def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mapping) -> None:
     test, unit = title_of(block.title)
     test = test or mapping.constants.get("test", "") or title_of(sheet)[0]
     unit = unit or mapping.constants.get("unit", "")
     if not test:
-        above = f"{shown(block.title)} above it names none" if block.title else "nothing names one"
+        above = f"{quoted(block.title)} above it names none" if block.title else "nothing names one"
         message = f"The matrix needs a test: {above}."
         reading.refuse(block.head.line, None, message)
         return
@@ -357,16 +357,16 @@ def _read_block(reading: Reading, block: Block, sheet: str, mapping: Mapping) ->
             continue
         for column, text in enumerate(row.words[1:], start=1):
             values = {
-                name: Place(constant)
+                name: CellPosition(constant)
                 for name, constant in mapping.constants.items()
                 if constant and name not in ("test", "unit")
             }
             values |= {
-                "test": Place(test),
-                "unit": Place(unit),
-                "value": Place(text, column + 1),
-                across: Place(block.head.words[column], column + 1),
-                down: Place(row.words[0], 1),
+                "test": CellPosition(test),
+                "unit": CellPosition(unit),
+                "value": CellPosition(text, column + 1),
+                across: CellPosition(block.head.words[column], column + 1),
+                down: CellPosition(row.words[0], 1),
             }
             if text and not block.head.words[column]:
                 message = "The number stands under no size."

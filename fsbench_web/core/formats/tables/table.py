@@ -39,7 +39,7 @@ from fsbench_web.core.formats.tables.mapping import (
     read_mapped,
     title_of,
 )
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 
 __all__ = [
     "FORMAT",
@@ -185,7 +185,7 @@ def reason(grid: Grid, mapping: Mapping) -> str:
 
 
 def _listed(words: list[str], columns: Iterable[int]) -> str:
-    return ", ".join(shown(words[column]) for column in columns)
+    return ", ".join(quoted(words[column]) for column in columns)
 
 
 def _likely_header(grid: Grid) -> Row | None:
@@ -312,7 +312,7 @@ def check_header(grid: Grid, mapping: Mapping) -> None:
     for column, word in enumerate(header.words):
         name = field_of(word)
         if name and split(word)[1] != PERCENT and mapping.columns[name] != column:
-            message = f"{shown(word)} is a second column for {name}: say which one it is."
+            message = f"{quoted(word)} is a second column for {name}: say which one it is."
             doubts.append(Problem(header.line, column + 1, message))
     if problems:
         raise UnreadableFile(problems)

@@ -62,7 +62,7 @@ class Out:
 
 
 @dataclass(frozen=True)
-class Place:
+class RacePlace:
     """A contender against the leader: the ratio of its speed, in all ``blocks`` that both have,
     between ``low`` and ``high`` whenever one looks (95%). None without a block, infinite where
     nothing can be said yet.
@@ -135,19 +135,23 @@ def race(
         costs = [dict.fromkeys(block, 1.0) for block in blocks]
     logs = [{name: log(speed) for name, speed in block.items()} for block in blocks]
     margin = log(1 + margin_percent / 100)
-    return _Course(list(contenders), logs, costs, budget, failed or {}, most_runs, margin).run()
+    return _RaceProgress(
+        list(contenders), logs, costs, budget, failed or {}, most_runs, margin
+    ).run()
 
 
-def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> dict[str, Place]:
+def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> dict[str, RacePlace]:
     """How each contender stands against the leader, in all blocks that it shares with it."""
     found = {}
     for name in contenders:
         ratios = [log(one[name] / one[leader]) for one in blocks if name in one and leader in one]
         low, high = interval(ratios)
         if not ratios or name == leader:
-            found[name] = Place(len(ratios))
+            found[name] = RacePlace(len(ratios))
         else:
-            found[name] = Place(len(ratios), exp(fsum(ratios) / len(ratios)), exp(low), exp(high))
+            found[name] = RacePlace(
+                len(ratios), exp(fsum(ratios) / len(ratios)), exp(low), exp(high)
+            )
     return found
 
 
@@ -219,7 +223,7 @@ def _errors_within(count: int, level: float) -> float:
 
 
 @dataclass
-class _Course:
+class _RaceProgress:
     """A race on its way through its blocks: ``done`` of them have been looked at."""
 
     left: list[str]

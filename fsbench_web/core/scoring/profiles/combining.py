@@ -20,10 +20,10 @@ from math import exp, fsum, isfinite, log
 from typing import Any, TypeVar
 
 from fsbench_web.core.scoring.confidence import Interval, interval
-from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
 from fsbench_web.core.scoring.scores import mean
 
-Values = Mapping[Demand, Mapping[str, float]]
+Values = Mapping[RequiredCell, Mapping[str, float]]
 """What repeats measured of each cell, by the repeat: in one unit for all contenders."""
 
 
@@ -49,7 +49,7 @@ class Combined:
         return interval(list(self.of_repeats.values()))
 
 
-class NoScore(ValueError):
+class ScoreUnavailable(ValueError):
     """A contender that has no score, and why: a sentence without its end."""
 
 
@@ -57,7 +57,7 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
     """The level of one contender. Raises NoScore where a cell is missing or is no speed."""
     missing = [demand for demand in profile.demands if not values.get(demand)]
     if missing:
-        raise NoScore(f"{len(missing)} of {len(profile.demands)} cells were not measured")
+        raise ScoreUnavailable(f"{len(missing)} of {len(profile.demands)} cells were not measured")
     repeats = set.intersection(*(set(values[demand]) for demand in profile.demands))
     means = {demand: mean(list(values[demand].values())) for demand in profile.demands}
     order = dict.fromkeys(repeat for of in values.values() for repeat in of)
@@ -72,12 +72,12 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
 
 
 def level_of(
-    profile: Profile, values: Mapping[Demand, float], lower_is_better: Mapping[str, bool]
+    profile: Profile, values: Mapping[RequiredCell, float], lower_is_better: Mapping[str, bool]
 ) -> float:
     """What one value of each cell comes to, before it is set against a baseline. Raises NoScore."""
     for demand, value in values.items():
         if not isfinite(value) or value <= 0:
-            raise NoScore(f"{demand.words} is {value:g}, of which there is no ratio")
+            raise ScoreUnavailable(f"{demand.words} is {value:g}, of which there is no ratio")
     shares = profile.shares
     if profile.together == RATIO:
         return exp(
@@ -88,7 +88,7 @@ def level_of(
         )
     lower = {lower_is_better[demand.test] for demand in shares}
     if len(lower) > 1:
-        raise NoScore("its parts are rates and times, and no amount of work is either")
+        raise ScoreUnavailable("its parts are rates and times, and no amount of work is either")
     if lower == {True}:
         return fsum(share * values[demand] for demand, share in shares.items())
     return 1 / fsum(share / values[demand] for demand, share in shares.items())
@@ -99,8 +99,8 @@ Source = TypeVar("Source", bound=Hashable)
 
 def put_together(
     able: Iterable[Source],
-    wanted: Collection[Demand],
-    cells_of: Callable[[Source], Collection[Demand]],
+    wanted: Collection[RequiredCell],
+    cells_of: Callable[[Source], Collection[RequiredCell]],
     measurement_of: Callable[[Source], str],
     preferred: Callable[[Source], Any],
 ) -> list[Source]:

@@ -35,7 +35,7 @@ class Coverage:
 
 
 @dataclass(frozen=True)
-class NearValue:
+class NearestValue:
     """The best that a contender measured of one cell, in ``unit``, of whose KB, MB and GB ``base``
     says what they are where that is known.
     """
@@ -49,17 +49,17 @@ class NearValue:
 
 
 @dataclass(frozen=True)
-class Nearest:
+class NearestCell:
     """The measured cell nearest to those of an operation that were not; ``values`` best first."""
 
     operation: str
     cell: str
-    values: tuple[NearValue, ...]
+    values: tuple[NearestValue, ...]
     record_kb: int | None = None
     file_kb: int | None = None
 
     @property
-    def shown(self) -> list[tuple[NearValue, str]]:
+    def shown(self) -> list[tuple[NearestValue, str]]:
         """Each value as people read it, all in one unit where they were printed in one."""
         kinds = {(one.unit, one.base) for one in self.values}
         found = []
@@ -103,7 +103,7 @@ class WorkAnswer:
     scored: int
     contenders: int
     coverage: tuple[Coverage, ...]
-    nearest: tuple[Nearest, ...] = ()
+    nearest: tuple[NearestCell, ...] = ()
     baseline: str = ""
     is_baseline_chosen: bool = False
     baseline_missing: bool = False
@@ -174,11 +174,11 @@ class WorkAnswer:
             Coverage(**one | {"missing": tuple(one["missing"])}) for one in data["coverage"]
         )
         known["nearest"] = tuple(
-            Nearest(
+            NearestCell(
                 **one
                 | {
                     "values": tuple(
-                        NearValue(**each | {"run_ids": tuple(each["run_ids"])})
+                        NearestValue(**each | {"run_ids": tuple(each["run_ids"])})
                         for each in one["values"]
                     )
                 }

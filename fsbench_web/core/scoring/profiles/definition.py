@@ -65,7 +65,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Demand:
+class RequiredCell:
     """One cell of a part: what must have been measured for the part to be scored.
 
     ``test`` has its load; sizes are None where the test has none. ``cached`` and ``flushed`` say
@@ -104,12 +104,12 @@ class Part:
         return testnames.at_load(self.operation, self.load)
 
     @property
-    def demands(self) -> tuple[Demand, ...]:
+    def demands(self) -> tuple[RequiredCell, ...]:
         """Its cells; no block is larger than its file."""
         if self.blocks is None or self.files is None:
-            return (Demand(self.test, None, None, self.cached, self.flushed),)
+            return (RequiredCell(self.test, None, None, self.cached, self.flushed),)
         return tuple(
-            Demand(self.test, block, file, self.cached, self.flushed)
+            RequiredCell(self.test, block, file, self.cached, self.flushed)
             for file in self.files.doublings
             for block in self.blocks.doublings
             if block <= file
@@ -139,7 +139,7 @@ class Profile:
     source: str = ""
     slug: str = ""
     version: int = 0
-    _shares: dict[Demand, float] = field(
+    _shares: dict[RequiredCell, float] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -152,12 +152,12 @@ class Profile:
                 self._shares[demand] = self._shares.get(demand, 0.0) + share
 
     @property
-    def shares(self) -> Mapping[Demand, float]:
+    def shares(self) -> Mapping[RequiredCell, float]:
         """The share of each cell, 1 together: the cells of a part share its weight alike."""
         return self._shares
 
     @property
-    def demands(self) -> tuple[Demand, ...]:
+    def demands(self) -> tuple[RequiredCell, ...]:
         return tuple(self._shares)
 
     @property

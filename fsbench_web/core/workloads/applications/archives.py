@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.workloads.base import (
     BUILD,
     BenchmarkCommand,
@@ -27,7 +27,7 @@ class Archives(Workload):
         "by rsync when nothing has changed, and removed: CPU and real seconds of each step."
     )
     question = BUILD
-    programs = needs.WORKLOADS["archives"]
+    programs = requirements.WORKLOADS["archives"]
     parameters = (
         SOURCE,
         CONFIG,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB
 from fsbench_web.core.workloads.base import (
@@ -39,7 +39,7 @@ class ContainerImage(Workload):
         "and whiteouts, until all is on the disk: seconds, and files a second."
     )
     question = BUILD
-    programs = needs.WORKLOADS["container-image"]
+    programs = requirements.WORKLOADS["container-image"]
     parameters = (
         Parameter("layers", "Layers", default=8, minimum=1, maximum=127),
         Parameter(

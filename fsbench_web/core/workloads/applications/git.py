@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.workloads.base import (
     BUILD,
     BenchmarkCommand,
@@ -35,7 +35,7 @@ class GitTree(Workload):
         "out, looked through for changes and packed anew: CPU and real seconds of each step."
     )
     question = BUILD
-    programs = needs.WORKLOADS["git"]
+    programs = requirements.WORKLOADS["git"]
     parameters = (
         SOURCE,
         CONFIG,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import (
     MIB,
@@ -39,7 +39,7 @@ class MariadbOltp(Workload):
         "transactions a second and their latencies, at rising numbers of threads."
     )
     question = DATABASE
-    programs = needs.WORKLOADS["mariadb-oltp"]
+    programs = requirements.WORKLOADS["mariadb-oltp"]
     parameters = (
         Parameter(
             "script",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from fsbench_web.core import needs
-from fsbench_web.core.formats import own_lines
+from fsbench_web.core import requirements
+from fsbench_web.core.formats import agent_lines
 from fsbench_web.core.formats.databases import pgbench
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import lines_of
@@ -47,7 +47,7 @@ class Pgbench(Workload):
         "file system: transactions a second and their latencies, at rising numbers of clients."
     )
     question = DATABASE
-    programs = needs.WORKLOADS["pgbench"]
+    programs = requirements.WORKLOADS["pgbench"]
     parameters = (
         Parameter(
             "script",
@@ -222,8 +222,8 @@ class Pgbench(Workload):
         for name in (_output(count) for count in self.clients):
             lines = lines_of(outputs[name])
             parsed = pgbench.parse(lines)
-            if own_lines.recognises(lines):
-                parsed.values += own_lines.parse(lines).values
+            if agent_lines.recognises(lines):
+                parsed.values += agent_lines.parse(lines).values
             found[name] = parsed
         return found
 

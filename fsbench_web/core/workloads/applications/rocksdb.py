@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fsbench_web.core import formats, needs
+from fsbench_web.core import formats, requirements
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts
 from fsbench_web.core.workloads.base import (
@@ -35,7 +35,7 @@ class RocksDb(Workload):
         "another thread writes. db_bench's operations a second and its percentiles."
     )
     question = DATABASE
-    programs = needs.WORKLOADS["rocksdb"]
+    programs = requirements.WORKLOADS["rocksdb"]
     parameters = (
         Parameter("keys", "Keys", default=10_000_000, minimum=1000, maximum=10**10),
         Parameter("value_bytes", "Value", unit="bytes", default=400, minimum=1, maximum=2**20),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.workloads.applications.shared import MIB, seconds, warm_up
 from fsbench_web.core.workloads.base import (
     DATABASE,
@@ -30,7 +30,7 @@ class SqliteTransactions(Workload):
         "program waits for. Transactions a second and their latencies."
     )
     question = DATABASE
-    programs = needs.WORKLOADS["sqlite"]
+    programs = requirements.WORKLOADS["sqlite"]
     parameters = (
         Parameter(
             "journal",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB, REMOUNT, counts, seconds
 from fsbench_web.core.workloads.base import (
@@ -39,7 +39,7 @@ class SysbenchFiles(Workload):
         "many requests, as database people have measured disks for years."
     )
     question = DATABASE
-    programs = needs.WORKLOADS["sysbench-fileio"]
+    programs = requirements.WORKLOADS["sysbench-fileio"]
     parameters = (
         Parameter("total_mb", "All files", unit="MiB", default=8192, minimum=1, maximum=2**30),
         Parameter("files", "Files", default=128, minimum=1, maximum=100_000),

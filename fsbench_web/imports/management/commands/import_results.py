@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import (
     FOLDERS,
-    Given,
+    FileDescription,
     SourceFile,
     Target,
     natural,
@@ -66,7 +66,7 @@ class Command(SiteCommand):
         named = options["ignore_columns"]
         ignored = None if named is None else tuple(name.strip() for name in named.split(","))
         try:
-            given = Given(repeat=read_repeat(options["repeat"].strip()), ignored=ignored)
+            given = FileDescription(repeat=read_repeat(options["repeat"].strip()), ignored=ignored)
         except ValueError as error:
             raise CommandError(str(error)) from None
         try:

@@ -9,7 +9,7 @@ from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.studies.jobs.checks import room
+from fsbench_web.studies.jobs.checks import space
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, WorkloadSpec
 
@@ -37,7 +37,7 @@ def problems_of(
     lun: Lun,
     configurations: Sequence[ConfigurationSpec],
     guest: GuestSpec | None,
-    neighbours: Mapping[str, Lun] = room.NO_NEIGHBOURS,
+    neighbours: Mapping[str, Lun] = space.NO_NEIGHBOURS,
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from tool_problems(workload, lun)
@@ -56,7 +56,7 @@ def problems_of(
         yield from capacity.limit_problems(lun.worker, limits)
     else:
         yield from capacity.guest_limit_problems(guest.cpus, limits)
-    if sentence := room.problem(workload, lun, configurations, neighbours):
+    if sentence := space.problem(workload, lun, configurations, neighbours):
         yield sentence
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, StrictStr
 from pydantic_core import PydanticCustomError
 
-from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
+from fsbench_web.platform.declared_keys import UNKNOWN_KEY, keys_at
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.reading import Read, Steps, read, said_of
 

@@ -261,7 +261,7 @@ class JobForm(OptionsForm):
         self, key: str, scheduler: str, unreadable: dict[str, list[str]]
     ) -> ConfigurationSpec:
         options = {name: value for name, value in self.options.get(key, {}).items() if value}
-        journal, stack = options.pop(JOURNAL, ""), stack_fields.taken_from(options, unreadable)
+        journal, stack = options.pop(JOURNAL, ""), stack_fields.pop_stack(options, unreadable)
         filesystem = key.rsplit(".", 1)[0]
         return ConfigurationSpec(filesystem, options, scheduler, journal, stack)
 

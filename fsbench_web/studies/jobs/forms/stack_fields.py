@@ -74,7 +74,7 @@ def offered() -> list[tuple[str, str]]:
     ]
 
 
-def taken_from(options: dict[str, str], unreadable: dict[str, list[str]]) -> Stack:
+def pop_stack(options: dict[str, str], unreadable: dict[str, list[str]]) -> Stack:
     """The stack that is among the texts of a variant, which are taken out of them."""
     fields = StackFields.of(options)
     for name in (*LISTS, LAYERS):

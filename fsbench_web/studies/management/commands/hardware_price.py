@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.core.activity.price import CURRENCIES, USUAL_YEARS, NoPrice, parsed
+from fsbench_web.core.activity.price import CURRENCIES, USUAL_YEARS, InvalidPrice, parsed
 from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.studies.activity import pricing
 
@@ -24,7 +24,7 @@ class Command(SiteCommand):
         amount = "" if options["price"] == "unknown" else options["price"]
         try:
             price = parsed(amount, options["currency"], options["years"])
-        except NoPrice as error:
+        except InvalidPrice as error:
             raise CommandError(str(error)) from None
         profile = HardwareProfile.objects.filter(slug=options["hardware"]).first()
         if profile is None:

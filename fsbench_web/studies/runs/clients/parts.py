@@ -31,7 +31,7 @@ MOST_RESULTS = 300
 _OPEN = (ClientState.PREPARING, ClientState.READY, ClientState.MEASURING)
 
 
-class NotTogether(Exception):
+class ClientsCannotContinue(Exception):
     """The clients cannot go on together; the text says which and why. ``cause`` is of the run."""
 
     def __init__(self, reason: str, cause: Cause = Cause.BENCHMARK) -> None:
@@ -94,7 +94,7 @@ def accept(run_id: int, worker: str) -> Part | None:
 
 
 @transaction.atomic
-def sign_of_life(part: Part) -> datetime | None:
+def heartbeat(part: Part) -> datetime | None:
     """Tell that the client lives. Returns when all begin; None: not known yet. Raises LeaseLost."""
     _hold(part)
     _own(part).update(seen_at=AT_DATABASE)
@@ -131,7 +131,7 @@ def packed(outputs: Mapping[str, str]) -> bytes:
     data = json.dumps(dict(outputs)).encode()
     if len(data) > MOST_OUTPUT_BYTES:
         most = MOST_OUTPUT_BYTES // 2**20
-        raise NotTogether(f"Its outputs are larger than {most} MiB together.")
+        raise ClientsCannotContinue(f"Its outputs are larger than {most} MiB together.")
     return zlib.compress(data, 6)
 
 
@@ -156,14 +156,14 @@ def _hold(part: Part) -> None:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ClientProgress:
     """How far the other clients are. ``missing`` are those that are not ready, by worker."""
 
     missing: tuple[str, ...]
     are_done: bool
 
 
-def standing(run_id: int) -> Standing:
+def progress_of(run_id: int) -> ClientProgress:
     """Raises NotTogether where one has failed or is silent."""
     rows = list(
         RunClient.objects.filter(run=run_id, place__gt=0).defer("content", "results", "facts")
@@ -178,18 +178,18 @@ def standing(run_id: int) -> Standing:
     )
     for one in rows:
         if one.state == ClientState.FAILED:
-            raise NotTogether(
+            raise ClientsCannotContinue(
                 f"The client {one.worker} could not go on: {one.reason}",
                 Cause(one.cause or Cause.BENCHMARK),
             )
         if one.pk in silent:
-            raise NotTogether(
-                f"The client {one.worker} gave no sign of life for "
+            raise ClientsCannotContinue(
+                f"The client {one.worker} sent no heartbeat for "
                 f"{settings.WORKER_SILENT_AFTER_S} s.",
                 Cause.SILENT,
             )
     waiting = (ClientState.ASKED, ClientState.PREPARING)
-    return Standing(
+    return ClientProgress(
         tuple(one.worker for one in rows if one.state in waiting),
         all(one.state == ClientState.DONE for one in rows),
     )
@@ -241,7 +241,7 @@ def _unpacked(content: bytes) -> dict[str, str]:
     opened = zlib.decompressobj()
     data = opened.decompress(content, MOST_OUTPUT_BYTES + 1)
     if len(data) > MOST_OUTPUT_BYTES:
-        raise NotTogether("The outputs of a client are too large.")
+        raise ClientsCannotContinue("The outputs of a client are too large.")
     return {str(name): str(text) for name, text in json.loads(data).items()}
 
 

@@ -6,7 +6,7 @@ from math import exp, fsum, isfinite, log
 from fsbench_web.core.scoring.blocks import racing
 from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, FAILED, Bisection
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER
-from fsbench_web.core.scoring.blocks.racing import Place
+from fsbench_web.core.scoring.blocks.racing import RacePlace
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import Standing
@@ -38,7 +38,7 @@ def so_far(stands: Standing) -> str:
     return f"The change is likely after {before}, up to {after}."
 
 
-def places(stands: Standing) -> dict[str, Place]:
+def places(stands: Standing) -> dict[str, RacePlace]:
     """Each contender against the oldest kernel of each of its blocks."""
     found = {}
     for name in stands.race.contenders:
@@ -49,10 +49,10 @@ def places(stands: Standing) -> dict[str, Place]:
             if first != name:
                 ratios.append(log(block[name] / block[first]))
         if not ratios:
-            found[name] = Place(len(blocks))
+            found[name] = RacePlace(len(blocks))
             continue
         low, high = racing.interval(ratios)
-        found[name] = Place(len(blocks), exp(fsum(ratios) / len(ratios)), exp(low), exp(high))
+        found[name] = RacePlace(len(blocks), exp(fsum(ratios) / len(ratios)), exp(low), exp(high))
     return found
 
 

@@ -7,7 +7,7 @@ from fsbench_web.core.scoring.blocks import racing
 from fsbench_web.core.scoring.blocks.bisecting import AFTER, BEFORE, Bisection
 from fsbench_web.core.scoring.blocks.bisecting import FAILED as NOT_MEASURED
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENT, FASTER, INCONCLUSIVE
-from fsbench_web.core.scoring.blocks.racing import ENDED, Place
+from fsbench_web.core.scoring.blocks.racing import ENDED, RacePlace
 from fsbench_web.studies.models import Job, Race
 from fsbench_web.studies.runs.races import changes, words
 from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
@@ -28,7 +28,7 @@ class Row:
     label: str
     state: str
     word: str
-    place: Place
+    place: RacePlace
     blocks: int
     why: str = ""
     reason: str = ""
@@ -152,7 +152,7 @@ def report_of(job: Job) -> RaceReport | None:
     labels = labels_of(race)
     leader = of_race.leader if stands.speeds else ""
     phase = _phase(stands, of_race.phase)
-    places = stands.places if leader else dict.fromkeys(race.contenders, Place(0))
+    places = stands.places if leader else dict.fromkeys(race.contenders, RacePlace(0))
     rows = []
     for name in race.contenders:
         out = of_race.out.get(name)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from fsbench_web.core import units
 from fsbench_web.core.scoring.blocks import bisecting, racing
 from fsbench_web.core.scoring.blocks.bisecting import Bisection
-from fsbench_web.core.scoring.blocks.racing import Place
+from fsbench_web.core.scoring.blocks.racing import RacePlace
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
 
@@ -173,7 +173,7 @@ class Standing:
         }
 
     @cached_property
-    def places(self) -> dict[str, Place]:
+    def places(self) -> dict[str, RacePlace]:
         """Each contender against the leader."""
         return racing.places(self.of_race.leader, self.race.contenders, self.speeds)
 

@@ -24,7 +24,7 @@ EMULATED_WORDS = (
 
 def conclusion(stands: Standing) -> str:
     """How the race ended, and what it took."""
-    return with_emulated(stands.race, f"{_result(stands)} {taken(stands)}")
+    return with_emulated(stands.race, f"{_result(stands)} {cost_sentence(stands)}")
 
 
 def is_emulated(race: Race) -> bool:
@@ -129,7 +129,7 @@ def _more(of_race: racing.Race) -> str:
     return f" About {counted(of_race.more_blocks, 'more block')} of the two would decide."
 
 
-def taken(stands: Standing) -> str:
+def cost_sentence(stands: Standing) -> str:
     """What the race took, of what it might, and beside the matrix that it stands for."""
     blocks = len(stands.blocks)
     whole = len(stands.race.contenders) * blocks

@@ -13,7 +13,7 @@ SECTOR_BYTES = 512  # the unit of the kernel's statistics, whatever the device's
 
 
 @dataclass(frozen=True)
-class Other:
+class ConcurrentRun:
     """A run that was active meanwhile; ``same`` is what it shared: host or controller."""
 
     run_id: int
@@ -22,7 +22,7 @@ class Other:
 
 
 @dataclass(frozen=True)
-class WaitedFor:
+class LockWait:
     """A lock of the kernel: how long it was waited for, and that of all processors' time."""
 
     name: str
@@ -43,8 +43,8 @@ class Conditions:
     device: list[tuple[str, str]]
     raw: list[tuple[str, int, int]]
     layout: list[tuple[str, str]]
-    others: list[Other]
-    locks: list[WaitedFor]
+    others: list[ConcurrentRun]
+    locks: list[LockWait]
     no_locks: str
 
 
@@ -65,7 +65,8 @@ def conditions(run: Run) -> Conditions:
         raw=_raw(device.get("before") or {}, device.get("after") or {}),
         layout=_layout(noted.get("layout") or {}),
         others=[
-            Other(other["run"], other["lun"], other["same"]) for other in noted.get("others") or []
+            ConcurrentRun(other["run"], other["lun"], other["same"])
+            for other in noted.get("others") or []
         ],
         locks=_locks(noted.get("locks") or {}),
         no_locks=(noted.get("locks") or {}).get("reason", ""),
@@ -140,12 +141,12 @@ def _raw(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[str,
     return [(name, before[name], after[name]) for name in before if name in after]
 
 
-def _locks(noted: Mapping[str, Any]) -> list[WaitedFor]:
+def _locks(noted: Mapping[str, Any]) -> list[LockWait]:
     """Waiting as a share of the time of all processors, as table 1 of the FREENIX paper has it."""
     processor_s = (noted.get("elapsed_s") or 0) * (noted.get("cpus") or 0)
     if not processor_s:
         return []
     return [
-        WaitedFor(name, contentions, waited_us / 1e6, waited_us / 1e4 / processor_s)
+        LockWait(name, contentions, waited_us / 1e6, waited_us / 1e4 / processor_s)
         for name, contentions, waited_us in noted.get("locks") or []
     ]

@@ -15,7 +15,7 @@ from fsbench_web.studies.models import Run, Score
 
 
 @dataclass(frozen=True)
-class SureScore:
+class ScoreWithInterval:
     """A score with the half-width of its 95% interval in percent of its mean.
 
     The interval is that of the repeats, and of a single run that of its interval samples
@@ -28,12 +28,12 @@ class SureScore:
     share: Share | None = None
 
     @classmethod
-    def of(cls, score: Score) -> "SureScore":
+    def of(cls, score: Score) -> "ScoreWithInterval":
         sure = cls._of(score)
         return replace(sure, share=Share.from_dict(score.share)) if score.share else sure
 
     @classmethod
-    def _of(cls, score: Score) -> "SureScore":
+    def _of(cls, score: Score) -> "ScoreWithInterval":
         if score.half_width_percent is None and score.interval:
             found = Interval.from_dict(score.interval)
             if found.of == SAMPLES and found.relative_percent is not None:
@@ -50,7 +50,7 @@ class ScoreLine:
 
     test: str
     unit: str
-    scores: list[SureScore | None]
+    scores: list[ScoreWithInterval | None]
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class ScoreTable:
     categories: list[Any]
     lines: list[ScoreLine]
     by_load: list[LoadTable]
-    single: list[SureScore]
+    single: list[ScoreWithInterval]
     has_more: bool = False
 
     @property
-    def _shown(self) -> list[SureScore]:
+    def _shown(self) -> list[ScoreWithInterval]:
         tables = [self.lines, *(table.lines for table in self.by_load)]
         shown = [one for lines in tables for line in lines for one in line.scores]
         return [one for one in [*shown, *self.single] if one is not None]
@@ -114,7 +114,7 @@ def score_table(run: Run) -> ScoreTable:
             test,
             next((s.unit for s in scores.values() if s.unit != SUM), SUM),
             [
-                SureScore.of(scores[category.slug]) if category.slug in scores else None
+                ScoreWithInterval.of(scores[category.slug]) if category.slug in scores else None
                 for category in categories
             ],
         )
@@ -122,7 +122,7 @@ def score_table(run: Run) -> ScoreTable:
         if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
     by_load, rest = _by_load(single)
-    sure = [SureScore.of(score) for score in rest]
+    sure = [ScoreWithInterval.of(score) for score in rest]
     return ScoreTable(categories, lines, by_load, sure, len(found) > most)
 
 
@@ -140,7 +140,9 @@ def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
             continue
         loads = tuple(at_loads)
         table = tables.setdefault(loads, LoadTable(list(loads), []))
-        table.lines.append(ScoreLine(name, unit, [SureScore.of(at_loads[load]) for load in loads]))
+        table.lines.append(
+            ScoreLine(name, unit, [ScoreWithInterval.of(at_loads[load]) for load in loads])
+        )
     return list(tables.values()), rest
 
 

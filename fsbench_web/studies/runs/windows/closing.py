@@ -11,13 +11,13 @@ from fsbench_web.core.numbers import duration
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState
 from fsbench_web.studies.runs.windows import durations, fitting, words
-from fsbench_web.studies.runs.windows.outlook import Window
+from fsbench_web.studies.runs.windows.forecast import Window
 
 _TURN = (Coalesce(F("place"), F("id")), "id")  # queue.IN_TURN, which asks this package
 
 
 @dataclass(frozen=True)
-class NotBegun:
+class UnstartedRuns:
     """Runs that wait and are to end without having begun, and why."""
 
     runs: list[int]
@@ -29,7 +29,7 @@ def is_over(job: Job | None, now: datetime) -> bool:
     return job is not None and job.stop_before is not None and job.stop_before <= now
 
 
-def not_begun(run: Run, job: Job, now: datetime) -> NotBegun | None:
+def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
     """What is left out where this run is in turn; None: it may begin.
 
     With a run whose block does not fit as a whole, all of that block. Four queries for a job with
@@ -38,7 +38,7 @@ def not_begun(run: Run, job: Job, now: datetime) -> NotBegun | None:
     if job.stop_before is None:
         return None
     if is_over(job, now):
-        return NotBegun([run.pk], over(job))
+        return UnstartedRuns([run.pk], over(job))
     begun = begun_blocks(job)
     is_whole = run.block != "" and run.block not in begun
     waiting = _from(run, list(_waiting(job)), is_whole=is_whole)
@@ -54,7 +54,7 @@ def not_begun(run: Run, job: Job, now: datetime) -> NotBegun | None:
         f"Left out: its job stops before {words.at(job.stop_before)}, and {what} would take about "
         f"{duration(needed_s)} of the {duration(room_s)} that were left."
     )
-    return NotBegun([waiting[place].pk for place in places], reason)
+    return UnstartedRuns([waiting[place].pk for place in places], reason)
 
 
 def over(job: Job) -> str:

@@ -135,7 +135,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     other = verdict_of(found, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
     assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5, paired in 5")
-    assert [uncertainty.standing(each) for each in found.rows] == [
+    assert [uncertainty.verdict_words(each) for each in found.rows] == [
         "slower, paired",
         "faster, paired",
     ]
@@ -149,8 +149,11 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     assert (lone.status, lone.method, lone.blocks) == ("tie", "unpaired", 0)
     assert lone.more_blocks
     assert lone.more_blocks > 3
-    assert "They share no block" in uncertainty.why(lone)
-    assert f"bout {lone.more_blocks} blocks that both are in would decide" in uncertainty.why(lone)
+    assert "They share no block" in uncertainty.reason_sentences(lone)
+    assert (
+        f"bout {lone.more_blocks} blocks that both are in would decide"
+        in uncertainty.reason_sentences(lone)
+    )
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -177,7 +180,7 @@ def test_two_blocks_are_too_few_and_studies_share_none() -> None:
     pair = (in_blocks("ext4", EXT4[:2]), in_blocks("xfs", XFS[:2]))
     two = verdict_of(judged([table(*pair)])[0], "xfs")
     assert (two.method, two.blocks) == ("unpaired", 2)
-    assert "They share two blocks, and three are the least" in uncertainty.why(two)
+    assert "They share two blocks, and three are the least" in uncertainty.reason_sentences(two)
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, study="other"))
     assert verdict_of(judged([apart])[0], "xfs").method == "unpaired"
 
@@ -186,20 +189,25 @@ def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
     [found] = judged([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
     verdict = verdict_of(found, "ext4")
     assert (verdict.method, verdict.blocks) == ("unpaired", 5)
-    assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in uncertainty.why(verdict)
+    assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in uncertainty.reason_sentences(
+        verdict
+    )
 
 
 def test_nothing_is_wanted_of_what_was_not_tested() -> None:
     [found] = judged([table(row("ext4", 100.0), row("xfs", 100.0))])
-    assert uncertainty.why(verdict_of(found, "ext4")) == "The scores are the same."
+    assert uncertainty.reason_sentences(verdict_of(found, "ext4")) == "The scores are the same."
 
 
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
     same = [value * own for value, own in zip(EXT4, (1.002, 1.001, 1.0, 1.001, 1.002), strict=True)]
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", same))])
     equal = verdict_of(found, "xfs")
-    assert (equal.status, uncertainty.standing(found.rows[1])) == ("equal", "equivalent to ext4")
-    assert "below 2% for sure" in uncertainty.why(equal)
+    assert (equal.status, uncertainty.verdict_words(found.rows[1])) == (
+        "equal",
+        "equivalent to ext4",
+    )
+    assert "below 2% for sure" in uncertainty.reason_sentences(equal)
     assert "xfs is equivalent to ext4" in findings.findings([found])[0].text
     [narrow] = judged([table(*found.rows)], Rule(equivalence_percent=0.05))
     assert verdict_of(narrow, "xfs").status == "significant"
@@ -236,7 +244,7 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
     assert "clock" in verdict.reasons or verdict.reasons == ("equal",)
     assert not any(word in said_of(found) for word in ("faster", "equivalent", "would decide"))
     if faster > 60_000_000:
-        assert "a few ticks of the tool's timer" in uncertainty.why(verdict)
+        assert "a few ticks of the tool's timer" in uncertainty.reason_sentences(verdict)
         one = [each._replace(flags=()) for each in ticks]
         assert verdict_of(judged([table(*one)])[0], "xfs").status == "significant"
 
@@ -244,8 +252,8 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
 def said_of(found: DeltaTable) -> str:
     return " ".join(
         [each.text for each in findings.findings([found])]
-        + [uncertainty.standing(each) for each in found.rows]
-        + [uncertainty.wanted(each.verdict) for each in found.rows if each.verdict]
+        + [uncertainty.verdict_words(each) for each in found.rows]
+        + [uncertainty.what_would_decide(each.verdict) for each in found.rows if each.verdict]
     )
 
 
@@ -262,9 +270,9 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     kept = {"status": "tie", "reasons": ["margin"], "difference_percent": 5.0, "p_value": 0.01}
     old = Verdict.from_dict(kept | {"against": ["xfs"], "margin_percent": 10.0})
     shown = row("ext4", 100, best=True, verdict=old)
-    assert uncertainty.standing(shown) == "tie with xfs"
+    assert uncertainty.verdict_words(shown) == "tie with xfs"
     assert shown.mark == "best"
-    assert "The means differ by 5.00%" in uncertainty.why(old)
+    assert "The means differ by 5.00%" in uncertainty.reason_sentences(old)
 
 
 def test_rows_with_ratios_survive_the_way_through_json() -> None:

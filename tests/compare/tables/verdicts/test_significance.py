@@ -81,7 +81,7 @@ def test_a_winner_ahead_of_all_is_significant() -> None:
         "b": ("significant", ("c",)),
         "c": ("significant", ("b", "a")),
     }
-    assert [uncertainty.standing(each) for each in found.rows] == [
+    assert [uncertainty.verdict_words(each) for each in found.rows] == [
         "significantly slower",
         "significantly slower",
         "significantly ahead",
@@ -101,7 +101,7 @@ def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
     )
     assert verdicts(found)["best"] == ("tie", ("wide",))
     assert verdicts(found)["second"][0] == "significant"
-    assert uncertainty.standing(found.rows[2]) == "tie with wide"
+    assert uncertainty.verdict_words(found.rows[2]) == "tie with wide"
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,13 @@ def test_a_difference_below_the_margin_reads_as_below() -> None:
     [found] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
     [said] = [each.verdict for each in found.rows if each.best]
     assert said is not None
-    assert "The means differ by 9.999%, less than the 10% of the rule." in uncertainty.why(said)
+    assert (
+        "The means differ by 9.999%, less than the 10% of the rule."
+        in uncertainty.reason_sentences(said)
+    )
     [found] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
     assert found.rows[0].verdict is not None
-    assert "differ by 5.00%, less than" in uncertainty.why(found.rows[0].verdict)
+    assert "differ by 5.00%, less than" in uncertainty.reason_sentences(found.rows[0].verdict)
 
 
 def test_of_times_the_shortest_is_ahead() -> None:
@@ -192,7 +195,7 @@ def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
     found = next(each.verdict for each in among.rows if each.contender == "a")
     assert found is not None
     assert (found.status, found.reasons, found.tested) == ("tie", ("holm",), 91)
-    assert "91 pairs tested at once" in uncertainty.why(found)
+    assert "91 pairs tested at once" in uncertainty.reason_sentences(found)
 
 
 def test_the_margin_is_that_of_the_comparison() -> None:
@@ -324,9 +327,9 @@ def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> Non
     assert [each.verdict and each.verdict.status for each in found.rows] == ["significant"] * 2
     for each in found.rows:
         assert each.verdict is not None
-        assert "no scatter to judge by" in uncertainty.why(each.verdict)
-    assert uncertainty.standing(best) == "significantly ahead, no scatter"
-    assert uncertainty.standing(other) == "significantly slower, no scatter"
+        assert "no scatter to judge by" in uncertainty.reason_sentences(each.verdict)
+    assert uncertainty.verdict_words(best) == "significantly ahead, no scatter"
+    assert uncertainty.verdict_words(other) == "significantly slower, no scatter"
     said = "".join(part.text for part in findings.collected([found]).tests[0].headline.parts)
     assert "no scatter to judge by" in said
 
@@ -336,5 +339,5 @@ def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
     verdict = found.rows[1].verdict
     assert verdict is not None
     assert verdict.status == "significant"
-    assert "no scatter" not in uncertainty.why(verdict)
-    assert "no scatter" not in uncertainty.standing(found.rows[1])
+    assert "no scatter" not in uncertainty.reason_sentences(verdict)
+    assert "no scatter" not in uncertainty.verdict_words(found.rows[1])

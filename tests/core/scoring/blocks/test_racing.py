@@ -161,12 +161,12 @@ def test_of_several_that_are_behind_the_slowest_is_out_first() -> None:
 def test_places_are_ratios_to_the_leader_in_shared_blocks() -> None:
     blocks = [{"a": 100.0, "b": 50.0, "c": 10.0}, {"a": 110.0, "b": 55.0}]
     found = racing.places("a", ["a", "b", "c"], blocks)
-    assert found["a"] == racing.Place(2)
+    assert found["a"] == racing.RacePlace(2)
     assert found["b"].ratio == pytest.approx(0.5)
     assert found["b"].low == 0.0
     assert found["b"].high == math.inf
     assert found["c"].blocks == 1
-    assert racing.places("a", ["a", "d"], blocks)["d"] == racing.Place(0)
+    assert racing.places("a", ["a", "d"], blocks)["d"] == racing.RacePlace(0)
 
 
 def test_as_many_more_blocks_as_are_said_decide_it() -> None:

@@ -18,7 +18,7 @@ from pytest_django.fixtures import Settings
 from runner.executors.guest import GuestExecutor
 from runner.host.guest_kernels import apt as kernel_apt
 from runner.host.guest_kernels import kernel_fetch, kernel_packages, kernels
-from runner.host.guest_kernels.apt import CannotFetch
+from runner.host.guest_kernels.apt import FetchError
 from runner.host.guest_kernels.kernel_fetch import KernelFetch
 from runner.host.guest_kernels.kernel_packages import fetch
 from tests.runner.host.guest_kernels.fake_apt import NAME, FakeApt
@@ -93,14 +93,14 @@ def test_backports_are_debians_own(apt: FakeApt, folder: Path) -> None:
 
 def test_a_part_that_did_not_come_leaves_nothing(apt: FakeApt, folder: Path) -> None:
     apt.answers(depends=SPLIT, lacks=["linux-modules-6.1.0-99-amd64"])
-    with pytest.raises(CannotFetch, match="apt gave no file"):
+    with pytest.raises(FetchError, match="apt gave no file"):
         fetch(folder)
     assert left_in(folder) == set()
 
 
 @pytest.mark.parametrize("name", EVIL)
 def test_what_is_no_kernels_name_reaches_no_program(apt: FakeApt, folder: Path, name: str) -> None:
-    with pytest.raises(CannotFetch, match="is no package of a kernel"):
+    with pytest.raises(FetchError, match="is no package of a kernel"):
         fetch(folder, name)
     assert apt.calls == []
     assert not folder.exists()
@@ -123,7 +123,7 @@ def test_what_fails_says_why_and_leaves_nothing(
     apt: FakeApt, folder: Path, answers: dict[str, Any], says: str
 ) -> None:
     apt.answers(**answers)
-    with pytest.raises(CannotFetch, match=says):
+    with pytest.raises(FetchError, match=says):
         fetch(folder)
     assert left_in(folder) == set()
 
@@ -131,7 +131,7 @@ def test_what_fails_says_why_and_leaves_nothing(
 def test_a_package_that_cannot_be_read_is_not_kept(apt: FakeApt, folder: Path) -> None:
     (apt.folder / "package.deb").write_bytes(b"a page of a captive portal")
     apt.answers()
-    with pytest.raises(CannotFetch, match="is no Debian package"):
+    with pytest.raises(FetchError, match="is no Debian package"):
         fetch(folder)
     assert left_in(folder) == set()
 
@@ -140,7 +140,7 @@ def test_one_at_a_time_and_what_a_killed_one_left_is_removed(apt: FakeApt, folde
     (folder / ".fetch-killed/lists").mkdir(parents=True)
     with (folder / ".fetch.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(CannotFetch, match="being fetched here already"):
+        with pytest.raises(FetchError, match="being fetched here already"):
             fetch(folder)
     assert left_in(folder) == {".fetch-killed"}
     fetch(folder)
@@ -153,14 +153,14 @@ def test_apt_ends_with_the_worker(apt: FakeApt, folder: Path) -> None:
     def keeps_on() -> bool:
         return not any("download" in call for call in apt.calls)
 
-    with pytest.raises(CannotFetch, match="The worker ended meanwhile"):
+    with pytest.raises(FetchError, match="The worker ended meanwhile"):
         fetch(folder, keeps_on=keeps_on)
     assert left_in(folder) == set()
 
 
 def test_without_apt_it_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(CannotFetch, match="This host has no apt: put"):
+    with pytest.raises(FetchError, match="This host has no apt: put"):
         fetch(folder)
 
 

@@ -94,7 +94,7 @@ def test_what_is_done_to_this_file_system_is_counted_and_nothing_else(
         rows = [row for row in found.latency_rows() if row[0] == name]
         least = sum(low * count for _, low, _, count in rows)
         assert least <= total < sum(high * count for _, _, high, count in rows)
-    assert list(operation_events.left("fsbench.test.counted.", lambda run: False)) == []
+    assert list(operation_events.leftover_traces("fsbench.test.counted.", lambda run: False)) == []
 
 
 def gone(process: int) -> None:
@@ -113,7 +113,7 @@ def test_a_trace_ends_at_its_bound(
     with counted(number, "ext4", "fsbench.test.bound.1") as seen:
         seen.begin()
         write(folder / "new", 3)
-        gone(next(operation_events.left("fsbench.test.bound.", lambda run: False))[0])
+        gone(next(operation_events.leftover_traces("fsbench.test.bound.", lambda run: False))[0])
         seen.end()
     assert seen.is_cut
     found = operations.read(seen.text, seen.by, seen.seconds, is_cut=True)
@@ -140,7 +140,8 @@ import sys
 from runner.host.tracing import operation_events
 with operation_events.counted(int(sys.argv[1]), "ext4", sys.argv[2]) as seen:
     seen.begin()
-    (pid,) = [pid for pid, _ in operation_events.left(sys.argv[2][:-1], lambda run: False)]
+    left = operation_events.leftover_traces(sys.argv[2][:-1], lambda run: False)
+    (pid,) = [pid for pid, _ in left]
     print(pid, flush=True)
     sys.stdin.read()
 """
@@ -255,7 +256,7 @@ def test_a_program_that_cannot_begin_says_why(
         counted(number, "ext4", "fsbench.test.broken.1"),
     ):
         raise AssertionError("no such name reaches bpftrace")
-    assert block_events.owner("test", "w") == "fsbench.test.w."
+    assert block_events.instance_prefix("test", "w") == "fsbench.test.w."
 
 
 def test_scripts_are_of_fixed_words() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runner.host.tuning import processors
-from runner.host.tuning.processors import Machine, give_back, held, is_left
+from runner.host.tuning.processors import Machine, held, is_left, restore_settings
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_they_are_held_and_given_back(machine: Machine, tmp_path: Path) -> None:
         assert said == ["no turbo", "governor performance", "idle states of 3 µs to leave at most"]
         assert state(machine) == HELD
         assert machine.latency.read_bytes() == b"\3\0\0\0"
-        assert give_back(notes) == []  # of the living nothing is given back
+        assert restore_settings(notes) == []  # of the living nothing is given back
         assert state(machine) == HELD
     assert state(machine) == BEFORE
     assert not (notes / "note.json").exists()
@@ -83,16 +83,16 @@ def test_after_kill_9_they_are_given_back(machine: Machine, tmp_path: Path) -> N
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     assert state(machine) == HELD
-    assert give_back(notes) == []
+    assert restore_settings(notes) == []
     assert not is_left(notes)
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
     assert state(machine) == HELD
     assert is_left(notes)
-    assert give_back(notes) == ["3 settings of processors are again what they were"]
+    assert restore_settings(notes) == ["3 settings of processors are again what they were"]
     assert state(machine) == BEFORE
-    assert give_back(notes) == []
+    assert restore_settings(notes) == []
     assert not is_left(notes)
 
 
@@ -102,10 +102,10 @@ def test_after_a_reboot_the_note_says_nothing(machine: Machine, tmp_path: Path) 
     path = str(machine.cpus / "intel_pstate/no_turbo")
     said = {"boot": "another", "before": {path: "1"}, "wanted": {path: "0"}}
     (notes / "note.json").write_text(json.dumps(said))
-    assert give_back(notes) == []
+    assert restore_settings(notes) == []
     assert state(machine) == BEFORE
     (notes / "note.json").write_text("half a no")
-    assert give_back(notes) == []
+    assert restore_settings(notes) == []
     assert not (notes / "note.json").exists()
 
 
@@ -129,4 +129,4 @@ def test_where_nothing_may_be_written_it_stays_as_it_is(
         with held(tmp_path / "notes", machine) as said:
             assert "no_turbo stays 0: Permission denied" in said
             assert state(machine) == BEFORE
-    assert processors.give_back(tmp_path / "notes") == []
+    assert processors.restore_settings(tmp_path / "notes") == []

@@ -35,7 +35,7 @@ folder, device, wanted = sys.argv[1:]
 number = Path(device).stat().st_rdev
 with (
     device_lock(Path(device)),
-    scheduler_notes.noted(Path(folder), number, wanted),
+    scheduler_notes.note_scheduler(Path(folder), number, wanted),
     scheduler_set(number, wanted),
 ):
     print("set", flush=True)
@@ -85,19 +85,19 @@ def test_a_killed_runs_scheduler_is_given_back_once(
 ) -> None:
     killed(notes, other_loop, "mq-deadline")
     assert in_effect(number) == "mq-deadline"
-    (said,) = scheduler_notes.give_back(notes)
+    (said,) = scheduler_notes.restore_schedulers(notes)
     assert in_effect(number) == "none"
     name = blockdev.kernel_name(number)
     assert said.startswith(f"the I/O scheduler of {name} is none again")
     assert list(notes.iterdir()) == []
     write_scheduler(number, "mq-deadline")
-    assert scheduler_notes.give_back(notes) == []
+    assert scheduler_notes.restore_schedulers(notes) == []
     assert in_effect(number) == "mq-deadline", "what a person sets is a person's"
 
 
 def test_while_the_run_goes_on_it_is_left_to_it(notes: Path, other_loop: str, number: int) -> None:
     run = begun(notes, other_loop, "mq-deadline")
-    assert scheduler_notes.give_back(notes) == []
+    assert scheduler_notes.restore_schedulers(notes) == []
     assert in_effect(number) == "mq-deadline"
     run.communicate()  # the end of its standard input ends it
     assert in_effect(number) == "none"
@@ -110,14 +110,14 @@ def test_killed_again_and_again_it_is_what_it_was_before_the_first(
     killed(notes, other_loop, "mq-deadline")
     killed(notes, other_loop, "kyber")
     assert in_effect(number) == "kyber"
-    scheduler_notes.give_back(notes)
+    scheduler_notes.restore_schedulers(notes)
     assert in_effect(number) == "none"
 
 
 def test_what_somebody_set_since_stays(notes: Path, other_loop: str, number: int) -> None:
     killed(notes, other_loop, "mq-deadline")
     write_scheduler(number, "kyber")
-    (said,) = scheduler_notes.give_back(notes)
+    (said,) = scheduler_notes.restore_schedulers(notes)
     assert "stays kyber: somebody changed it" in said
     assert in_effect(number) == "kyber"
     assert list(notes.iterdir()) == []
@@ -130,7 +130,7 @@ def test_another_disk_of_that_number_is_left_alone(
     killed(notes, other_loop, "mq-deadline")
     (path,) = notes.iterdir()
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    (said,) = scheduler_notes.give_back(notes)
+    (said,) = scheduler_notes.restore_schedulers(notes)
     assert "is gone or is another one now" in said
     assert in_effect(number) == "mq-deadline"
     assert list(notes.iterdir()) == []
@@ -142,7 +142,7 @@ def test_a_loop_device_on_another_file_is_another_disk(
     killed(notes, other_loop, "mq-deadline")
     tool("losetup", "--detach", other_loop)
     tool("losetup", other_loop, str(tmp_path / "other.img"))
-    assert "another one now" in scheduler_notes.give_back(notes)[0]
+    assert "another one now" in scheduler_notes.restore_schedulers(notes)[0]
     assert in_effect(number) == "mq-deadline"
 
 
@@ -151,14 +151,14 @@ def test_killed_before_it_was_set_there_is_nothing_to_give_back(
 ) -> None:
     killed(notes, other_loop, "mq-deadline")
     write_scheduler(number, "none")
-    assert scheduler_notes.give_back(notes) == []
+    assert scheduler_notes.restore_schedulers(notes) == []
     assert list(notes.iterdir()) == []
 
 
 def test_half_a_note_is_removed(notes: Path) -> None:
     notes.mkdir()
     (notes / "7-0.json").write_text('{"number": 17')
-    assert scheduler_notes.give_back(notes) == []
+    assert scheduler_notes.restore_schedulers(notes) == []
     assert list(notes.iterdir()) == []
 
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_noted_is_not_set(tmp_path: Path, number: int) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(SchedulerError, match="stays as it is"),
-        scheduler_notes.noted(tmp_path / "file", number, "mq-deadline"),
+        scheduler_notes.note_scheduler(tmp_path / "file", number, "mq-deadline"),
         scheduler_set(number, "mq-deadline"),
     ):
         pass
@@ -188,6 +188,6 @@ def test_a_worker_gives_back_and_its_orphans_are_told(
     assert "mq-deadline" in found.what
     with locks.worker_lock(orphans.lock_of(host.name, host.config.site)):
         assert not [one for one in orphans.find(host.config) if one.kind == "scheduler"]
-    leftovers.look(host)
+    leftovers.remove_leftovers(host)
     assert in_effect(number) == "none"
     assert "is none again" in caplog.text

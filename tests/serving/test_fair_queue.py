@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fsbench_web.serving.turns import Turns
+from fsbench_web.serving.fair_queue import Turns
 
 
 async def _settled() -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.http import Http404
 
-from fsbench_web.compare.history import work
-from fsbench_web.compare.history.same_line import LINE, MACHINE, same_line
+from fsbench_web.compare.history import profile_line
+from fsbench_web.compare.history.line_series import LINE, MACHINE, same_line
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.selection.wording import joined
@@ -48,12 +48,12 @@ def choices(
     for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         found[test].append(kind)
     shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = work.offered(series, found, category, studies) if found else []
+    of_work = profile_line.offered(series, found, category, studies) if found else []
     return [*shown, (testnames.WORK, of_work)] if of_work else shown
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedLine:
     """A test and a category of a line. ``refusal`` says why there is no such line; ``instead`` that
     another category is shown than was asked for, as the one of a test that was chosen before.
     """
@@ -70,26 +70,30 @@ def asked(
     test: str,
     category: str,
     studies: Collection[int] = (),
-) -> Asked:
+) -> RequestedLine:
     """What is shown of ``offered`` (``choices``) where these are asked for, "" for none."""
     if category.startswith(categories.PROFILE):
         return _asked_work(series, offered, test, category, studies)
     if test and test not in offered:
-        return Asked(test, category, _no_test(test, offered))
+        return RequestedLine(test, category, _no_test(test, offered))
     test = test or next(iter(offered), "")
     of_test = offered.get(test, ())
     chosen = category if category in of_test else ""
     if not chosen:
         chosen = DEFAULT_CATEGORY if DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
     if not category or chosen == category or not offered:
-        return Asked(test, chosen)
+        return RequestedLine(test, chosen)
     name = testnames.label(test)
     if category not in categories.all_slugs():
         has = joined(of_test)
-        return Asked(test, category, f'{name} has no category "{short(category)}"; it has {has}.')
+        return RequestedLine(
+            test, category, f'{name} has no category "{short(category)}"; it has {has}.'
+        )
     category_name = categories.in_sentence(categories.label(category))
     shown = categories.in_sentence(categories.label(chosen))
-    return Asked(test, chosen, instead=f"{name} has no {category_name}: shown is its {shown}.")
+    return RequestedLine(
+        test, chosen, instead=f"{name} has no {category_name}: shown is its {shown}."
+    )
 
 
 def _asked_work(
@@ -98,17 +102,19 @@ def _asked_work(
     test: str,
     category: str,
     studies: Collection[int],
-) -> Asked:
+) -> RequestedLine:
     """The latest version of a profile where none is named."""
-    profile = work.profile_of(category)
-    named = work.category_of(profile) if profile else category
+    profile = profile_line.profile_of(category)
+    named = profile_line.category_of(profile) if profile else category
     if test not in ("", testnames.WORK):
         name = testnames.label(test)
         refusal = f"{profiles.label_of(named)} is no category of {name}: it is of test=work."
-        return Asked(test, category, refusal)
+        return RequestedLine(test, category, refusal)
     if named not in offered.get(testnames.WORK, ()):
-        return Asked(testnames.WORK, category, work.why_not(series, category, studies))
-    return Asked(testnames.WORK, named)
+        return RequestedLine(
+            testnames.WORK, category, profile_line.why_not(series, category, studies)
+        )
+    return RequestedLine(testnames.WORK, named)
 
 
 def _no_test(test: str, offered: Collection[str]) -> str:

@@ -20,7 +20,7 @@ from fsbench_web.studies.series import lock_all, next_repeat
 OVERALL = "overall"
 
 
-def go_on(run: Run, now: datetime) -> None:
+def continue_race(run: Run, now: datetime) -> None:
     """Call it where a run ends, once its results are stored, with its row locked.
 
     The race is locked: of two runs that end at the same moment the later one sees both.

@@ -18,7 +18,7 @@ MOST_SERIES = 150
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedSeries:
     """One series: what it is, and the commands of its newest finished run, quoted for a shell.
 
     ``done`` and ``failed`` count its runs. ``run_id`` is None where none is finished.
@@ -45,7 +45,7 @@ class Method:
     hardware: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     workloads: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    series: tuple[Recorded, ...]
+    series: tuple[RecordedSeries, ...]
     total: int
 
 
@@ -113,9 +113,11 @@ def _parameters(workload: Workload) -> tuple[tuple[str, str], ...]:
     return (("Tool", workload.tool), *((str(key), str(value)) for key, value in named))
 
 
-def grouped(series: tuple[Recorded, ...]) -> list[tuple[list[Recorded], tuple[str, ...]]]:
+def grouped(
+    series: tuple[RecordedSeries, ...],
+) -> list[tuple[list[RecordedSeries], tuple[str, ...]]]:
     """Series with the same command lines together, so that nothing is printed twice."""
-    found: dict[tuple[str, ...], list[Recorded]] = defaultdict(list)
+    found: dict[tuple[str, ...], list[RecordedSeries]] = defaultdict(list)
     for one in series:
         found[tuple(line for _, line in one.commands)].append(one)
     return [(several, lines) for lines, several in found.items() if lines]
@@ -128,9 +130,9 @@ def not_listed(method: Method) -> tuple[str, ...]:
     return (f"The first {MOST_SERIES} of {method.total}; the study's page lists all.",)
 
 
-def _recorded(row: Series, run: Run | None, rules: list[str]) -> Recorded:
+def _recorded(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
     lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
-    return Recorded(
+    return RecordedSeries(
         configuration=row.configuration.label,
         workload=row.workload.title if row.workload else "",
         hardware=row.hardware.name if row.hardware else "",

@@ -31,7 +31,7 @@ GIB, TIB = 1024 * MIB, 1024 * 1024 * MIB
 
 
 @dataclass(frozen=True)
-class Taken:
+class Overhead:
     """``share`` of the LUN, ``most_bytes`` at most, and ``journal_bytes`` where it is on it."""
 
     share: float = 0.0
@@ -41,22 +41,22 @@ class Taken:
 
 _TAKEN = {
     # The log is 10 MiB or more (64 MiB since xfsprogs 5.15); the rest are headers and reserves.
-    "xfs": Taken(0.03, 30 * MIB, journal_bytes=10 * MIB),
+    "xfs": Overhead(0.03, 30 * MIB, journal_bytes=10 * MIB),
     # Once; twice where metadata is duplicated (mkfs.btrfs(8), -m).
-    "btrfs": Taken(0.05, 256 * MIB),
+    "btrfs": Overhead(0.05, 256 * MIB),
     # mkreiserfs(8), -s: 8193 blocks of 4 KiB.
-    "reiser3": Taken(journal_bytes=32 * MIB),
-    "f2fs": Taken(0.02, GIB),
+    "reiser3": Overhead(journal_bytes=32 * MIB),
+    "f2fs": Overhead(0.02, GIB),
     # mkfs.nilfs2(8), -r.
-    "nilfs2": Taken(0.05),
+    "nilfs2": Overhead(0.05),
     # Two boot regions of 6 KiB; FAT, bitmap, upper case and root of a small cluster each.
-    "exfat": Taken(journal_bytes=24 * 1024),
+    "exfat": Overhead(journal_bytes=24 * 1024),
     # zfs(4), spa_slop_shift: a 32nd is kept back; 128 MiB of a small pool, at most half of it.
-    "zfs": Taken(0.03),
+    "zfs": Overhead(0.03),
     # $LogFile of a small volume (mkntfs.c, create_logfile).
-    "ntfs3": Taken(journal_bytes=2 * MIB),
+    "ntfs3": Overhead(journal_bytes=2 * MIB),
     # bcachefs(8), gc_reserve_percent: 8 by default, of what the journal and super blocks leave.
-    "bcachefs": Taken(0.07),
+    "bcachefs": Overhead(0.07),
 }
 _EXT = frozenset({"ext2", "ext3", "ext4"})
 _EXT_RESERVED = 0.05  # mke2fs(8), -m
@@ -75,7 +75,7 @@ def least_taken_bytes(
         inode_bytes = int(str(options.get("inode_size") or 256))
         share = _EXT_RESERVED + inode_bytes / _ext_inode_ratio(size_bytes)
         return int(share * size_bytes) + journal
-    taken = _TAKEN.get(slug, Taken())
+    taken = _TAKEN.get(slug, Overhead())
     return int(min(taken.share * size_bytes, taken.most_bytes)) + journal
 
 
@@ -99,4 +99,4 @@ def _journal_bytes(slug: str, options: Mapping[str, object], size_bytes: int) ->
         return next((size for end, size in steps if blocks < end), 32768) * block_bytes
     if slug == "jfs":  # jfs_mkfs(8), -s
         return int(min(0.004 * size_bytes, 128 * MIB))
-    return _TAKEN.get(slug, Taken()).journal_bytes
+    return _TAKEN.get(slug, Overhead()).journal_bytes

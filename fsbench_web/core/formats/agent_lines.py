@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "fsbench-lines"
@@ -39,7 +39,7 @@ def _value(found: Collector, line: str, number: int) -> None:
         # Digits stay as printed.
         entry = json.loads(line, parse_float=str, parse_int=str)
     except (ValueError, RecursionError):
-        found.refuse(number, f"{shown(line)} is no JSON object: it is cut off or was changed.")
+        found.refuse(number, f"{quoted(line)} is no JSON object: it is cut off or was changed.")
         return
     value, unit, load = entry.get("value"), entry.get("unit"), _load(entry.get("load", {}))
     if not isinstance(entry["fsbench"], str) or not isinstance(value, str):

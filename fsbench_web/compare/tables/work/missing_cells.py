@@ -7,8 +7,8 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.work.coverage import fullest_of
 from fsbench_web.compare.tables.work.entries import Entry
-from fsbench_web.compare.tables.work.ranking import look
-from fsbench_web.core.scoring.profiles.definition import Demand
+from fsbench_web.compare.tables.work.ranking import ranking_data
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.workloads import presets
 from fsbench_web.core.workloads.measuring import measuring
 from fsbench_web.studies.models import Series
@@ -16,7 +16,7 @@ from fsbench_web.studies.scores.profile_values import kind_of
 
 
 @dataclass(frozen=True)
-class Lacking:
+class MissingCells:
     """The cells to measure, and the series of which each contender that lacks any has most.
 
     Those that a job of today adds to what is there, and where its numbers may not be put together
@@ -24,14 +24,14 @@ class Lacking:
     ``again`` are those of them that every contender has.
     """
 
-    demands: tuple[Demand, ...]
+    demands: tuple[RequiredCell, ...]
     series_ids: tuple[int, ...]
-    again: tuple[Demand, ...] = ()
+    again: tuple[RequiredCell, ...] = ()
 
 
-def lacking(spec: ComparisonSpec) -> Lacking:
+def find_missing(spec: ComparisonSpec) -> MissingCells:
     """Three queries more than the comparison. Raises SpecError."""
-    looked = look(spec)
+    looked = ranking_data(spec)
     incomplete = [
         entry
         for one in looked.asked
@@ -41,15 +41,15 @@ def lacking(spec: ComparisonSpec) -> Lacking:
     series = dict.fromkeys(entry.lead.series_id for entry in incomplete)
     # Of workloads as contenders the job's is another one: it has every cell or none of use.
     continued = _continued(series) if spec.by != "workload" else set()
-    demands: dict[Demand, None] = {}
+    demands: dict[RequiredCell, None] = {}
     for entry in incomplete:
         demands |= dict.fromkeys(_wanted(entry, is_continued=entry.lead.series_id in continued))
     lacked = {demand for entry in incomplete for demand in entry.missing}
     again = (demand for demand in demands if demand not in lacked)
-    return Lacking(tuple(demands), tuple(series), tuple(again))
+    return MissingCells(tuple(demands), tuple(series), tuple(again))
 
 
-def _wanted(entry: Entry, *, is_continued: bool) -> list[Demand]:
+def _wanted(entry: Entry, *, is_continued: bool) -> list[RequiredCell]:
     """What completes an entry: all cells where the job's numbers are of other circumstances."""
     if not is_continued:
         return list(entry.demands)
@@ -62,7 +62,7 @@ def _wanted(entry: Entry, *, is_continued: bool) -> list[Demand]:
     return found
 
 
-def _way(demands: Iterable[Demand]) -> str:
+def _way(demands: Iterable[RequiredCell]) -> str:
     """How what would be ordered measures cells; "" where no one workload does."""
     workloads = measuring(demands).workloads
     if len(workloads) != 1:

@@ -53,7 +53,7 @@ def slow(request: HttpRequest) -> HttpResponse:
 
 
 @requires(Action.OPEN)
-def slow_sign_of_life(request: HttpRequest) -> HttpResponse:
+def slow_health_check(request: HttpRequest) -> HttpResponse:
     return slow(request)
 
 
@@ -84,7 +84,7 @@ urlpatterns = [
     path("sees/", sees),
     path("streamed/", streamed),
     path("broken/", broken),
-    path("api/v1/health/slow", slow_sign_of_life),
+    path("api/v1/health/slow", slow_health_check),
     path("slow/report.pdf", slow),
     path("api/v1/slow/report.pdf", slow),
     *urls.urlpatterns,
@@ -241,19 +241,19 @@ def test_pages_wait_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_pages_do_not_wait_for_large_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 20)
-    monkeypatch.setattr(thread_pools.Lanes, "_let_files_go_first", never)
+    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_let_files_go_first", never)
     assert thread_pools.SMALL_FILE_BYTES < 10**6
     file_ends_before_page(10**6)
 
 
-async def never(self: thread_pools.Lanes) -> None:
+async def never(self: thread_pools.ThreadPoolHandler) -> None:
     raise AssertionError("this was to begin at once")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 0.01)
-    monkeypatch.setattr(thread_pools.Lanes, "_answer", held)
+    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_answer", held)
     release.clear()
     application = thread_pools.application()
     head = [(b"content-type", b"multipart/form-data; boundary=x"), (b"content-length", b"1")]
@@ -273,7 +273,7 @@ def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
 release = threading.Event()
 
 
-def held(self: thread_pools.Lanes, request: HttpRequest) -> HttpResponse:
+def held(self: thread_pools.ThreadPoolHandler, request: HttpRequest) -> HttpResponse:
     """Files wait until the test lets them go."""
     if request.method == "POST":
         assert release.wait(20)
@@ -283,7 +283,7 @@ def held(self: thread_pools.Lanes, request: HttpRequest) -> HttpResponse:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("address", ["/api/v1/health/slow", "/static/css/fsbench.css"])
-def test_signs_of_life_and_static_files_do_not_wait_for_pages(
+def test_health_checks_and_static_files_do_not_wait_for_pages(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     application, is_answered = thread_pools.application(), threading.Event()
@@ -293,14 +293,14 @@ def test_signs_of_life_and_static_files_do_not_wait_for_pages(
 
     monkeypatch.setattr(f"{__name__}.pause", until_it_is_answered)
 
-    async def sign_of_life() -> tuple[int, bytes]:
+    async def health_check() -> tuple[int, bytes]:
         answer = await ask(application, "GET", address)
         is_answered.set()
         return answer
 
     async def both() -> list[tuple[int, bytes]]:
         pages = (ask(application, "GET", "/slow/") for _ in range(5 * thread_pools.PAGES))
-        return await all_of(*pages, sign_of_life())
+        return await all_of(*pages, health_check())
 
     assert {status for status, _ in asyncio.run(both())} == {200}
 
@@ -311,13 +311,13 @@ def test_files_wait_in_a_lane_of_their_own() -> None:
     head = [(b"content-type", b"multipart/form-data; boundary=x")]
     form = [(b"content-type", b"application/x-www-form-urlencoded")]
 
-    def lane(method: str, headers: Any) -> Any:
+    def pool(method: str, headers: Any) -> Any:
         scope = {"type": "http", "method": method, "path": "/", "headers": headers}
-        return application._lane_of(ASGIRequest(scope, BytesIO()))
+        return application._pool_of(ASGIRequest(scope, BytesIO()))
 
-    assert lane("POST", head) is application.files
-    assert lane("POST", form) is application.pages
-    assert lane("GET", head) is application.pages
+    assert pool("POST", head) is application.files
+    assert pool("POST", form) is application.pages
+    assert pool("GET", head) is application.pages
 
 
 @pytest.mark.django_db(transaction=True)
@@ -395,7 +395,7 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return goes_on
 
 
-async def wait_for(application: thread_pools.Lanes, count: int) -> None:
+async def wait_for(application: thread_pools.ThreadPoolHandler, count: int) -> None:
     while application._drawn_up.total() < count:
         await asyncio.sleep(0.001)
 
@@ -491,7 +491,7 @@ def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.M
 
 
 def test_a_lane_that_rests_begins_the_next_after_it() -> None:
-    """Twice as long as the one before computed: a third of the time at most is this lane's."""
+    """Twice as long as the one before computed: a third of the time at most is this pool's."""
     times: list[tuple[float, float]] = []
 
     def compute(request: HttpRequest) -> HttpResponse:
@@ -502,8 +502,8 @@ def test_a_lane_that_rests_begins_the_next_after_it() -> None:
         return HttpResponse()
 
     async def three() -> None:
-        lane = thread_pools.Lane("resting", 2, compute, turns=1, rests=2.0)
-        await asyncio.gather(*(lane(HttpRequest()) for _ in range(3)))
+        pool = thread_pools.ThreadPool("resting", 2, compute, turns=1, rests=2.0)
+        await asyncio.gather(*(pool(HttpRequest()) for _ in range(3)))
 
     asyncio.run(three())
     assert all(next_[0] - last[1] >= 0.09 for last, next_ in itertools.pairwise(times))

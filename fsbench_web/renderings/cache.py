@@ -15,7 +15,7 @@ MOST_BYTES_OF_ONE = 16 * 1024 * 1024
 """A larger answer is given and not kept: it would put out all the others."""
 
 
-class Kept:
+class RenderingCache:
     """Bytes by their key, the latest used ones, of one process."""
 
     def __init__(

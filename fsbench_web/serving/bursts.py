@@ -32,7 +32,7 @@ class _Sender:
     """Turns since one was begun."""
 
 
-class HeardOut:
+class BurstMiddleware:
     """ASGI middleware, of one event loop; inside of what knows the sender."""
 
     def __init__(self, application: Application) -> None:

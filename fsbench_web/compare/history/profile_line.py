@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fsbench_web.catalog.models import Workload
-from fsbench_web.compare.history.same_line import same_line
+from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection import profiles
 from fsbench_web.core import units
 from fsbench_web.core.conversion import Printed
 from fsbench_web.core.scoring import categories
-from fsbench_web.core.scoring.profiles.combining import NoScore, combined, put_together
+from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, combined, put_together
 from fsbench_web.core.scoring.profiles.coverage import cells_were
-from fsbench_web.core.scoring.profiles.definition import RATIO, Demand, Profile
+from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
 from fsbench_web.studies.models import Run, Score, Series
 from fsbench_web.studies.scores.cells import TooManyValues
 from fsbench_web.studies.scores.profile_values import (
@@ -27,7 +27,7 @@ from fsbench_web.studies.scores.profile_values import (
 MOST_NAMED = 3
 
 
-class NoWork(ValueError):
+class ProfileScoreUnavailable(ValueError):
     """Why a line has no score of a profile, in a sentence."""
 
 
@@ -94,7 +94,7 @@ def _measured(
 
 
 @dataclass(frozen=True)
-class Scored:
+class ProfileScore:
     """What ``runs`` come to together, and each repeat by itself that has every cell.
 
     ``sources`` are the runs that gave each cell, by repeat.
@@ -103,9 +103,9 @@ class Scored:
     runs: tuple[int, ...]
     level: float
     of_repeats: Mapping[str, float]
-    sources: Mapping[Demand, Mapping[str, int]]
+    sources: Mapping[RequiredCell, Mapping[str, int]]
 
-    def against(self, baseline: float) -> "Scored":
+    def against(self, baseline: float) -> "ProfileScore":
         """In multiples of the baseline."""
         repeats = {name: value / baseline for name, value in self.of_repeats.items()}
         return replace(self, level=self.level / baseline, of_repeats=repeats)
@@ -118,7 +118,7 @@ class WorkLine:
     """
 
     profile: Profile
-    groups: dict[Any, Scored]
+    groups: dict[Any, ProfileScore]
     printed: Printed
     factor: float
     measures: Mapping[str, Measure]
@@ -136,7 +136,7 @@ class WorkLine:
 
 
 @dataclass(frozen=True)
-class _Of:
+class _RunContext:
     """Series, block and workload of a run."""
 
     series: int
@@ -160,12 +160,14 @@ def scored(
     """
     rows = Run.objects.filter(pk__in=list(tools))
     columns = ("pk", "series_id", "block", "series__workload_id")
-    facts = {pk: _Of(*of) for pk, *of in rows.values_list(*columns)}
+    facts = {pk: _RunContext(*of) for pk, *of in rows.values_list(*columns)}
     tool_of = {of.series: tools[pk] or "" for pk, of in facts.items()}
     try:
         found = profile_values(set(tool_of), profile.demands, tool_of)
     except TooManyValues:
-        raise NoWork("The runs of this line have too many numbers to be scored at once.") from None
+        raise ProfileScoreUnavailable(
+            "The runs of this line have too many numbers to be scored at once."
+        ) from None
     workload_of_series = {of.series: of.workload for of in facts.values()}
     sources = _sources(found, workload_of_series, profile, own)
     kept: dict[str, list[SeriesValues]] = {}
@@ -175,23 +177,23 @@ def scored(
     measures = {test: some[0].measures[test] for test, some in kept.items()}
     lower = {test: one.lower_is_better for test, one in measures.items()}
     if profile.together != RATIO and len({one.dimension for one in measures.values()}) > 1:
-        raise NoWork(
+        raise ProfileScoreUnavailable(
             f"The parts of {profile.label} have several units here, of which no amount of work is "
             "made."
         )
-    of_groups: dict[Any, Scored] = {}
+    of_groups: dict[Any, ProfileScore] = {}
     why = ""
     for name, runs in groups.items():
         values, of_cells = _values(runs, facts, found, measures, sources)
         try:
             one = combined(profile, values, lower)
-        except NoScore as error:
+        except ScoreUnavailable as error:
             why = str(error)
             continue
         used = {run for some in of_cells.values() for run in some.values()}
-        of_groups[name] = Scored(tuple(sorted(used)), one.level, one.of_repeats, of_cells)
+        of_groups[name] = ProfileScore(tuple(sorted(used)), one.level, one.of_repeats, of_cells)
     if not of_groups:
-        raise NoWork(_nothing(profile, found, workload_of_series, sources, why))
+        raise ProfileScoreUnavailable(_nothing(profile, found, workload_of_series, sources, why))
     workload_of = {pk: of.workload for pk, of in facts.items()}
     if profile.together == RATIO:
         return WorkLine(profile, of_groups, (units.RATIO, None), 1.0, measures, workload_of)
@@ -209,7 +211,7 @@ def _nothing(
     why: str,
 ) -> str:
     """What no group of runs has all of. One query where workloads are not put together."""
-    by: dict[Demand, set[int | None]] = defaultdict(set)
+    by: dict[RequiredCell, set[int | None]] = defaultdict(set)
     for pk, series in found.items():
         for demand in series.values:
             by[demand].add(workload_of[pk])
@@ -241,7 +243,7 @@ def titles_of(workloads: Collection[int | None]) -> tuple[str, ...]:
     return tuple(rows.order_by("title").values_list("title", flat=True))
 
 
-_Ranked = Mapping[Demand, Sequence[int | None]]
+_Ranked = Mapping[RequiredCell, Sequence[int | None]]
 """By kind of demand the workloads whose numbers count; each cell is of the first that has it."""
 
 
@@ -251,12 +253,12 @@ def _sources(
     profile: Profile,
     own: int | None,
 ) -> _Ranked:
-    cells: dict[int | None, set[Demand]] = defaultdict(set)
+    cells: dict[int | None, set[RequiredCell]] = defaultdict(set)
     ways: dict[int | None, str] = {}
     for pk, series in found.items():
         cells[workload_of[pk]].update(series.values)
         ways[workload_of[pk]] = series.measurement
-    wanted: dict[Demand, list[Demand]] = defaultdict(list)
+    wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in profile.demands:
         wanted[kind_of(demand)].append(demand)
     return {
@@ -272,13 +274,13 @@ def _sources(
     }
 
 
-_Values = dict[Demand, dict[str, float]]
-_Sources = dict[Demand, dict[str, int]]
+_Values = dict[RequiredCell, dict[str, float]]
+_Sources = dict[RequiredCell, dict[str, int]]
 
 
 def _values(
     runs: Sequence[int],
-    facts: Mapping[int, _Of],
+    facts: Mapping[int, _RunContext],
     found: Mapping[int, SeriesValues],
     measures: Mapping[str, Measure],
     sources: _Ranked,
@@ -286,7 +288,7 @@ def _values(
     """By cell and repeat, of one group; and the run of each. What was measured in another
     dimension, or by a workload that is not of the line, is not there.
     """
-    by: dict[Demand, dict[int | None, list[tuple[int, float]]]] = {}
+    by: dict[RequiredCell, dict[int | None, list[tuple[int, float]]]] = {}
     for run in runs:
         series = found.get(facts[run].series)
         for demand, of_runs in series.values.items() if series else ():
@@ -296,7 +298,7 @@ def _values(
             if own.dimension == measures[demand.test].dimension:
                 of_cell = by.setdefault(demand, defaultdict(list))
                 of_cell[facts[run].workload].append((run, of_runs[run]))
-    cells: dict[Demand, list[tuple[int, float]]] = {}
+    cells: dict[RequiredCell, list[tuple[int, float]]] = {}
     for demand, of_cell in by.items():
         for workload in sources[kind_of(demand)]:
             if workload in of_cell:
@@ -310,7 +312,7 @@ def _values(
 
 
 def _repeat_names(
-    cells: Mapping[Demand, Sequence[tuple[int, float]]], facts: Mapping[int, _Of]
+    cells: Mapping[RequiredCell, Sequence[tuple[int, float]]], facts: Mapping[int, _RunContext]
 ) -> dict[int, str]:
     twice = {
         block

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
-from fsbench_web.compare.pictures.offer import category_of, offer, tables
+from fsbench_web.compare.pictures.drawable import category_of, offer, tables
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection import profiles
@@ -25,7 +25,7 @@ MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
-class Shown:
+class SlideTable:
     """A table, what else there is to choose from, and among whom it is drawn.
 
     ``query`` is of the page that shows the same numbers: "" where that is no comparison.
@@ -43,7 +43,7 @@ def compared(given: QueryDict) -> QueryDict:
     return rest_of(_placed(given))
 
 
-def of_comparison(given: QueryDict) -> Shown:
+def of_comparison(given: QueryDict) -> SlideTable:
     """The table of a comparison that the address says. Raises SpecError."""
     placed = _placed(given)
     spec = ComparisonSpec.from_query(rest_of(placed))
@@ -64,7 +64,7 @@ def _placed(given: QueryDict) -> QueryDict:
     return placed
 
 
-def of_tables(found: Sequence[DeltaTable], given: QueryDict) -> Shown:
+def of_tables(found: Sequence[DeltaTable], given: QueryDict) -> SlideTable:
     """One of ``found``, the first where the address says none. Raises SpecError."""
     if not found:
         raise SpecError([NOTHING])
@@ -72,10 +72,10 @@ def of_tables(found: Sequence[DeltaTable], given: QueryDict) -> Shown:
     test = asked(given.get("of"), list(by_test), "test")
     known = by_test[test]
     category = asked(given.get("in"), list(known), "category", testnames.label(test))
-    return Shown(known[category], list(by_test), list(known), contenders_of(found))
+    return SlideTable(known[category], list(by_test), list(known), contenders_of(found))
 
 
-def _of_work(spec: ComparisonSpec, given: QueryDict) -> Shown:
+def _of_work(spec: ComparisonSpec, given: QueryDict) -> SlideTable:
     spec = profiles.decided(spec)
     found = comparison(replace(spec, sort=""))
     if not found.tables:
@@ -92,7 +92,7 @@ def _of_work(spec: ComparisonSpec, given: QueryDict) -> Shown:
     return replace(shown, query=whole.to_query())
 
 
-def _of_scores(spec: ComparisonSpec, given: QueryDict) -> Shown:
+def _of_scores(spec: ComparisonSpec, given: QueryDict) -> SlideTable:
     there = offer(spec)
     known = {
         test: [slug for slug in there.categories[test] if spec.shows(test, slug)]
@@ -111,7 +111,7 @@ def _of_scores(spec: ComparisonSpec, given: QueryDict) -> Shown:
     table = max(found, key=lambda one: len(one.rows))
     among = {value.slug for value in field_of(spec).values.values()}
     alone = replace(spec.whole, tests=(test,), categories=(category,)).on_page
-    return Shown(table, tests, known[test], among, alone.to_query())
+    return SlideTable(table, tests, known[test], among, alone.to_query())
 
 
 def asked(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.models import Workload
-from fsbench_web.compare.history.own import OwnLine
-from fsbench_web.compare.history.work import Scored, WorkLine, some
+from fsbench_web.compare.history.lun_line import OwnLine
+from fsbench_web.compare.history.profile_line import ProfileScore, WorkLine, some
 from fsbench_web.core.scoring.ceilings import Probe
-from fsbench_web.core.scoring.profiles.combining import NoScore, level_of
-from fsbench_web.core.scoring.profiles.definition import RATIO, Demand
+from fsbench_web.core.scoring.profiles.combining import ScoreUnavailable, level_of
+from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
 from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.core.workloads import Workload as Kind
@@ -61,10 +61,10 @@ class _Ceilings:
     probe_of: Mapping[int, int]
     probes: Mapping[int, Probe]
     kinds: Mapping[int | None, Kind]
-    missing: set[Demand] = field(default_factory=set)
+    missing: set[RequiredCell] = field(default_factory=set)
     _known: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
 
-    def levels(self, one: Scored) -> list[tuple[float, float]]:
+    def levels(self, one: ProfileScore) -> list[tuple[float, float]]:
         """(the LUN's own, the score in percent of it) of each repeat, of all together where none
         has every cell."""
         if not one.of_repeats:
@@ -77,9 +77,9 @@ class _Ceilings:
         return [each for each in some if each is not None]
 
     def _level(
-        self, score: float, runs_of: Mapping[Demand, Sequence[int]]
+        self, score: float, runs_of: Mapping[RequiredCell, Sequence[int]]
     ) -> tuple[float, float] | None:
-        ceilings: dict[Demand, float] = {}
+        ceilings: dict[RequiredCell, float] = {}
         for demand, runs in runs_of.items():
             known = [own for run in runs if (own := self._ceiling(demand, run)) is not None]
             if known:
@@ -89,12 +89,12 @@ class _Ceilings:
         lower = self.line.lower
         try:
             own = level_of(self.line.profile, ceilings, lower)
-        except NoScore:
+        except ScoreUnavailable:
             return None
         is_of_time = self.line.profile.together != RATIO and set(lower.values()) == {True}
         return own, 100 * (own / score if is_of_time else score / own)
 
-    def _ceiling(self, demand: Demand, run: int) -> float | None:
+    def _ceiling(self, demand: RequiredCell, run: int) -> float | None:
         """In the dimension's own unit."""
         workload, probe = self.line.workload_of[run], self.probe_of.get(run)
         kind = self.kinds.get(workload)

@@ -11,7 +11,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     validated_options,
 )
 from fsbench_web.catalog.configurations.journals import MIB
-from fsbench_web.catalog.configurations.room import least_taken_bytes
+from fsbench_web.catalog.configurations.space import least_taken_bytes
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads import Workload
@@ -30,7 +30,7 @@ def problem(
 
     The worker looks at what is really free before the benchmark. Here only what cannot fit is
     refused, before a disk is erased for it: a new file system takes so much at least
-    (catalog.configurations.room). In a directory none is made. On several LUNs (``neighbours`` has
+    (catalog.configurations.space). In a directory none is made. On several LUNs (``neighbours`` has
     them by name) it has the room of all at most; those of unknown size are not judged.
     """
     needed, has = workload.space_needed_bytes(), lun.size_bytes

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from fsbench_web.core.workloads.registry import BUILTIN, UPLOADED, workload_types
 from runner.image import inputs
 
@@ -16,21 +16,21 @@ ROOT = Path(settings.BASE_DIR)
 
 
 def test_workloads_and_file_systems_have_their_programs_from_there() -> None:
-    assert {kind.tool for kind in (*BUILTIN, *UPLOADED)} == set(needs.WORKLOADS)
-    for tool, programs in needs.WORKLOADS.items():
+    assert {kind.tool for kind in (*BUILTIN, *UPLOADED)} == set(requirements.WORKLOADS)
+    for tool, programs in requirements.WORKLOADS.items():
         assert dict(workload_types()[tool].programs) == dict(programs), tool
-    assert set(FILESYSTEMS) == set(needs.FILESYSTEMS)
+    assert set(FILESYSTEMS) == set(requirements.FILESYSTEMS)
     for slug, spec in FILESYSTEMS.items():
-        needed = needs.FILESYSTEMS[slug]
+        needed = requirements.FILESYSTEMS[slug]
         assert (spec.mkfs[0], spec.tool_package) == (needed.mkfs, needed.package)
         assert spec.kernel_name == needed.kernel_name
 
 
 def test_the_image_has_all_packages_and_no_list_of_its_own() -> None:
-    every = {*needs.workload_programs().values(), *needs.HEADERS.values()}
-    every |= {one.package for one in needs.FILESYSTEMS.values()}
-    assert every <= {*needs.image_packages(), *needs.optional_packages()}
-    assert not set(needs.image_packages()) & set(needs.optional_packages())
+    every = {*requirements.workload_programs().values(), *requirements.HEADERS.values()}
+    every |= {one.package for one in requirements.FILESYSTEMS.values()}
+    assert every <= {*requirements.image_packages(), *requirements.optional_packages()}
+    assert not set(requirements.image_packages()) & set(requirements.optional_packages())
     for name in ("runner/image/Dockerfile", "tests/services/install.sh", "deploy/install_tools.py"):
         code = re.sub(r'(?s)""".*?"""|(?m:#.*$)', "", (ROOT / name).read_text())
         words = set(re.findall(r"[a-z0-9][a-z0-9+-]+", code))
@@ -41,7 +41,7 @@ def test_the_image_has_all_packages_and_no_list_of_its_own() -> None:
 @pytest.mark.parametrize("part", ["image", "image-optional", "programs"])
 def test_any_python_reads_it_before_there_is_an_environment(part: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        ["python3", "-I", "-S", str(ROOT / "fsbench_web/core/needs.py"), part],
+        ["python3", "-I", "-S", str(ROOT / "fsbench_web/core/requirements.py"), part],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -57,9 +57,9 @@ def test_any_python_reads_it_before_there_is_an_environment(part: str, tmp_path:
 
 
 def test_only_file_systems_that_the_kernel_mounts_want_their_tools() -> None:
-    has = {*needs.WORKER, *needs.workload_programs()} - {"postmark"}
-    found = needs.missing_packages(has.__contains__, {"xfs", "reiserfs"}.__contains__)
-    headers = {name for path, name in needs.HEADERS.items() if not Path(path).exists()}
+    has = {*requirements.WORKER, *requirements.workload_programs()} - {"postmark"}
+    found = requirements.missing_packages(has.__contains__, {"xfs", "reiserfs"}.__contains__)
+    headers = {name for path, name in requirements.HEADERS.items() if not Path(path).exists()}
     assert set(found) - headers == {"postmark", "xfsprogs", "reiserfsprogs"}
 
 
@@ -82,5 +82,7 @@ def test_the_image_has_another_digest_when_anything_in_it_changes(tmp_path: Path
 
 def test_a_package_that_is_added_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     before = inputs.digest()
-    monkeypatch.setattr(needs, "WORKLOADS", {**needs.WORKLOADS, "dbench": {"dbench": "dbench"}})
+    monkeypatch.setattr(
+        requirements, "WORKLOADS", {**requirements.WORKLOADS, "dbench": {"dbench": "dbench"}}
+    )
     assert inputs.digest() != before

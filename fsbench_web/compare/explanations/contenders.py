@@ -27,7 +27,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Explained:
+class ContenderExplanation:
     """``slower`` against the reference; ``behind_percent`` is its delta 1, None without scores."""
 
     slower: Contender
@@ -43,7 +43,7 @@ class Explanations:
     test: str
     category: str
     reference: Contender
-    others: list[Explained]
+    others: list[ContenderExplanation]
 
     @property
     def has_samples(self) -> bool:
@@ -90,7 +90,7 @@ def explanations(series_ids: Sequence[int], test: str, category: str) -> Explana
         )
         behind = deltas.get(one.series.pk)
         text = words.sentence(one.label, reference.label, behind, explanation)
-        others.append(Explained(one, behind, explanation, text))
+        others.append(ContenderExplanation(one, behind, explanation, text))
     others.sort(key=lambda one: one.behind_percent or 0.0)
     return Explanations(test, category, reference, others)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.compare.history.own import OwnLine
+from fsbench_web.compare.history.lun_line import OwnLine
 
 STEADY = tuple((100.0 + step, 101.0 - step) for step in (0.2, 0.1, 0.3, 0.2, 0.1, 0.3))
 STEP = tuple((level + 0.2, level - 0.1) for level in (100.0,) * 3 + (60.0,) * 3)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fsbench_web.platform.http.proxies import TrustedProxies
-from fsbench_web.serving import arrivals, web
+from fsbench_web.serving import bursts, web
 from fsbench_web.serving.supervisor import open_socket
 from tests.serving.running import answer, served
 
@@ -39,7 +39,7 @@ def test_of_others_requests_begin_at_once_and_all_are_begun() -> None:
     begun = Begun()
 
     async def at_one_moment() -> None:
-        application = arrivals.HeardOut(begun)
+        application = bursts.BurstMiddleware(begun)
         tasks = [ask(application, asked(MANY)) for _ in range(1000)]
         tasks += [ask(application, asked(OTHER)), ask(application, asked("2001:db8::1"))]
         await asyncio.gather(*tasks)
@@ -56,7 +56,7 @@ def test_requests_that_come_one_after_the_other_do_not_wait() -> None:
     begun = Begun()
 
     async def one_by_one() -> None:
-        application = arrivals.HeardOut(begun)
+        application = bursts.BurstMiddleware(begun)
         for count in range(1, 10):
             task = ask(application, asked(MANY))
             await asyncio.sleep(0)
@@ -71,11 +71,11 @@ def test_requests_that_come_one_after_the_other_do_not_wait() -> None:
 def test_while_they_keep_coming_some_are_begun_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(arrivals, "HEARD_OUT", 10)
+    monkeypatch.setattr(bursts, "HEARD_OUT", 10)
     begun = Begun()
 
     async def one_a_turn() -> None:
-        application = arrivals.HeardOut(begun)
+        application = bursts.BurstMiddleware(begun)
         tasks = []
         for _ in range(100):
             tasks.append(ask(application, asked(MANY)))
@@ -91,7 +91,7 @@ def test_who_gives_up_is_not_begun() -> None:
     begun = Begun()
 
     async def some_give_up() -> None:
-        application = arrivals.HeardOut(begun)
+        application = bursts.BurstMiddleware(begun)
         tasks = [ask(application, asked(MANY)) for _ in range(9)]
         await asyncio.sleep(0)
         for task in tasks[1:-1]:
@@ -106,7 +106,7 @@ def test_clients_of_one_trusted_proxy_are_told_apart() -> None:
     begun = Begun()
 
     async def through_it() -> None:
-        application = TrustedProxies(arrivals.HeardOut(begun), [ip_network("127.0.0.1/32")])
+        application = TrustedProxies(bursts.BurstMiddleware(begun), [ip_network("127.0.0.1/32")])
         for_many, for_other = (
             asked(MANY, (b"x-forwarded-for", client))
             for client in (b"198.51.100.1", b"198.51.100.2")
@@ -135,7 +135,7 @@ def test_who_connects_behind_many_is_begun_before_them() -> None:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         return connection
 
-    with open_socket(MANY, 0) as listening, served(listening, arrivals.HeardOut(note)):
+    with open_socket(MANY, 0) as listening, served(listening, bursts.BurstMiddleware(note)):
         try:
             connections = [request(MANY) for _ in range(200)]
             connections.append(request(OTHER))

@@ -3,10 +3,10 @@
 Declared here and nowhere else, and with the standard library alone: the installer, the benchmark
 image and the tests' installer read it before there is a virtual environment.
 
-    python3 -I fsbench_web/core/needs.py image            packages of the benchmark image, one a
-    line python3 -I fsbench_web/core/needs.py image-optional   those that a newer release may have
-    dropped python3 -I fsbench_web/core/needs.py programs         every program (or header) and its
-    package
+    python3 -I fsbench_web/core/requirements.py WHAT
+
+``image``: packages of the benchmark image, one a line; ``image-optional``: those that a newer
+release may have dropped; ``programs``: every program (or header) and its package.
 
 A workload of another package brings what it needs itself (docs/adding-a-workload.md).
 """

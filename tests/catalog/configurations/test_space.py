@@ -4,7 +4,7 @@ import pytest
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.journals import MIB
-from fsbench_web.catalog.configurations.room import least_taken_bytes
+from fsbench_web.catalog.configurations.space import least_taken_bytes
 
 # The part of the LUN that was not free to use (f_bavail) behind mkfs and mount with the options
 # that fsbench gives: MiB of the LUN, and MiB taken. e2fsprogs 1.47.0, xfsprogs 6.1.0, btrfs-progs

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem
-from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.text import quoted
 
 # The first bytes of a file (file(1)'s magic), and what it is.
 _PACKED = (
@@ -131,7 +131,7 @@ def lost(found: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list
             names += [key for key in values if key not in had]
         if names and at not in reported:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            message = f"{names[0][0]}{more}: not read because of {shown(odd[at])} in the line."
+            message = f"{names[0][0]}{more}: not read because of {quoted(odd[at])} in the line."
             warnings.append(Problem(at, None, message))
     return warnings
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fsbench_web.core import needs
+from fsbench_web.core import requirements
 from runner.agent.commands import PATH
 from runner.config import OWN_IMAGE, WorkerConfig
 from runner.executors.base import Executor, ExecutorAway, probed_tools
@@ -19,7 +19,7 @@ _MODULES = Path("/lib/modules")
 
 
 @dataclass(frozen=True)
-class Want:
+class SetupNeed:
     """``reason`` says why in one sentence, ``command`` is what a person can run instead.
 
     ``forbidden``: why the worker does not do it by itself, or "". ``lacking`` are packages, or the
@@ -35,7 +35,7 @@ class Want:
 
 def packages_want(
     config: WorkerConfig, *, given_up: Collection[str], why_local: str, script: Path
-) -> Want | None:
+) -> SetupNeed | None:
     """What this host lacks for runs that are its own processes.
 
     ``given_up``: what its release does not have. Without root nothing is mounted, so that no mkfs
@@ -44,7 +44,7 @@ def packages_want(
     is_root = os.geteuid() == 0
     lacking = [
         package
-        for package in needs.missing_packages(
+        for package in requirements.missing_packages(
             has_program, lambda name: is_root and name in mountable()
         )
         if package not in given_up
@@ -56,7 +56,7 @@ def packages_want(
         forbidden = "Only root can install them."
     elif not config.may_install:
         forbidden = f"This worker may not install them ({_keeps_off()})."
-    return Want(
+    return SetupNeed(
         PACKAGES,
         f"{why_local} This host lacks {', '.join(lacking)}.",
         "sudo make tools",
@@ -67,7 +67,7 @@ def packages_want(
 
 def image_want(
     config: WorkerConfig, found: FoundImage | None, digest: str, digest_now: str
-) -> Want | None:
+) -> SetupNeed | None:
     """What is to be made where a daemon answers. ``digest`` is of the files that this worker was
     started with; where they have changed since, the worker is to be started again first.
     """
@@ -75,7 +75,7 @@ def image_want(
     if name != OWN_IMAGE:
         if found is not None:
             return None
-        return Want(
+        return SetupNeed(
             IMAGE,
             f"The Docker daemon has no image {name}.",
             f"runner/image/build {name}",
@@ -100,7 +100,7 @@ def image_want(
             "The program docker is not installed (apt-get install docker.io, from Debian 13 on "
             "docker-cli)."
         )
-    return Want(IMAGE, reason, "make image", forbidden, (found.id if found else "",))
+    return SetupNeed(IMAGE, reason, "make image", forbidden, (found.id if found else "",))
 
 
 def _keeps_off() -> str:
@@ -119,7 +119,9 @@ def facts_of(executor: Executor) -> tuple[Any, ...] | None:
 
     None while that cannot be told (its daemon is away). Milliseconds.
     """
-    mounts = tuple(sorted(mountable() & {one.kernel_name for one in needs.FILESYSTEMS.values()}))
+    mounts = tuple(
+        sorted(mountable() & {one.kernel_name for one in requirements.FILESYSTEMS.values()})
+    )
     if isinstance(executor, DockerExecutor):
         try:
             found = executor.found_image()
@@ -158,4 +160,4 @@ def mountable() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _mountable(loaded: str, marks: tuple[int, ...]) -> frozenset[str]:
-    return frozenset(needs.mountable())
+    return frozenset(requirements.mountable())

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fsbench_web.renderings.kept import Kept
+from fsbench_web.renderings.cache import RenderingCache
 
 
 def of(size: int, calls: list[int] | None = None) -> bytes:
@@ -15,13 +15,13 @@ def of(size: int, calls: list[int] | None = None) -> bytes:
 
 
 def test_it_is_made_once() -> None:
-    kept, calls = Kept(100, 100), list[int]()
+    kept, calls = RenderingCache(100, 100), list[int]()
     assert [kept.once("a", lambda: of(3, calls)) for _ in range(3)] == [b"xxx"] * 3
     assert calls == [3]
 
 
 def test_those_who_want_the_same_at_once_wait_for_one_making() -> None:
-    kept, begun, may_end = Kept(100, 100), threading.Event(), threading.Event()
+    kept, begun, may_end = RenderingCache(100, 100), threading.Event(), threading.Event()
     calls: list[int] = []
 
     def make() -> bytes:
@@ -41,7 +41,7 @@ def test_those_who_want_the_same_at_once_wait_for_one_making() -> None:
 
 
 def test_an_error_is_told_to_all_who_waited_and_then_forgotten() -> None:
-    kept, begun, may_end = Kept(100, 100), threading.Event(), threading.Event()
+    kept, begun, may_end = RenderingCache(100, 100), threading.Event(), threading.Event()
 
     def fail() -> bytes:
         begun.set()
@@ -60,7 +60,7 @@ def test_an_error_is_told_to_all_who_waited_and_then_forgotten() -> None:
 
 
 def test_it_stays_within_its_room_and_the_longest_unused_goes() -> None:
-    kept, calls = Kept(10, 10), list[int]()
+    kept, calls = RenderingCache(10, 10), list[int]()
     for key, size in (("a", 4), ("b", 4)):
         kept.once(key, lambda size=size: of(size))  # type: ignore[misc]
     kept.once("a", lambda: of(1, calls))  # used, and so the later one
@@ -74,7 +74,7 @@ def test_it_stays_within_its_room_and_the_longest_unused_goes() -> None:
 
 
 def test_what_is_too_large_is_given_and_not_kept() -> None:
-    kept, calls = Kept(100, 5), list[int]()
+    kept, calls = RenderingCache(100, 5), list[int]()
     kept.once("small", lambda: of(5))
     assert [len(kept.once("large", lambda: of(6, calls))) for _ in range(2)] == [6, 6]
     assert calls == [6, 6]

@@ -8,10 +8,10 @@ from math import log2
 from fsbench_web.compare.tables.work.entries import Entry
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import Cell
-from fsbench_web.core.scoring.profiles.coverage import Nearest, NearValue
+from fsbench_web.core.scoring.profiles.coverage import NearestCell, NearestValue
 from fsbench_web.core.scoring.profiles.definition import (
-    Demand,
     Profile,
+    RequiredCell,
     circumstances,
     size_words,
 )
@@ -26,19 +26,19 @@ def nearest_of(
     entries: Sequence[Entry],
     tools: Mapping[int, str],
     selection: str,
-) -> tuple[Nearest, ...]:
+) -> tuple[NearestCell, ...]:
     """For each operation of which cells are missing that nobody measured. Three queries more."""
     measured = {demand for entry in entries for demand in (*entry.measured, *entry.apart)}
-    missing: dict[Demand, list[Demand]] = defaultdict(list)
+    missing: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in profile.demands:
         if demand not in measured:
             missing[kind_of(demand)].append(demand)
-    cells: dict[Demand, set[Cell]] = defaultdict(set)
+    cells: dict[RequiredCell, set[Cell]] = defaultdict(set)
     for entry in entries:
         for source in entry.series:
             for kind in missing:
                 cells[kind] |= source.cells.get(kind, set())
-    wanted: dict[Demand, Demand] = {}
+    wanted: dict[RequiredCell, RequiredCell] = {}
     for kind, some in list(missing.items())[:MOST_OPERATIONS]:
         cell = _nearest(cells[kind], some)
         if cell is not None:
@@ -50,7 +50,7 @@ def nearest_of(
     )
 
 
-def _nearest(cells: Collection[Cell], missing: Iterable[Demand]) -> Cell | None:
+def _nearest(cells: Collection[Cell], missing: Iterable[RequiredCell]) -> Cell | None:
     """The cell fewest doublings away from any that is missing; of equal ones the larger file."""
     wanted = {(one.record_kb, one.file_kb) for one in missing}
     sized = [(cell, (r, f)) for cell in cells for r, f in wanted if cell[0] > 0 and r and f]
@@ -66,15 +66,15 @@ def _nearest(cells: Collection[Cell], missing: Iterable[Demand]) -> Cell | None:
 
 
 def _near(
-    kind: Demand,
-    wanted: Demand | None,
+    kind: RequiredCell,
+    wanted: RequiredCell | None,
     entries: Iterable[Entry],
     found: Mapping[int, SeriesValues],
-) -> Nearest:
+) -> NearestCell:
     text = ", ".join([testnames.label(kind.test), *circumstances(kind.cached, kind.flushed)])
     if wanted is None or wanted.record_kb is None or wanted.file_kb is None:
-        return Nearest(text, "", ())
-    best: dict[str, tuple[float, NearValue]] = {}
+        return NearestCell(text, "", ())
+    best: dict[str, tuple[float, NearestValue]] = {}
     for entry in entries:
         for source in entry.series:
             series = found.get(source.series_id)
@@ -89,13 +89,15 @@ def _near(
                 best[entry.value.slug] = rank, _value(entry, value, measure, numbers)
     ranked = sorted(best.values(), key=lambda one: (-one[0], one[1].contender))
     cell = f"{size_words(wanted.record_kb)} in files of {size_words(wanted.file_kb)}"
-    return Nearest(
+    return NearestCell(
         text, cell, tuple(value for _, value in ranked), wanted.record_kb, wanted.file_kb
     )
 
 
-def _value(entry: Entry, value: float, measure: Measure, numbers: Mapping[int, float]) -> NearValue:
-    return NearValue(
+def _value(
+    entry: Entry, value: float, measure: Measure, numbers: Mapping[int, float]
+) -> NearestValue:
+    return NearestValue(
         entry.value.slug,
         entry.value.label,
         value / measure.factor,

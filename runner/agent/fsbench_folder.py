@@ -38,7 +38,7 @@ def check(plan: dict[str, Any]) -> None:
             f"{kind} is mounted at {folder} instead of {plan['filesystem']}. Nothing was touched."
         )
     free = os.statvfs(folder)
-    messages.say(
+    messages.send(
         "mounted",
         filesystem=kind,
         options=options,

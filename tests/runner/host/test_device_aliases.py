@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, checks, locks, twins
+from runner.host import blockdev, checks, device_aliases, locks
 from runner.host.luns import LunEntry, read_luns
 from tests.runner.conftest import tool, write_luns
 
@@ -91,9 +91,9 @@ def test_disks_of_one_name_and_size_are_one(tmp_path: Path) -> None:
     nvme = disk("nvme0n1", 64, "eui.01", below="")
     (disk("nvme0c0n1", 80, "eui.01", below="") / "dev").unlink()  # a path of the kernel's own
     nameless = [disk("vda", 96, ""), disk("vdb", 112, "")][0]
-    assert twins.of_one_name(first, tmp_path) == {os.makedev(8, 32)}
-    assert twins.of_one_name(nvme, tmp_path) == set()
-    assert twins.of_one_name(nameless, tmp_path) == set()
+    assert device_aliases.of_one_name(first, tmp_path) == {os.makedev(8, 32)}
+    assert device_aliases.of_one_name(nvme, tmp_path) == set()
+    assert device_aliases.of_one_name(nameless, tmp_path) == set()
 
 
 @pytest.mark.root
@@ -111,8 +111,8 @@ def test_a_partition_is_that_of_the_same_place(
         "partitions",
         lambda disk: {part for part, (of, _) in places.items() if of == disk},
     )
-    monkeypatch.setattr(twins, "_partition", lambda number: places[number][1])
-    assert twins.of(12) == {22}
-    assert twins.of(one) == {other}
+    monkeypatch.setattr(device_aliases, "_partition", lambda number: places[number][1])
+    assert device_aliases.of(12) == {22}
+    assert device_aliases.of(one) == {other}
     del places[21], places[22]
-    assert twins.of(12) == {other}
+    assert device_aliases.of(12) == {other}

@@ -29,7 +29,7 @@ NAMED = 6
 
 
 @dataclass
-class Taken:
+class ContinuedForm:
     """A query string of the form, and in words what of the study is in it and what could not be."""
 
     study: Study
@@ -38,7 +38,7 @@ class Taken:
     left: list[str] = field(default_factory=list)
 
 
-def taken_from(study: Study, cards: Sequence[possible_runs.LunCard]) -> Taken | None:
+def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> ContinuedForm | None:
     """Of the study's file systems those that can be made on its LUN, or on the one that the form
     takes by itself; its repeats; its workloads that this site has. None where it has no series.
     """
@@ -47,7 +47,7 @@ def taken_from(study: Study, cards: Sequence[possible_runs.LunCard]) -> Taken | 
     serieses = list(found[:MOST_READ])
     if not serieses:
         return None
-    taken = Taken(study)
+    taken = ContinuedForm(study)
     lun = _lun(serieses, cards, taken)
     configurations = _configurations(serieses, lun, taken)
     repeats = _repeats(serieses, taken)
@@ -73,7 +73,7 @@ def taken_from(study: Study, cards: Sequence[possible_runs.LunCard]) -> Taken | 
 
 
 def _lun(
-    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], taken: Taken
+    serieses: Sequence[Series], cards: Sequence[possible_runs.LunCard], taken: ContinuedForm
 ) -> Lun | None:
     """The LUN that most were measured on, if it can be chosen; else the form's own."""
     usable = {card.lun.pk: card.lun for card in cards if not card.problems}
@@ -89,7 +89,7 @@ def _lun(
 
 
 def _configurations(
-    serieses: Sequence[Series], lun: Lun | None, given: Taken
+    serieses: Sequence[Series], lun: Lun | None, given: ContinuedForm
 ) -> list[ConfigurationSpec]:
     problems = possible_runs.filesystem_problems(lun, [], is_guest=False) if lun else None
     offered_here = possible_runs.offered(lun)
@@ -139,7 +139,7 @@ def _is_plain(wanted: ConfigurationSpec) -> bool:
     return not wanted.journal and wanted.stack == PLAIN_STACK
 
 
-def _repeats(serieses: Sequence[Series], taken: Taken) -> int:
+def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
     """As often as most were measured (the larger of two that are as many), as the form bounds it;
     the form's usual number where nothing was.
     """
@@ -161,7 +161,7 @@ def _repeats(serieses: Sequence[Series], taken: Taken) -> int:
     return bounded
 
 
-def _workloads(serieses: Sequence[Series], taken: Taken) -> list[WorkloadSpec]:
+def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[WorkloadSpec]:
     rows = {one.workload.pk: one.workload for one in serieses if one.workload}
     presets = {preset.slug: preset for preset in offered()}
     known: list[WorkloadSpec] = []

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from fsbench_web.compare.pictures.base import NoPicture, Picture, PictureKind, Select
-from fsbench_web.compare.pictures.offer import Contender, Offer, contenders
+from fsbench_web.compare.pictures.base import Picture, PictureKind, PictureUnavailable, Select
+from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, contenders
 from fsbench_web.compare.pictures.parts import note
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.core.conversion import shown_units
@@ -24,10 +24,10 @@ GONE = (
 )
 
 
-class OfContenders(PictureKind):
+class ContenderPicture(PictureKind):
     """One of measured configurations."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.contenders, emulated = contenders(spec.comparison, self.measured)
         self.notices += [emulated] if emulated else []
@@ -39,7 +39,7 @@ class OfContenders(PictureKind):
 
     def draw(self) -> Picture:
         if not self.contenders:
-            raise NoPicture(self.needs.nothing)
+            raise PictureUnavailable(self.needs.nothing)
         return self.draw_known()
 
     def draw_known(self) -> Picture:
@@ -64,10 +64,10 @@ class OfContenders(PictureKind):
         return Select(parameter, label, offered, chosen.key if chosen else None)
 
 
-class OfOne(OfContenders):
+class SingleContenderPicture(ContenderPicture):
     """One of ``a``: the contender that is asked for, else the best."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.known = {one.key: one for one in self.contenders}
         best = self.contenders[0] if self.contenders else None
@@ -79,17 +79,17 @@ class OfOne(OfContenders):
 
     def draw_known(self) -> Picture:
         if self.a is None or self.spec.a not in (None, self.a.key):
-            raise NoPicture(GONE)
+            raise PictureUnavailable(GONE)
         return self.draw_one(self.a)
 
     def draw_one(self, shown: Contender) -> Picture:
         raise NotImplementedError
 
 
-class OfSeveral(OfContenders):
+class SeveralContendersPicture(ContenderPicture):
     """One of several contenders: those that are asked for, else the best, MOST_LINES at most."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         wanted = set(spec.lines)
         lines = [one for one in self.contenders if one.key in wanted] or self.contenders
@@ -107,10 +107,10 @@ class OfSeveral(OfContenders):
         self.keys = [one.key for one in self.lines]
 
 
-class AtSizes(OfSeveral):
+class FixedSizesPicture(SeveralContendersPicture):
     """One of several at ``record_kb`` and ``file_kb``, None being every size."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.records, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
         self.record_kb, self.file_kb = spec.record_kb, spec.file_kb

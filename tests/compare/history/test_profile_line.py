@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.accounts.models import Role
-from fsbench_web.compare.history import lines, offered
+from fsbench_web.compare.history import choices, lines
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
@@ -36,7 +36,7 @@ def test_the_slower_kernel_is_found_by_the_work_that_got_slower():
     series = on("6.1", 100)
     on("6.2", 100)
     on("6.3", 50)
-    assert dict(offered.choices(series))["work"] == [OLTP, "profile:virtual-machines@1"]
+    assert dict(choices.choices(series))["work"] == [OLTP, "profile:virtual-machines@1"]
     shown = lines.history(series, "work", OLTP, "kernel", 10)
     assert shown.unit == "×"
     assert [point.mean for point in shown.points] == pytest.approx([1, 1, 0.5])
@@ -125,7 +125,7 @@ def test_a_watch_keeps_the_version_that_it_was_made_with(client: Client) -> None
     client.force_login(ada)
     page = client.get(watching.address_of(watch))
     assert page.context["category"] == "profile:ours@1"
-    assert "profile:ours@1" not in dict(offered.choices(series))["work"]
+    assert "profile:ours@1" not in dict(choices.choices(series))["work"]
     asked = {"series": series.pk, "test": "work", "category": "profile:ours@1", "along": "kernel"}
     answer = client.get("/api/v1/history", asked).json()
     assert [point["name"] for point in answer["points"]] == ["6.1", "6.2", "6.3"]

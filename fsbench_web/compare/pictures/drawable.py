@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables.bounds import Bounded, by_rows
+from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.contenders import tool_of
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -49,7 +49,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Offer:
+class DrawableTests:
     """The tests of a comparison with the scores of each, and the ``categories`` of these."""
 
     scored: ScoredTests
@@ -84,13 +84,13 @@ MATRIX = Need(
 )
 
 
-def offer(spec: ComparisonSpec) -> Offer:
+def offer(spec: ComparisonSpec) -> DrawableTests:
     """What can be drawn of ``spec``. One query."""
     by_test: dict[str, list[ScoredTest]] = defaultdict(list)
     for one in cells.scored_tests(spec.score_filter.of_all_cells):
         by_test[one.test].append(one)
     scored = {test: by_test[test] for test in sorted(by_test, key=testnames.place)}
-    return Offer(
+    return DrawableTests(
         scored,
         {
             test: sorted({one.category for one in kinds}, key=categories.place)
@@ -151,7 +151,7 @@ def of_tests(
         sort="",
     )
     # Of more contenders than a page has room for the best: no picture shows more.
-    return comparison(by_rows(Bounded(wanted)).spec)
+    return comparison(by_rows(BoundedComparison(wanted)).spec)
 
 
 def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> tuple[list[DeltaTable], str]:
