@@ -6,9 +6,10 @@ once are then slow together. Here the whole chain of middleware is one visit to 
 connection stays open, and as many requests as a pool has threads are worked on; the others wait for
 their turn.
 
-There are five pools, so that what takes long makes only its like wait: files that are sent, what
-is drawn up (reports, workbooks, pictures), health checks, static files, and everything else. Event
-streams wait in no pool: their views are coroutines, which begin in a thread and go on without one.
+There are six pools, so that what takes long makes only its like wait: files that are sent, what is
+drawn up (reports, workbooks, pictures), health checks, static files, what waits for the answer of
+somebody else's server (of single sign-on, of e-mail, a webhook), and everything else. Event streams
+wait in no pool: their views are coroutines, which begin in a thread and go on without one.
 
 Threads of one process compute one at a time. Four pages that are begun together are all ready when
 the last is; one after the other, the first is ready after a quarter of that. So only ``TURNS``
@@ -26,6 +27,7 @@ that wait, of one client and of all, whoever asks is told to come again (429).
 """
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -47,7 +49,7 @@ from fsbench_web.platform.http import error_pages
 from fsbench_web.renderings.addresses import is_rendered
 from fsbench_web.serving.fair_queue import Turns
 
-PAGES, FILES, RENDERINGS, HEALTH_CHECKS, STATIC_FILES = 4, 2, 2, 1, 1
+PAGES, FILES, RENDERINGS, HEALTH_CHECKS, STATIC_FILES, OTHERS_ANSWERS = 4, 2, 2, 1, 1, 2
 """Threads of each pool, and so its connections to the database, in every web process."""
 TURNS = 2
 LONG_S = 1.0
@@ -64,6 +66,10 @@ TOO_MANY = (
     f"keeps waiting. Ask again in {COME_AGAIN_S} seconds."
 )
 
+# A server that keeps silent has ten seconds and more for each of these.
+_ASKS_OTHERS = re.compile(
+    r"/account/(?:sign-in/service|email)/.*|(?:/api/v1)?/watches/[0-9]+/test/?", re.DOTALL
+)
 _FIRST_INNER = "fsbench_web.platform.http.static_files.StaticFiles"
 
 
@@ -78,6 +84,7 @@ class ThreadPoolHandler(ASGIHandler):
         self.renderings = ThreadPool("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
         self.health_checks = ThreadPool("health", HEALTH_CHECKS, self._answer)
         self.static_files = ThreadPool("static", STATIC_FILES, self._answer)
+        self.others_answers = ThreadPool("other", OTHERS_ANSWERS, self._answer)
         self._small_files = 0
         self._files_are_done = asyncio.Event()
         self._pages = 0
@@ -131,6 +138,8 @@ class ThreadPoolHandler(ASGIHandler):
             return self.health_checks
         if request.path_info.startswith(settings.STATIC_URL):
             return self.static_files
+        if _ASKS_OTHERS.fullmatch(request.path_info):
+            return self.others_answers
         if request.method == "POST" and request.content_type == "multipart/form-data":
             return self.files
         return self.renderings if is_rendered(request.path_info) else self.pages

@@ -214,6 +214,22 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
     return f"The container ended with {how}.", Cause.BENCHMARK
 
 
+def is_labelled(container: Container) -> bool:
+    """Whether it was given labels of fsbench, and has them not of its image alone.
+
+    An image that a person committed of a run's container has all of them, and so has what is
+    started of it, which is that person's. Raises DockerException, RequestException.
+    """
+    try:
+        of_image = container.image.labels if container.image else {}
+    except NotFound:  # removed meanwhile: the container, or its image by force
+        return True
+    return any(
+        name.startswith("fsbench.") and of_image.get(name) != value
+        for name, value in container.labels.items()
+    )
+
+
 def remove(container: Container) -> None:
     """With what runs in it and its volumes; one that is gone already is removed."""
     for _ in range(3):

@@ -343,7 +343,8 @@ class DockerExecutor:
         """All containers of runs of this site, of any worker. Raises ExecutorAway."""
         labels = [f"fsbench.site={self.site}", "fsbench.run"]
         try:
-            return list(self.client.containers.list(all=True, filters={"label": labels}))
+            found = self.client.containers.list(all=True, filters={"label": labels})
+            return [one for one in found if containers.is_labelled(one)]
         except ERRORS as error:
             raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
 
@@ -356,7 +357,8 @@ class DockerExecutor:
 
     def _remove(self, labels: dict[str, str]) -> list[str]:
         wanted = [f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()]
-        left = self.client.containers.list(all=True, filters={"label": wanted})
+        found = self.client.containers.list(all=True, filters={"label": wanted})
+        left = [one for one in found if containers.is_labelled(one)]
         for container in left:
             containers.remove(container)
         return [f"container {container.name}" for container in left]

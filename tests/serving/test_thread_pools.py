@@ -3,9 +3,11 @@
 import asyncio
 import itertools
 import json
+import socket
 import threading
 import time
 from collections.abc import Awaitable
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -14,15 +16,17 @@ from django.contrib.auth.models import User
 from django.core.handlers.asgi import ASGIRequest
 from django.db import connection, connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.test import Client
-from django.urls import path
+from django.test import Client, RequestFactory
+from django.urls import path, resolve
 from django.views.decorators.csrf import csrf_exempt
 
 from fsbench_web import urls
+from fsbench_web.accounts import openid
 from fsbench_web.accounts.models import Person, Role, Visibility
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.platform.http.caching import CLOSED
 from fsbench_web.platform.http.security import POLICY
+from fsbench_web.platform.openid_settings import SignOn
 from fsbench_web.serving import thread_pools
 from fsbench_web.studies.models import Study
 
@@ -173,6 +177,66 @@ def test_pages_that_take_long_give_their_turns_to_others(monkeypatch: pytest.Mon
     answers = slow_ones(thread_pools.application(), 3 * thread_pools.PAGES)
     assert answers == [(200, b"done")] * (3 * thread_pools.PAGES)
     assert most["slow"] == len(threads) == thread_pools.PAGES
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sign_in_service_that_keeps_silent_holds_up_no_page(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four people sign in while it hangs: each waits for its answer, for ten seconds."""
+    monkeypatch.setattr(openid, "LIMIT_S", 60)
+    monkeypatch.setattr(thread_pools, "LONG_S", 0.01)
+    application = thread_pools.application()
+
+    async def all_of_it(silent: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        kept: list[socket.socket] = []
+
+        async def take_those_that_come() -> None:
+            with suppress(TimeoutError):
+                while True:
+                    async with asyncio.timeout(0.5):
+                        kept.append((await loop.sock_accept(silent))[0])
+
+        people = [
+            asyncio.create_task(ask(application, "GET", "/account/sign-in/service/"))
+            for _ in range(thread_pools.PAGES)
+        ]
+        await take_those_that_come()
+        status, _ = await ask(application, "GET", "/sees/", client="192.0.2.1")
+        assert status == 200
+        assert not any(one.done() for one in people)
+        while not all(one.done() for one in people):
+            while kept:
+                kept.pop().close()
+            await take_those_that_come()
+        assert {one.result()[0] for one in people} == {502}
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.setblocking(False)
+        issuer = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        settings.SIGN_ON = SignOn(issuer, "fsbench", "secret")
+        asyncio.run(all_of_it(silent))
+
+
+@pytest.mark.parametrize(
+    ("address", "pool"),
+    [
+        ("/account/sign-in/service/", "others_answers"),
+        ("/account/sign-in/service/callback/", "others_answers"),
+        ("/account/email/", "others_answers"),
+        ("/watches/7/test/", "others_answers"),
+        ("/api/v1/watches/7/test", "others_answers"),
+        ("/account/sign-in/", "pages"),
+        ("/watches/7/", "pages"),
+        ("/api/v1/watches", "pages"),
+    ],
+)
+def test_what_asks_other_servers_has_threads_of_its_own(address: str, pool: str) -> None:
+    application = thread_pools.application()
+    request = RequestFactory().post(address, content_type="application/json")
+    assert application._pool_of(request) is getattr(application, pool)
+    assert resolve(address)
 
 
 @pytest.mark.django_db(transaction=True)

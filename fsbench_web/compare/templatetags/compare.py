@@ -54,6 +54,28 @@ def checkboxes(group: Filter) -> SafeString:
     return SafeString("\n".join(boxes))  # each part of it is escaped
 
 
+@register.simple_tag
+def options(choices: Iterable[Choice]) -> SafeString:
+    """What a select box has to choose from."""
+    return SafeString("".join(map(_option, choices)))  # each part of it is escaped
+
+
+def _option(choice: Choice) -> str:
+    chosen = " selected" if choice.is_chosen else ""
+    return f'<option value="{escaped(choice.value)}"{chosen}>{escaped(choice.label)}</option>'
+
+
+@register.simple_tag
+def contender_boxes(choices: Iterable[Choice]) -> SafeString:
+    """What contenders can be: one of them."""
+    boxes = [
+        f'\n    <label class="check"><input type="radio" name="by" value="{escaped(each.value)}"'
+        f"{' checked' if each.is_chosen else ''}><span>{escaped(each.label)}</span></label>\n    "
+        for each in choices
+    ]
+    return SafeString("".join(boxes))  # each part of it is escaped
+
+
 def _boxes(group: Filter, choices: Iterable[Choice]) -> list[str]:
     name = escaped(group.parameter)
     return [

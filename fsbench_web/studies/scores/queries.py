@@ -142,13 +142,10 @@ _OF_SERIES = {
     "kernel": "kernel",
     "distribution": "distribution",
 }
-_OF_SCORE = (
-    *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
-    *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
-)
 ROW = (
     *("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", "share"),
-    *_OF_SCORE,
+    *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
+    *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
 )
 _JSON = frozenset(
     ("flags", "interval", "run_ids", "repeat_scores", "share", "published", "left_out")
@@ -239,10 +236,10 @@ def series_facts(
 def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
     """``values`` are the columns of ``ROW``."""
     _, flags, selection, interval, run_ids, repeat_scores, share, *rest = values
-    score = dict(zip(_OF_SCORE, rest, strict=True))
-    cells, expected = score["cells"], score["cells_expected"]
+    test, category, value, unit, repeats, cells, expected, origin, *others = rest
+    published, half_width, half_width_percent, left_out, summed_unit = others
     # Of a selection fewer cells are what was asked for; left_out counts them.
-    is_whole = selection == Selection.ALL
+    is_whole = selection == Selection.ALL.value
     if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
         flags = [*flags, PARTIAL]
     if series.is_emulated:
@@ -254,7 +251,19 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         run_ids=tuple(run_ids or ()),
         repeat_scores=repeat_scores and tuple((block, value) for block, value in repeat_scores),
         share=Share.from_dict(share) if share else None,
-        **score,
+        test=test,
+        category=category,
+        value=value,
+        unit=unit,
+        repeats=repeats,
+        cells=cells,
+        cells_expected=expected,
+        origin=origin,
+        published=published,
+        half_width=half_width,
+        half_width_percent=half_width_percent,
+        left_out=left_out,
+        summed_unit=summed_unit,
     )
 
 

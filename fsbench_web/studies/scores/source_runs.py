@@ -71,6 +71,8 @@ def environments_of(
         .values_list("series_id", "environment_id")
         .distinct()
     )
+    if not pairs:
+        return {}
     facts = dict(
         Environment.objects.filter(pk__in={pk for _, pk in pairs}).values_list("pk", "facts")
     )

@@ -305,6 +305,26 @@ def test_leftovers_of_a_worker_are_removed_and_others_stay(
     assert own
 
 
+def test_what_somebody_starts_of_a_runs_container_is_not_the_runs(
+    host: Host, executor: DockerExecutor, client: docker.DockerClient, runner_image: str
+) -> None:
+    """An image that is committed of a container, to see why a run failed, has its labels."""
+    labels = {"fsbench.site": "test", "fsbench.worker": host.name, "fsbench.run": "7"}
+    left = client.containers.create(runner_image, labels=labels, network_mode="none")
+    left.commit("debugged", "debugged")
+    shell = client.containers.create(
+        "debugged:debugged", entrypoint=["sleep", "600"], network_mode="none"
+    )
+    try:
+        assert shell.labels["fsbench.run"] == "7"
+        assert [one.id for one in executor.containers()] == [left.id]
+        assert executor.clean_up(host.name) == [f"container {left.name}"]
+        assert [one.id for one in client.containers.list(all=True)] == [shell.id]
+    finally:
+        shell.remove(force=True)
+        client.images.remove("debugged:debugged", force=True)
+
+
 def test_it_says_what_is_missing(client: docker.DockerClient) -> None:
     absent = DockerExecutor("fsbench-runner:nosuch", "test")
     assert "runner/image/build fsbench-runner:nosuch" in absent.missing()
@@ -330,7 +350,7 @@ def test_it_says_in_a_sentence_why_no_daemon_answers(
 def test_no_client_is_made_where_nothing_listens(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """With every sign of life: most hosts have no daemon."""
+    """With every heartbeat: most hosts have no daemon."""
     made: list[int] = []
     monkeypatch.setattr(docker, "from_env", lambda **_: made.append(1))
     left = tmp_path / "left.sock"

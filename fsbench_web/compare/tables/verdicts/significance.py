@@ -228,8 +228,14 @@ def _of_ratio(
     reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
     reasons += (NO_SCATTER,) if found.deviation == 0 and found.ratio != 1 else ()
     one, other = _of_pair(table, blocks, pair.ahead, pair.behind)
-    low, high = found.rank_interval or (None, None)
-    verdict = Verdict(
+    is_of_ahead = pair.row == pair.ahead
+    ratio, low, high = found.ratio, found.low, found.high
+    rank_low, rank_high = found.rank_interval or (None, None)
+    if not is_of_ahead:  # as ``Verdict.turned`` has it
+        ratio, low, high = 1 / ratio, 1 / high, 1 / low
+        if rank_low is not None and rank_high is not None:
+            rank_low, rank_high = 1 / rank_high, 1 / rank_low
+    return Verdict(
         status,
         reasons,
         p_value=found.p_value,
@@ -237,19 +243,18 @@ def _of_ratio(
         tested=found.tested,
         margin_percent=rule.margin_percent,
         method=PAIRED if found.blocks else UNPAIRED,
-        ratio=found.ratio,
-        ratio_low=found.low,
-        ratio_high=found.high,
+        ratio=ratio,
+        ratio_low=low,
+        ratio_high=high,
         blocks=found.blocks or len(one.keys() & other.keys()),
         more_blocks=found.more_blocks if status == TIE and TICKS not in reasons else None,
         equivalence_percent=found.margin_percent,
         p_equivalence=found.p_equivalence,
         p_normal=found.p_normal,
-        rank_low=low,
-        rank_high=high,
-        against=((second if pair.row == pair.ahead else first).contender,),
+        rank_low=rank_low,
+        rank_high=rank_high,
+        against=((second if is_of_ahead else first).contender,),
     )
-    return verdict if pair.row == pair.ahead else verdict.turned()
 
 
 def _why_missing(row: DeltaRow) -> str:

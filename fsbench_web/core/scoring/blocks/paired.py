@@ -120,7 +120,7 @@ def of_logarithms(
     """The verdict of the logarithms of ratios of speed, one a block, three at least."""
     count = len(logarithms)
     centre = fsum(logarithms) / count
-    deviation = sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
+    deviation = sqrt(fsum([(one - centre) ** 2 for one in logarithms]) / (count - 1))
     return _of_estimate(
         *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
         blocks=count,
@@ -209,8 +209,15 @@ def family(
 
 
 def corrected(verdict: RatioVerdict, p_holm: float, tested: int) -> RatioVerdict:
-    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it."""
-    return verdict._replace(p_holm=p_holm, tested=tested)
+    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it:
+    ``_replace`` in a third of its time, of which a page has hundreds.
+    """
+    kept = (*verdict[:_CORRECTED], p_holm, tested, *verdict[_CORRECTED + 2 :])
+    return RatioVerdict._make(kept)
+
+
+_CORRECTED = RatioVerdict._fields.index("p_holm")
+assert RatioVerdict._fields[_CORRECTED + 1] == "tested"
 
 
 @lru_cache(maxsize=1024)
