@@ -26,6 +26,17 @@ ERRORS = (DockerException, RequestException)
 END_WAIT_S = 60
 # Whatever the daemon does with logs of its own accord: these can be read back, and end.
 KEPT_LOGS = LogConfig(type="json-file", config={"max-size": "32m"})
+_NOT_LIMITED = (
+    "The Docker daemon cannot limit {}, since this host's kernel has no control groups for that "
+    "(“docker info” names what is missing; of memory the kernel may want cgroup_enable=memory): "
+    "leave the limit out."
+)
+_RATES = {
+    "read_bps": "BlkioDeviceReadBps",
+    "write_bps": "BlkioDeviceWriteBps",
+    "read_iops": "BlkioDeviceReadIOps",
+    "write_iops": "BlkioDeviceWriteIOps",
+}
 _MEDDLING = {
     "pause": "The container was paused from outside: what it measures includes that.",
     "update": "The container's limits were changed from outside while it measured.",
@@ -63,6 +74,34 @@ def rates_in(devices: list[str], rates: Mapping[str, int]) -> dict[str, Any]:
         names[name]: [{"Path": disk, "Rate": rate} for disk in dict.fromkeys(disks)]
         for name, rate in rates.items()
     }
+
+
+class NotLimited(Exception):
+    """The daemon made a container without a limit that was asked for; a sentence."""
+
+
+def check_limits(
+    container: Container, memory_bytes: int | None, cpus: str | None, rates: Mapping[str, int]
+) -> None:
+    """Raises NotLimited where one was discarded, of which a daemon gives no more than a warning."""
+    made = container.attrs["HostConfig"]
+    discarded = [
+        *(["memory"] if memory_bytes and made.get("Memory") != memory_bytes else []),
+        *(["processors"] if cpus and made.get("CpusetCpus") != cpus else []),
+        *(["rates"] if any(not made.get(_RATES[name]) for name in rates) else []),
+    ]
+    if discarded:
+        raise NotLimited(_NOT_LIMITED.format(" and ".join(discarded)))
+
+
+def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
+    """Which limits a daemon that says this of itself would discard (runner.executors.base)."""
+    warnings = " ".join(info.get("Warnings") or [])
+    is_lacking = {
+        "rates": "No blkio throttle" in warnings or "No io.max" in warnings,
+        "memory": info.get("MemoryLimit") is False,
+    }
+    return {name: _NOT_LIMITED.format(name) if it else "" for name, it in is_lacking.items()}
 
 
 def cause_of(error: BaseException) -> Cause:

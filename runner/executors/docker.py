@@ -72,6 +72,7 @@ class DockerExecutor:
         self.is_privileged = is_privileged
         # Why its daemon cannot be used though it answers; known once it was probed.
         self._elsewhere = ""
+        self._limit_problems = {"rates": "", "memory": ""}
         self._client: docker.DockerClient | None = None
         self._asking: docker.DockerClient | None = None
         # The first process of each container that runs, by the container's id.
@@ -131,6 +132,7 @@ class DockerExecutor:
             load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
+            self._limit_problems = containers.limit_problems(self.client.info())
             found = capabilities_from(message, where=f"in the image {self.image}")
         except (*ERRORS, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Of another image than ours under this name nothing is certain.
@@ -201,7 +203,7 @@ class DockerExecutor:
         return ""
 
     def limit_problems(self) -> dict[str, str]:
-        return {"rates": "", "memory": ""}
+        return dict(self._limit_problems)
 
     def facts(self) -> list[list[str]]:
         """The image by name, by its own digest, and by the registry's where it came from one."""
@@ -233,6 +235,8 @@ class DockerExecutor:
                 )
             container = self._create(plan, target)
             return self._follow(container, on_message, should_stop)
+        except containers.NotLimited as error:
+            return Outcome(1, reason=str(error), cause=Cause.REFUSED)
         except ERRORS as error:
             return Outcome(
                 None,
@@ -278,7 +282,12 @@ class DockerExecutor:
             },
             **rights,
         )
-        container.put_archive("/fsbench", archive({"plan.json": plan.to_json().encode()}))
+        try:
+            containers.check_limits(container, plan.memory_bytes, _cpus(plan), plan.rates)
+            container.put_archive("/fsbench", archive({"plan.json": plan.to_json().encode()}))
+        except BaseException:
+            self._remove_for_certain(container)
+            raise
         return container
 
     def _follow(

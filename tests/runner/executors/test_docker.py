@@ -9,13 +9,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
 from docker.errors import DockerException
-from docker.models.containers import Container
+from docker.models.containers import Container, ContainerCollection
 from docker.utils import parse_devices
 
+from fsbench_web.catalog.configurations.limits import Limits
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
@@ -29,7 +32,7 @@ from runner.host.luns import read_luns
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, one
-from tests.runner.conftest import LONG, write_luns
+from tests.runner.conftest import LONG, write_luns, written_on
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import runner_store
 
@@ -136,6 +139,75 @@ def test_the_raw_device_is_measured_and_free_when_it_is_stopped_in_the_middle(
     assert work.outcome.was_stopped
     work.assert_free()
     assert client.containers.list(all=True) == []
+
+
+@pytest.mark.parametrize(
+    ("discarded", "named"),
+    [
+        ("mem_limit", "limit memory,"),
+        ("cpuset_cpus", "limit processors,"),
+        ("device_read_bps", "limit rates,"),
+    ],
+)
+def test_a_limit_that_the_daemon_discards_is_missed(
+    client: docker.DockerClient, runner_image: str, other_loop: str, discarded: str, named: str
+) -> None:
+    """Without the kernel's control groups for it a daemon warns, and makes the container."""
+    given: dict[str, Any] = {
+        "mem_limit": 1 << 30,
+        "cpuset_cpus": "0",
+        "device_read_bps": [{"Path": other_loop, "Rate": 1 << 20}],
+    }
+    asked: tuple[int, str, dict[str, int]] = (1 << 30, "0", {"read_bps": 1 << 20})
+    whole = client.containers.create(runner_image, network_mode="none", **given)
+    given.pop(discarded)
+    without = client.containers.create(runner_image, network_mode="none", **given)
+    try:
+        containers.check_limits(whole, *asked)
+        with pytest.raises(containers.NotLimited, match=named):
+            containers.check_limits(without, *asked)
+        containers.check_limits(without, None, None, {})
+    finally:
+        whole.remove()
+        without.remove()
+
+
+def test_a_run_without_its_limit_is_refused_before_anything_is_erased(
+    host: Host,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    client: docker.DockerClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    create = ContainerCollection.create
+
+    def discard(self: ContainerCollection, image: str, **given: Any) -> Container:
+        return create(self, image, **(given | {"mem_limit": None, "memswap_limit": None}))
+
+    monkeypatch.setattr(ContainerCollection, "create", discard)
+    before = written_on(host, "scratch")
+    machine = Machine(limits=Limits(memory_mib=1024))
+    run = carry_out(submitted(host, "ext4", machine=machine), host)
+    assert run.state == RunState.FAILED
+    assert "cannot limit memory" in run.reason
+    assert run.cause == Cause.REFUSED
+    assert written_on(host, "scratch") == before
+    assert client.containers.list(all=True) == []
+
+
+def test_what_a_daemon_would_discard_is_announced() -> None:
+    said = {"MemoryLimit": False, "Warnings": ["WARNING: No memory limit support"]}
+    found = containers.limit_problems(said)
+    assert "cannot limit memory" in found["memory"]
+    assert found["rates"] == ""
+    for words in ("No blkio throttle.read_bps_device support", "No io.max (rbps) support"):
+        found = containers.limit_problems({"MemoryLimit": True, "Warnings": [f"WARNING: {words}"]})
+        assert "cannot limit rates" in found["rates"]
+        assert found["memory"] == ""
+    assert containers.limit_problems({"MemoryLimit": True, "Warnings": None}) == {
+        "rates": "",
+        "memory": "",
+    }
 
 
 def test_no_other_disk_can_be_reached(
