@@ -94,6 +94,15 @@ def check_limits(
         raise NotLimited(_NOT_LIMITED.format(" and ".join(discarded)))
 
 
+def info_of(client: docker.DockerClient) -> Mapping[str, Any]:
+    """What the daemon says of itself; nothing where a proxy before its socket lets nobody ask."""
+    try:
+        found: Mapping[str, Any] = client.info()
+    except APIError:
+        return {}
+    return found
+
+
 def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
     """Which limits a daemon that says this of itself would discard (runner.executors.base)."""
     warnings = " ".join(info.get("Warnings") or [])
@@ -201,9 +210,13 @@ def meddling(client: docker.DockerClient, container: Container) -> Iterator[list
     events. ``client`` must wait long for what seldom comes.
     """
     said: list[str] = []
-    events = client.events(
-        filters={"container": str(container.id), "event": list(_MEDDLING)}, decode=True
-    )
+    try:
+        events = client.events(
+            filters={"container": str(container.id), "event": list(_MEDDLING)}, decode=True
+        )
+    except APIError:
+        yield said  # a proxy before the daemon's socket lets nobody ask
+        return
 
     def listen() -> None:
         # It ends with the daemon, or when this is over.
