@@ -23,6 +23,8 @@ from runner.executors.base import STOPPED
 from runner.host import blockdev
 
 ERRORS = (DockerException, RequestException)
+# What docker-py and what is below it say of a stream that is closed under whoever reads it.
+_CLOSED = (*ERRORS, OSError, ValueError, AttributeError)
 END_WAIT_S = 60
 # Whatever the daemon does with logs of its own accord: these can be read back, and end.
 KEPT_LOGS = LogConfig(type="json-file", config={"max-size": "32m"})
@@ -220,7 +222,7 @@ def meddling(client: docker.DockerClient, container: Container) -> Iterator[list
 
     def listen() -> None:
         # It ends with the daemon, or when this is over.
-        with contextlib.suppress(*ERRORS, OSError, ValueError):
+        with contextlib.suppress(*_CLOSED):
             for event in events:
                 said.append(_MEDDLING[str(event["Action"])])
 
@@ -228,7 +230,8 @@ def meddling(client: docker.DockerClient, container: Container) -> Iterator[list
     try:
         yield said
     finally:
-        events.close()
+        with contextlib.suppress(*_CLOSED):
+            events.close()
 
 
 def exit_code_of(container: Container) -> int | None:
