@@ -114,14 +114,14 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
 
 
 @dataclass(frozen=True)
-class RelaxedFilterOut:
+class ProviderSignOut:
     """What ends the session at the provider too: its address, and the ID token of this sign-in."""
 
     endpoint: str
     id_token: str
 
 
-def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedFilterOut | None]:
+def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, ProviderSignOut | None]:
     """What the provider says, the page that was wanted, and the way out if it has one.
 
     Raises Refused.
@@ -164,7 +164,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
         raise Unreachable("no ID token beside the access token")
     result = _checked(token, sign_on, about, state["nonce"])
     claims = _claims(result | _information(claimed, result, about), sign_on)
-    return claims, str(state["next"]), _relaxed_filter(about, token)
+    return claims, str(state["next"]), _provider_sign_out(about, token)
 
 
 def _keep(request: HttpRequest, state: dict[str, str]) -> str:
@@ -195,18 +195,18 @@ def _take(request: HttpRequest, name: str) -> dict[str, Any] | None:
     return state if state is not None and time.time() - state["at"] <= BEGUN_LASTS_S else None
 
 
-def _relaxed_filter(about: Mapping[str, Any], token: str) -> RelaxedFilterOut | None:
+def _provider_sign_out(about: Mapping[str, Any], token: str) -> ProviderSignOut | None:
     """None where the provider ends no sessions (OpenID Connect RP-Initiated Logout 1.0)."""
     endpoint = about.get("end_session_endpoint")
     if not isinstance(endpoint, str) or not is_safe(endpoint) or "#" in endpoint:
         return None
-    return RelaxedFilterOut(endpoint, token)
+    return ProviderSignOut(endpoint, token)
 
 
-def remember(request: HttpRequest, way_out: RelaxedFilterOut | None) -> None:
+def remember(request: HttpRequest, sign_out: ProviderSignOut | None) -> None:
     """Keep it in the session that was just made, and with it as long as that lives."""
-    if way_out is not None:
-        request.session[_WAY_OUT] = {"endpoint": way_out.endpoint, "id_token": way_out.id_token}
+    if sign_out is not None:
+        request.session[_WAY_OUT] = {"endpoint": sign_out.endpoint, "id_token": sign_out.id_token}
 
 
 def leaving(request: HttpRequest, sign_on: SignOn | None) -> str:

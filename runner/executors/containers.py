@@ -23,6 +23,8 @@ from runner.executors.base import STOPPED
 from runner.host import blockdev
 
 ERRORS = (DockerException, RequestException)
+# What docker-py and what is below it say of a stream that is closed under whoever reads it.
+_CLOSED = (*ERRORS, OSError, ValueError, AttributeError)
 END_WAIT_S = 60
 # Whatever the daemon does with logs of its own accord: these can be read back, and end.
 KEPT_LOGS = LogConfig(type="json-file", config={"max-size": "32m"})
@@ -92,6 +94,15 @@ def check_limits(
     ]
     if discarded:
         raise NotLimited(_NOT_LIMITED.format(" and ".join(discarded)))
+
+
+def info_of(client: docker.DockerClient) -> Mapping[str, Any]:
+    """What the daemon says of itself; nothing where a proxy before its socket lets nobody ask."""
+    try:
+        found: Mapping[str, Any] = client.info()
+    except APIError:
+        return {}
+    return found
 
 
 def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
@@ -201,13 +212,17 @@ def meddling(client: docker.DockerClient, container: Container) -> Iterator[list
     events. ``client`` must wait long for what seldom comes.
     """
     said: list[str] = []
-    events = client.events(
-        filters={"container": str(container.id), "event": list(_MEDDLING)}, decode=True
-    )
+    try:
+        events = client.events(
+            filters={"container": str(container.id), "event": list(_MEDDLING)}, decode=True
+        )
+    except APIError:
+        yield said  # a proxy before the daemon's socket lets nobody ask
+        return
 
     def listen() -> None:
         # It ends with the daemon, or when this is over.
-        with contextlib.suppress(*ERRORS, OSError, ValueError):
+        with contextlib.suppress(*_CLOSED):
             for event in events:
                 said.append(_MEDDLING[str(event["Action"])])
 
@@ -215,7 +230,8 @@ def meddling(client: docker.DockerClient, container: Container) -> Iterator[list
     try:
         yield said
     finally:
-        events.close()
+        with contextlib.suppress(*_CLOSED):
+            events.close()
 
 
 def exit_code_of(container: Container) -> int | None:

@@ -132,7 +132,7 @@ class DockerExecutor:
             load_modules()
             message = self._environment()
             version = str(self.client.version()["Version"])
-            self._limit_problems = containers.limit_problems(self.client.info())
+            self._limit_problems = containers.limit_problems(containers.info_of(self.client))
             found = capabilities_from(message, where=f"in the image {self.image}")
         except (*ERRORS, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             # Of another image than ours under this name nothing is certain.

@@ -374,7 +374,7 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
 ) -> None:
     (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
     found_there = pools.leftover_pools(tmp_path / "kstat")
-    monkeypatch.setattr(pools, "left", lambda: found_there)
+    monkeypatch.setattr(pools, "leftover_pools", lambda: found_there)
     (found,) = left(config, "pool")
     assert found.remove is None
     assert "zpool destroy fsbench" in found.what

@@ -53,14 +53,14 @@ def callback(request: HttpRequest) -> HttpResponse:
     """Who comes back from the provider is signed in, or told why not."""
     sign_on = _sign_on()
     try:
-        claims, wanted, way_out = openid.finish(request, sign_on)
+        claims, wanted, sign_out = openid.finish(request, sign_on)
         user = identities.account_of(claims, sign_on)
     except openid.SignInRefused as refused:
         return _refused(request, refused, "")
     with transaction.atomic():
         login(request, user, backend=_BACKEND)
         passwords.open_up(request)  # where the same session began with a given password
-        openid.remember(request, way_out)
+        openid.remember(request, sign_out)
         audit.note(
             user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject
         )

@@ -43,7 +43,7 @@ def speedup(found: Answer) -> Drawing:
         shapes.append(Text(at, TOP - 7, sentence, WORDS - 1, "muted", "middle"))
     for number, one in enumerate(shown):
         middle = TOP + ROW * (number + 0.5)
-        name = shortened_inside(one.contender, 15)
+        name = shortened_inside(one.contender, 13 if number == 0 else 14)  # the first is bold
         shapes.append(Text(LEFT - 6, middle + 4, name, WORDS, "fg", "end", number == 0))
         for _, ratio in one.ratios:
             shapes.append(Rect(place(ratio) - 2, middle - 2, 4, 4, "muted"))

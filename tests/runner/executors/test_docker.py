@@ -13,7 +13,7 @@ from typing import Any
 
 import docker
 import pytest
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from docker.models.containers import Container, ContainerCollection
 from docker.utils import parse_devices
 
@@ -193,6 +193,26 @@ def test_a_run_without_its_limit_is_refused_before_anything_is_erased(
     assert run.cause == Cause.REFUSED
     assert written_on(host, "scratch") == before
     assert client.containers.list(all=True) == []
+
+
+def test_a_proxy_that_lets_nobody_ask_for_events_and_info_is_enough(
+    host: Host,
+    executor: DockerExecutor,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many give a worker such a way to the daemon's socket, by kinds of calls."""
+
+    def forbid(*_: object, **__: object) -> None:
+        raise APIError("403 Client Error: Forbidden")
+
+    monkeypatch.setattr(docker.DockerClient, "info", forbid)
+    monkeypatch.setattr(docker.DockerClient, "events", forbid)
+    assert executor.probe().is_usable
+    assert executor.limit_problems() == {"rates": "", "memory": ""}
+    run = carry_out(submitted(host, "ext4"), host)
+    assert run.state == RunState.DONE, run.reason
 
 
 def test_what_a_daemon_would_discard_is_announced() -> None:

@@ -155,8 +155,11 @@ def what_would_decide(verdict: Verdict) -> str:
 
 
 def _tenths(percent: float) -> str:
-    """With one decimal and a minus sign; with more where none of it would be left."""
-    text = f"{percent:,.1f}" if abs(percent) < 1e9 else f"{percent:.2e}"
+    """With one decimal and a minus sign; with more where none of it would be left, and with none
+    from a thousand on.
+    """
+    decimals = 1 if abs(percent) < 1000 else 0
+    text = f"{percent:,.{decimals}f}" if abs(percent) < 1e9 else f"{percent:.2e}"
     if abs(percent) < 0.1 and float(text) == 0:
         text = f"{percent:.1g}" if abs(percent) >= 0.001 else "0"
     return text.replace("-", "\u2212")
