@@ -233,11 +233,10 @@ def test_a_table_that_scrolls_is_in_the_order_of_the_tab_key(
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto("/studies/freenix-2002/")
-    region = page.locator(".table-wrap[tabindex='0']").first
+    # One that is much wider than the screen: others are by a few pixels, as the fonts have it.
+    region = page.locator(".table-wrap[tabindex='0'][aria-label='Workloads: pgmeter']")
     expect(region).to_have_attribute("role", "group")
-    expect(region).to_have_attribute("aria-label", re.compile("."))
     region.focus()
+    expect(region).to_be_focused()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.table-wrap')].some(one => one.scrollLeft > 0)"
-    )
+    page.wait_for_function("() => document.activeElement.scrollLeft > 0", polling=100)
