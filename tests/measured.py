@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series
+from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, Series
 from fsbench_web.studies.runs.new_runs import FinishedRun, record_all_finished
-from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.scores.measurements import Measurement
 
 
@@ -46,6 +46,24 @@ def change(of: Callable[[Measurement], Measurement | None], run: Run | None = No
 def without_flags() -> None:
     """As if nothing had been judged."""
     MeasurementBlock.objects.update(flags=None)
+
+
+Judged = tuple[list[tuple[Any, ...]], list[dict[str, Any]]]
+
+
+def judged_now() -> Judged:
+    """The flags of all numbers, and all scores but the keys under which they are stored."""
+    flags = [(one.run_id, one.test, one.load, one.line, one.flags) for one in measured()]
+    scores = Score.selections.order_by("series", "test", "category", "selection").values()
+    kept = [{name: value for name, value in one.items() if name != "id"} for one in scores]
+    return sorted(flags, key=str), kept
+
+
+def judged_again() -> Judged:
+    """The same once every series is read and judged again."""
+    for series in Series.objects.all():
+        ingest.rescore(series)
+    return judged_now()
 
 
 def one(run: Run, **wanted: Any) -> Measured:

@@ -8,7 +8,7 @@ from django.test import Client
 from fsbench_web.core.formats import parse
 from fsbench_web.studies.models import Run, Score, Series
 from tests.importing import import_files
-from tests.measured import measured
+from tests.measured import judged_again, judged_now, measured
 
 SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
 NAMES = [
@@ -24,7 +24,7 @@ NAMES = [
     *("elbencho-3.1-file-json.txt", "elbencho-3.1-files-table.txt", "sysbench-1.0.20-cpu.txt"),
     *("diskspd-linux.txt", "crystaldiskmark-8.0.1.txt", "vdbench-5.0-flatfile.txt"),
     *("pgbench-15-progress.txt", "db_bench-7.8.3.txt", "ioping-1.3.txt", "hdparm-9.65.txt"),
-    *("dd-9.1.txt", "compilebench-0.6.txt"),
+    *("dd-9.1.txt", "compilebench-0.6.txt", "postmark-1.51.txt"),
 ]
 
 
@@ -48,6 +48,8 @@ def test_a_file_becomes_measurements_scores_and_pages(name: str, db: None, clien
         (v.test, v.load, v.value, v.unit, v.line) for v in parsed.values
     )
     assert Score.objects.exists()
+    at_import = judged_now()
+    assert judged_again() == at_import
     for address in ("/studies/lab/", "/compare/?study=lab", f"/runs/{result.runs[0]}/"):
         page = client.get(address)
         assert page.status_code == 200, address

@@ -213,15 +213,16 @@ def _score_and_store(
         say("Scoring", done / len(of_series))
         series, finished = some[0][0].series, there[pk].finished
         new = {run.pk: run for one, run in some if one.joins is None}
+        stored = there[pk].stored if finished else []
         finished += new.values()
-        if len(finished) > len(new) or any(one.placed.samples for one, _ in some):
+        if stored is None or any(one.placed.samples for one, _ in some):
             # Flags are found among all its runs, and samples are read where they are stored.
             later.append(series)
             continue
         in_order = sorted(some, key=lambda pair: pair[1].pk)
         numbers = [(run.pk, one.placed.columns) for one, run in in_order]
         try:
-            found = ingest.score_new(series, finished, numbers)
+            found = ingest.score_with(series, finished, stored, numbers)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
         else:

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from django.db import transaction
@@ -32,7 +33,7 @@ from fsbench_web.studies.models import (
 )
 from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Part, TestScores
-from fsbench_web.studies.scores.measurements import Flags
+from fsbench_web.studies.scores.measurements import Flags, StoredBlock
 from fsbench_web.studies.scores.quality import SeriesContext
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 from fsbench_web.studies.scores.selections import SelectedScores
@@ -139,17 +140,22 @@ def rescore(series: Series) -> None:
     rescore_locked(series)
 
 
-def score_new(
-    series: Series, finished: Iterable[Run], numbers: Sequence[tuple[int, MeasurementColumns]]
+def score_with(
+    series: Series,
+    finished: Iterable[Run],
+    stored: Sequence[StoredBlock],
+    numbers: Sequence[tuple[int, MeasurementColumns]],
 ) -> list[Flags]:
-    """Judge and score the runs of a series that has no others, before their numbers are stored.
+    """Judge and score a series with ``numbers`` before these are stored; they have no samples.
 
-    ``numbers`` are (run, columns) in the order of the runs. Returns the flags of each. The caller
-    holds the series' lock. Raises MixedMeasurements before anything is written.
+    ``numbers`` are (run, columns), ``stored`` all blocks of the series' finished runs, both in the
+    order of the runs. Returns the flags of each of ``numbers``. The caller holds the series' lock.
+    Raises MixedMeasurements before anything is written.
     """
-    basis = quality.basis_of(series, finished)
+    known = ((block.run_id, block.read().columns) for block in stored)
+    basis = quality.basis_of(series, finished, chain(known, numbers))
     parts = [Part(run_id, one, np.zeros(len(one), dtype=np.uint8)) for run_id, one in numbers]
-    replace_scores(series, basis, judging.judge_new(parts, basis))
+    replace_scores(series, basis, judging.judge_with(series, basis, stored, parts))
     return [quality.flags_of(part.bits) for part in parts]
 
 

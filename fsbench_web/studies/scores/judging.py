@@ -4,6 +4,7 @@ The same for what is stored and for what is about to be: blocks are looked at on
 and a series of very many numbers some tests at a time, so that no more is in memory.
 """
 
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -51,25 +52,29 @@ def judge_stored(series: Series, basis: SeriesContext) -> TestScores:
     The caller holds the series' lock. Raises MixedMeasurements before anything is written.
     """
     blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
+    return judge_with(series, basis, blocks, [])
+
+
+def judge_with(
+    series: Series, basis: SeriesContext, blocks: Sequence[StoredBlock], new: Sequence[Part]
+) -> TestScores:
+    """Judge what is stored of a series' finished runs together with ``new``, which has no samples.
+
+    Both in the order of their runs; the same as ``judge_stored`` finds once all are stored. Flags
+    of ``blocks`` that changed are written, those of ``new`` are left in its parts. The caller holds
+    the series' lock. Raises MixedMeasurements before anything is written.
+    """
     kept: dict[int, tuple[Bits, Bits]] = {}
     found = TestScores()
-    for wanted in _some_at_a_time(block.tests for block in blocks):
-        _judge(found, _parts(blocks, wanted, kept), basis, wanted, series)
+    summaries = [*(block.tests for block in blocks), *(part.columns.summary() for part in new)]
+    for wanted in _some_at_a_time(summaries):
+        # What joins a run comes after what the run has.
+        parts = heapq.merge(_parts(blocks, wanted, kept), new, key=lambda part: part.run_id)
+        _judge(found, parts, basis, wanted, series if blocks else None)
     for block in blocks:
         stored, bits = kept[block.pk]
         if (stored != bits).any():
             measurements.write_flags(block, quality.flags_of(bits))
-    return found
-
-
-def judge_new(parts: Sequence[Part], basis: SeriesContext) -> TestScores:
-    """Judge the runs of a series that has no others, before they are stored.
-
-    The same as ``judge_stored`` finds once they are. Raises MixedMeasurements.
-    """
-    found = TestScores()
-    for wanted in _some_at_a_time(part.columns.summary() for part in parts):
-        _judge(found, parts, basis, wanted)
     return found
 
 

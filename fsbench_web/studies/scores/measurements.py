@@ -5,7 +5,7 @@ run, one series, or of the series that a page is about.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -132,6 +132,11 @@ class StoredBlock:
     _flags: bytes | None
     _samples: bytes | None
     _content: bytes | None
+    _numbers: Numbers | None = None
+
+    def kept(self) -> "StoredBlock":
+        """The same, with its numbers in memory for all who read it. Raises UnreadableBlock."""
+        return replace(self, _content=None, _samples=None, _numbers=self.read())
 
     def holds(self, is_wanted: IsWanted) -> bool:
         """Whether it has numbers of a wanted test."""
@@ -139,6 +144,8 @@ class StoredBlock:
 
     def read(self) -> Numbers:
         """Its numbers. Raises UnreadableBlock."""
+        if self._numbers is not None:
+            return self._numbers
         content = self._content
         if content is None:
             rows = MeasurementBlock._base_manager.filter(pk=self.pk)

@@ -10,7 +10,7 @@ the series, because a number may only look odd beside the others. What it was ju
                                                    whether the record size shows it itself]]}}}
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from django.db.models import Q
 
 from fsbench_web.catalog.workers.machines import EMULATED, KVM
+from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality_cells as cells
 from fsbench_web.core.scoring import quality_repeats as repeats
 from fsbench_web.core.scoring.cache_boundary import Boundary, CacheEdge, boundary
@@ -118,11 +119,16 @@ def boundary_of(quality: Mapping[str, Any] | None, test: str) -> Boundary | None
     )
 
 
-def basis_of(series: Series, finished: Iterable[Run] | None = None) -> SeriesContext:
+def basis_of(
+    series: Series,
+    finished: Iterable[Run] | None = None,
+    numbers: Iterable[tuple[int, MeasurementColumns]] | None = None,
+) -> SeriesContext:
     """What is known of a series now.
 
-    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. A constant number
-    of queries, and none over measurements but for PostMark's two times.
+    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. ``numbers``: what
+    they measured, (run, columns), stored or not; None: PostMark's two times are read, by the only
+    query over measurements. A constant number of queries.
     """
     workload, hardware = series.workload, series.hardware
     tool = workload.tool if workload else ""
@@ -149,7 +155,9 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> SeriesCon
         limit_from,
         min(memory_bytes) / 1024 if memory_bytes else None,
         runs.unsound,
-        _postmark_times(series) if tool == "postmark" else {},
+        _postmark_times(_stored(series) if numbers is None else numbers)
+        if tool == "postmark"
+        else {},
         runs.blocks,
         own,
         frozenset(runs.unsteady),
@@ -230,17 +238,22 @@ def best_direct_kb_s(series: Series) -> float | None:
     return max(kept, default=None)
 
 
-def _postmark_times(series: Series) -> dict[int, tuple[float, float]]:
+def _stored(series: Series) -> Iterator[tuple[int, MeasurementColumns]]:
+    for block in measurements.listed(measurements.of_finished([series.pk]), samples=False):
+        if any(test in _POSTMARK_TIMES for test, *_ in block.tests):
+            yield block.run_id, block.read().columns
+
+
+def _postmark_times(
+    numbers: Iterable[tuple[int, MeasurementColumns]],
+) -> dict[int, tuple[float, float]]:
+    """In s, by run, in the order of _POSTMARK_TIMES: at whatever load, the longest."""
     found: dict[int, dict[str, float]] = {}
-    # At whatever load: the longest.
-    blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
-    for block in blocks:
-        if not any(test in _POSTMARK_TIMES for test, *_ in block.tests):
-            continue
-        for test, _, _, value, _ in block.read().columns.rows():
-            if test.test in _POSTMARK_TIMES:
-                of_run = found.setdefault(block.run_id, {})
-                of_run[test.test] = max(value, of_run.get(test.test, value))
+    for run_id, columns in numbers:
+        of_times = columns.of_tests(lambda test: test[0] in _POSTMARK_TIMES)
+        for test, _, _, value, _ in columns.taken(of_times).rows():
+            of_run = found.setdefault(run_id, {})
+            of_run[test.test] = max(value, of_run.get(test.test, value))
     nothing = float("nan")
     return {
         run_id: (times.get(_POSTMARK_TIMES[0], nothing), times.get(_POSTMARK_TIMES[1], nothing))

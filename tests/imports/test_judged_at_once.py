@@ -1,0 +1,93 @@
+"""An import judges new numbers beside the stored ones before it stores them: as if all were read.
+
+Of tools' own output ``test_tool_output`` shows it, file by file.
+"""
+
+import importlib
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+from fsbench_web.imports.storing import existing_runs
+from fsbench_web.studies.models import Run
+from fsbench_web.studies.scores import rejudging
+from tests.importing import import_files
+from tests.measured import judged_again, judged_now, measured
+
+pytestmark = pytest.mark.django_db
+SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
+CELLS = [(record, size) for size in (64, 128, 256, 512) for record in (4, 8, 16, 32, 64)]
+
+
+def put(name: str, data: bytes, configuration: str = "ext4") -> int:
+    """The run that a file became, or was added to."""
+    result = import_files(
+        [(name, data)], study="Lab", filesystem="ext4", configuration=configuration, user=None
+    )
+    [run] = result.runs
+    return run
+
+
+def repeat_of(factor: float, odd: float = 1.0) -> bytes:
+    """Twenty numbers, some kB/s apart; the last is ``odd`` times what it would be."""
+    values = [1000 + 10 * place for place, _ in enumerate(CELLS)]
+    values[-1] *= odd
+    rows = [
+        f"write,{record},{size},{value * factor:.1f},KB/s"
+        for (record, size), value in zip(CELLS, values, strict=True)
+    ]
+    return "\n".join(["test,record_size_kb,file_size_kb,value,unit", *rows]).encode()
+
+
+def flags_of(run: int) -> list[list[str] | None]:
+    return [one.flags for one in measured() if one.run_id == run]
+
+
+@pytest.mark.parametrize("most_kept", [existing_runs.MOST_KEPT, 0])
+def test_a_further_repeat_changes_the_flags_of_those_before(
+    most_kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(existing_runs, "MOST_KEPT", most_kept)
+    first = put("a.csv", repeat_of(1, odd=1.15))
+    second = put("b.csv", repeat_of(1.001))
+    assert flags_of(first) == [None] * 20  # of two nobody knows which is odd
+    for number in range(2, 6):
+        put(f"{number}.csv", repeat_of(1 + number / 1000))
+    assert flags_of(first) == [None] * 19 + [["outlier"]]
+    assert flags_of(second) == [None] * 20
+    at_import = judged_now()
+    assert judged_again() == at_import
+
+
+def test_a_further_part_of_a_run_is_judged_with_what_the_run_has() -> None:
+    lines = repeat_of(1).splitlines()
+    first = put("a.csv", b"\n".join(lines[:11]))
+    second = put("b.csv", b"\n".join([lines[0], *lines[11:]]))
+    assert first == second
+    put("c.csv", repeat_of(1.1))
+    at_import = judged_now()
+    assert judged_again() == at_import
+    assert Run.objects.count() == 2
+
+
+@pytest.mark.parametrize("others", [(), ("postmark-two-reports.txt",)])
+def test_what_the_clock_of_postmark_limits_is_flagged_at_once(others: tuple[str, ...]) -> None:
+    for name in others:
+        data = (SAMPLES / name).read_bytes()
+        import_files(
+            [(name, data)], study="Lab", filesystem="ext4", configuration="ext4", user=None
+        )
+    run = put("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
+    assert set(map(str, flags_of(run))) == {"['clock']"}
+
+
+def test_postmark_of_before_is_judged_again() -> None:
+    put("a.txt", (SAMPLES / "postmark-1.51.txt").read_bytes())
+    put("a.csv", repeat_of(1), configuration="ext4_noatime")
+    assert not rejudging.waiting().exists()
+    migration = importlib.import_module("fsbench_web.studies.migrations.0045_postmark_judged_again")
+    migration.judge_again(apps, None)
+    waiting = rejudging.waiting()
+    assert [series.workload.tool for series in waiting if series.workload] == ["postmark"]
+    assert rejudging.judge_waiting(60) == (1, True)
