@@ -235,8 +235,13 @@ def _add_watches(commands: _Commands, common: argparse.ArgumentParser) -> None:
     made.add_argument("--margin", type=int, default=10, help="slower by so many percent (10)")
     made.add_argument("--email", default="", help="your account's own confirmed address")
     made.add_argument("--webhook", default="", metavar="URL", help="https address for messages")
-    gone = add("remove", watches.remove, "watch it no more, and delete its messages")
-    gone.add_argument("number", type=int, help="of the watch (fsbench watches list)")
+    for name, command, text in (
+        ("pause", watches.pause, "look at nothing and send nothing"),
+        ("resume", watches.resume, "look again from now on; what had waited is not sent"),
+        ("remove", watches.remove, "watch it no more, and delete its messages"),
+    ):
+        number = add(name, command, text)
+        number.add_argument("number", type=int, help="of the watch (fsbench watches list)")
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:

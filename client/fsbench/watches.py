@@ -82,6 +82,28 @@ def add(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
+def pause(client: Client, options: argparse.Namespace) -> int:
+    """Look at nothing and send nothing, until it is resumed."""
+    paused = client.post(f"/watches/{options.number}/pause", {})
+    if options.json:
+        terminal.print_json(paused)
+    else:
+        terminal.print_line(f"Watch {options.number} is paused: nothing is sent.")
+    return FINE
+
+
+def resume(client: Client, options: argparse.Namespace) -> int:
+    """Look again from now on. What had waited since before the pause is not sent."""
+    resumed = client.post(f"/watches/{options.number}/resume", {})
+    if options.json:
+        terminal.print_json(resumed)
+        return FINE
+    terminal.print_line(f"Watch {options.number} looks again from now on.")
+    if not_sent := resumed.get("not_sent"):
+        terminal.print_line(f"Messages that had waited since before the pause, not sent: {not_sent}")
+    return FINE
+
+
 def remove(client: Client, options: argparse.Namespace) -> int:
     """For good, with its messages."""
     client.delete(f"/watches/{options.number}")

@@ -60,6 +60,12 @@ class WatchMade(WatchOut):
     secret: str | None
 
 
+class WatchResumed(WatchOut):
+    """``not_sent``: how many messages had waited since before the pause, and are not sent now."""
+
+    not_sent: int
+
+
 class DeliveryOut(Schema):
     channel: str
     state: str
@@ -193,16 +199,16 @@ def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 
 @router.post(
     "/watches/{int:watch_id}/resume",
-    response={200: WatchOut, **_WRITES},
+    response={200: WatchResumed, **_WRITES},
     auth=WRITER,
     summary="Resume a watch",
     url_name="resume_watch",
 )
 @requires(Action.WATCH)
 def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
-    """From now on; what got slower meanwhile is noted and not told."""
-    watching.resume(_own_watch(request, watch_id))
-    return _watch(_own_watch(request, watch_id))
+    """From now on; what got slower meanwhile is noted and not told, nor is what had waited."""
+    not_sent = watching.resume(_own_watch(request, watch_id))
+    return {**_watch(_own_watch(request, watch_id)), "not_sent": not_sent}
 
 
 @router.post(

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
-from fsbench_web.compare.models import Watch
+from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.studies.models import Run, Series
 from tests.client.conftest import Command
 from tests.compare.history.test_history import DAY
@@ -177,6 +178,12 @@ def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None
     assert json.loads(fsbench("watches", "list", "--json").stdout)[0]["id"] == watch.pk
     again = fsbench("watches", "add", *wanted)
     assert (again.returncode, "You watch this line already" in again.stderr) == (3, True)
+    assert "is paused" in fsbench("watches", "pause", watch.pk).stdout
+    message = WatchMessage.objects.create(watch=watch, key="test:1", kind=WatchMessage.Kind.TEST)
+    message.deliveries.create(channel="email", next_try_at=timezone.now())
+    resumed = fsbench("watches", "resume", watch.pk).stdout
+    assert "since before the pause, not sent: 1" in resumed
+    assert json.loads(fsbench("watches", "resume", watch.pk, "--json").stdout)["not_sent"] == 0
     gone = fsbench("watches", "remove", watch.pk)
     assert (gone.returncode, Watch.objects.exists()) == (0, False)
     assert fsbench("watches", "remove", watch.pk).returncode == 3

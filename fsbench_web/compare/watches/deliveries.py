@@ -26,6 +26,7 @@ CLAIM_LASTS = timedelta(minutes=2)
 """Longer than any try takes."""
 SENT_AT_ONCE = 50
 NOT_TO_SEE = "Its owner may no longer see what it tells of."
+PAUSED = "The watch was paused before it was sent, and it was not sent when the watch was resumed."
 Channel, State = WatchDelivery.Channel, WatchDelivery.State
 
 
@@ -73,6 +74,16 @@ def send_now(message: WatchMessage) -> None:
         _send(delivery, timezone.now())
 
 
+def drop_waiting(watch: Watch) -> int:
+    """Send nothing of what still waits for the addresses of the watch. Returns of how many messages
+    that is.
+    """
+    waiting = WatchDelivery.objects.filter(message__watch=watch, state=State.WAITING)
+    messages = waiting.values("message").distinct().count()
+    waiting.update(state=State.FAILED, last_error=PAUSED)
+    return messages
+
+
 def _with_rows(deliveries: QuerySet[WatchDelivery]) -> QuerySet[WatchDelivery]:
     return deliveries.select_related(
         "message__watch__user__person", "message__watch__configuration"
@@ -113,8 +124,12 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
 
 
 def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
-    # Not where somebody else took it up meanwhile because this try had lasted too long.
-    WatchDelivery.objects.filter(pk=delivery.pk, state=State.WAITING, tries=tries).update(**columns)
+    # Not where somebody else took it up meanwhile because this try had lasted too long. What was
+    # taken while its watch was paused and resumed was delivered all the same.
+    ended = WatchDelivery.objects.filter(pk=delivery.pk, tries=tries)
+    if columns.get("state") != State.DELIVERED:
+        ended = ended.filter(state=State.WAITING)
+    ended.update(**columns)
 
 
 def _send_webhook(message: WatchMessage) -> None:

@@ -143,8 +143,12 @@ def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
 @requires(Action.ACCOUNT)
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
     one = _own_watch(request, watch_id)
-    watching.resume(one)
-    messages.success(request, "Watched again from now on. What got slower meanwhile is listed.")
+    not_sent = watching.resume(one)
+    said = "Watched again from now on. What got slower meanwhile is listed."
+    if not_sent:
+        which = "The message that had" if not_sent == 1 else f"The {not_sent} messages that had"
+        said += f" {which} waited since before the pause will not be sent."
+    messages.success(request, said)
     return redirect("compare:watch", one.pk)
 
 

@@ -205,20 +205,24 @@ def pause(one: Watch) -> None:
             audit.note(one.user, "watch paused", f"watch {one.pk}")
 
 
-def resume(one: Watch) -> None:
-    """Look again from now on: what got slower meanwhile is noted, and not told."""
+def resume(one: Watch) -> int:
+    """Look again from now on: what got slower meanwhile is noted, and not told. Nor is what had
+    waited to be sent since before: it may be months old. Returns how many messages that were.
+    """
     with as_user(one.user):
         seen, shown = _look(one)
     with transaction.atomic():
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
         if locked.is_active:
-            return
+            return 0
         for change in _slower(locked, shown, _reported(locked, shown)):
             _write(locked, shown, change, WatchMessage.Kind.KNOWN)
+        dropped = deliveries.drop_waiting(locked)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
         locked.problem = _problem(shown)
         locked.save(update_fields=["is_active", "seen", "checked_at", "problem"])
         audit.note(one.user, "watch resumed", f"watch {one.pk}")
+    return dropped
 
 
 def delete(one: Watch) -> None:

@@ -232,6 +232,26 @@ class TestWhatIsTold:
         User.objects.update(is_active=True)
         assert len(watching.run_maintenance()) == 1
 
+    def test_what_waited_when_it_was_paused_is_not_sent_when_it_is_resumed(self, hers, ada, line):
+        with receiver(says(500)) as (address, received):
+            one = watched(ada, line, webhook_url=address)
+            kernel("6.3", 80)
+            watching.run_maintenance()
+            assert states() == [("email", DELIVERED, 1), ("webhook", WAITING, 1)]
+            watching.pause(one)
+            later = timezone.now() + timedelta(days=90)
+            WatchDelivery.objects.filter(state=WAITING).update(next_try_at=timezone.now())
+            answer = hers.post(f"/watches/{one.pk}/resume/", follow=True).content.decode()
+            watching.run_maintenance(later)
+            assert len(received) == 1
+        assert "The message that had waited since before the pause will not be sent." in answer
+        assert "The watch was paused before it was sent" in answer
+        assert states() == [("email", DELIVERED, 1), ("webhook", FAILED, 1)]
+        for version in ("6.4", "6.5", "6.6"):
+            kernel(version, 60)
+        assert len(watching.run_maintenance(later)) == 1
+        assert states()[2:] == [("email", DELIVERED, 1), ("webhook", WAITING, 1)]
+
     def test_the_watch_outlives_the_study_it_began_with(self, ada, line):
         one = watched(ada, line)
         kernel("6.1", 100, study="weekly")
