@@ -100,7 +100,7 @@ def resume(client: Client, options: argparse.Namespace) -> int:
         return FINE
     terminal.print_line(f"Watch {options.number} looks again from now on.")
     if not_sent := resumed.get("not_sent"):
-        terminal.print_line(f"Messages that had waited since before the pause, not sent: {not_sent}")
+        terminal.print_line(f"Not sent, as it had waited since before the pause: {not_sent}")
     return FINE
 
 

@@ -420,7 +420,9 @@
     }
   }
 
+  // A figure that htmx exchanged before it was drawn is drawn no more: its data went with it.
   function draw(element) {
+    if (!element.isConnected) return Promise.resolve();
     const all = panels(element);
     const index = Math.min(drawn.get(element) || 0, all.length - 1);
     const panel = all[index];
@@ -435,6 +437,7 @@
     }
     return plotly(panel)
       .then((Plotly) =>
+        element.isConnected &&
         Plotly.react(
           canvas,
           themedData(panel.data, theme, canvas.clientWidth),
@@ -443,6 +446,7 @@
         )
       )
       .then(function () {
+        if (!element.isConnected) return;
         if (!element.dataset.drawn) {
           canvas.on("plotly_click", (event) => follow(element, event));
           canvas.on("plotly_hover", (event) => tip(element, event));
@@ -453,6 +457,7 @@
         for (const button of element.querySelectorAll("[data-figure-download]")) button.hidden = false;
       })
       .catch(function (error) {
+        if (!element.isConnected) return;
         // The numbers are in the caption: show them instead of an empty frame.
         const caption = element.querySelector("figcaption");
         caption.classList.remove("visually-hidden");

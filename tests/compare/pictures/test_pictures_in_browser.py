@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test import Client
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.compare.pictures.test_pictures import at, finished, loaded
 from tests.services.pages import at_rest
@@ -56,6 +56,30 @@ def test_a_click_on_a_cell_leads_to_its_run(page: Page, lab: Any) -> None:
     expect(page.locator("#picture .hoverlayer")).to_contain_text("block 8 KB, file 128 KB")
     page.mouse.click(x, y)
     page.wait_for_url(f"**/runs/{lab.pk}/")
+
+
+def test_a_picture_that_is_exchanged_before_it_is_drawn_is_left_alone(page: Page, lab: Any) -> None:
+    """The page itself says in the end whether its console has errors (tests.services.browser)."""
+    held: list[Route] = []
+    page.route("**/vendor/plotly*.js", lambda route: held.append(route))
+    with page.expect_request("**/vendor/plotly*.js"):
+        page.goto(f"/compare/pictures/?study=lab&picture=matrix&of=write&a={lab.series_id}")
+    page.evaluate("""() => {
+        const figure = document.getElementById("picture");
+        window.left = figure;
+        document.getElementById(figure.dataset.figure).remove();
+        figure.remove();
+        const script = document.querySelector("script[src*='/vendor/plotly']");
+        // Behind all that waits for the script by promises.
+        window.settled = new Promise((done) => {
+            script.addEventListener("load", () => setTimeout(done));
+        });
+    }""")
+    held[0].continue_()
+    assert (
+        page.evaluate("() => window.settled.then(() => window.left.dataset.drawn || 'not')")
+        == "not"
+    )
 
 
 def test_the_keyboard_reaches_the_same_runs_in_the_table(page: Page, lab: Any) -> None:
