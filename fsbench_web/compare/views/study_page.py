@@ -187,6 +187,7 @@ def profile_context(spec: ComparisonSpec, query: QueryDict) -> dict[str, Any]:
     return {
         "work": shown.work if shown else (),
         "unmeasured": [one for one in shown.work if not one.is_complete] if shown else [],
+        "work_measured": any(one.measured for one in shown.work) if shown else False,
         "work_tables": [WorkTable(testnames.label(one.test), one) for one in shown.tables]
         if shown
         else [],

@@ -71,7 +71,10 @@ def test_its_answer_follows_a_profile_or_a_range_on_every_tab(
 def test_what_nobody_measured_is_said_on_every_tab(client: Client) -> None:
     for tab in ("summary", "tests"):
         page = text(client.get(f"/studies/lab/?tab={tab}&profile=mail").content.decode())
-        assert "No contender has a score of it, so that the answer is of all tests" in page
+        assert "Nothing in this study was measured for the work profile mail" in page
+        assert "Measure what is missing" in page
+        assert "or choose other work under your own work" in page
+        assert "Ranked by" not in page
         wrong = text(client.get(f"/studies/lab/?tab={tab}&profile=nope").content.decode())
         assert "There is no profile" in wrong
 
@@ -87,6 +90,9 @@ def test_what_was_not_measured_is_said_before_the_answer(client: Client, address
         assert "6 of 12 cells of your work measured" in text(first), tab
         assert "nearest measured is" in text(first), tab
         assert "Measure what is missing" in first, tab
+        assert "Ranked by" not in text(first) or "/compare/" in address, tab
+        nobody = "No contender was measured for all of the work profile oltp"
+        assert nobody in text(first) or "/compare/" in address, tab
     database("btrfs", 200, 100)
     page = client.get(f"{address}profile=oltp").content.decode()
     first, found, _ = page.partition('id="answer"')
