@@ -31,7 +31,11 @@ NOT_FOR_DIRECTORIES = (
 
 
 class PreparationError(ValueError):
-    """A preparation that cannot be; the text says what is allowed."""
+    """A preparation that cannot be; the text says what is allowed, ``values`` what is wrong."""
+
+    def __init__(self, text: str, *values: str) -> None:
+        super().__init__(text)
+        self.values = values
 
 
 @dataclass(frozen=True)
@@ -98,17 +102,24 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.sprandom_percent and self.precondition:
             raise PreparationError(
-                "sprandom writes the whole LUN by itself: leave precondition out, or sprandom."
+                "sprandom writes the whole LUN by itself: leave precondition out, or sprandom.",
+                "sprandom_percent",
+                "precondition",
             )
         if self.precondition_twice and not self.precondition:
-            raise PreparationError("What is written twice is written: say precondition, too.")
+            raise PreparationError(
+                "What is written twice is written: say precondition, too.", "precondition"
+            )
         if self.age_rounds and not self.fill_percent:
             raise PreparationError(
                 "A file system is aged at a fill level: say fill_percent, too, or leave age_rounds "
-                "out."
+                "out.",
+                "fill_percent",
             )
         if self.age_extents and not self.age_rounds:
-            raise PreparationError("age_extents ends the ageing earlier: say age_rounds, too.")
+            raise PreparationError(
+                "age_extents ends the ageing earlier: say age_rounds, too.", "age_rounds"
+            )
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Preparation":

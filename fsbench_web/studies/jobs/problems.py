@@ -1,7 +1,10 @@
 """What is wrong with a job, part by part; and the refusal that holds all of it. No database."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+WITHIN = {"repeats": "until"}
+"""The part of a job that has the values, where a problem of them is told under another."""
 
 
 class JobRefused(Exception):
@@ -11,11 +14,18 @@ class JobRefused(Exception):
     clients, study, order, seed, reference, priority, time_limit_s, run_again, start_at,
     stop_before, confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
+    ``places`` are those within a part (race.hours) that are wrong, where that is known.
     """
 
-    def __init__(self, by_part: Mapping[str, list[str]], is_forbidden: bool = False) -> None:
+    def __init__(
+        self,
+        by_part: Mapping[str, list[str]],
+        is_forbidden: bool = False,
+        places: Iterable[str] = (),
+    ) -> None:
         self.by_part = dict(by_part)
         self.is_forbidden = is_forbidden
+        self.places = frozenset(places)
         super().__init__(" ".join(self.problems))
 
     @property
@@ -30,11 +40,14 @@ class Problems:
     def __init__(self, by_part: Mapping[str, list[str]]) -> None:
         self.by_part: dict[str, list[str]] = {}
         self.is_forbidden = False
+        self.places: set[str] = set()
         for part, sentences in by_part.items():
             for sentence in sentences:
                 self.add(part, sentence)
 
-    def add(self, part: str, sentence: str) -> None:
+    def add(self, part: str, sentence: str, *within: str) -> None:
+        """``within``: which values of the part are wrong, as ``hours`` of a race."""
+        self.places.update(f"{WITHIN.get(part, part)}.{name}" for name in within)
         sentences = self.by_part.setdefault(part, [])
         if sentence not in sentences:
             sentences.append(sentence)
@@ -55,4 +68,4 @@ class Problems:
 
     def refuse_if_any(self) -> None:
         if self.by_part:
-            raise JobRefused(self.by_part, self.is_forbidden)
+            raise JobRefused(self.by_part, self.is_forbidden, self.places)

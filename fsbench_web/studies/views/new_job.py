@@ -141,6 +141,7 @@ def _form_page(
         **_workloads(form, lun, is_asked=is_new and _is_asked(request)),
         "no_sprandom": no_sprandom(lun) if lun else "",
         **_refusal(refused),
+        "marked": form.wrong_fields([*refused.places, *refused.by_part]) if refused else set(),
         **_watch(cards),
     }
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)

@@ -1,10 +1,14 @@
 """A race as it is asked for: document, form and API say the same, and what is none is refused."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
+from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.checks.race import measure_of, measures
 from fsbench_web.studies.jobs.documents.plan import expand
@@ -112,3 +116,38 @@ def test_what_is_no_race_is_refused(spec: MakeSpec, changes: dict[str, Any], sai
 def test_the_review_knows_the_first_block_and_the_most(spec: MakeSpec) -> None:
     plan = planned(spec(race=RaceSpec(runs=40)))
     assert (len(plan.runs), plan.most_runs) == (2, 40)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ({"race_hours": "500"}, ["race_hours"]),
+        ({"race_hours": "x"}, ["race_hours"]),
+        ({"race_runs": "3", "race_hours": ""}, ["race_runs"]),
+        ({"race_margin": "90"}, ["race_margin"]),
+        ({"race_margin": "x"}, ["race_margin"]),
+        ({"race_test": "wrote"}, ["race_test"]),
+        ({"race_category": "mean"}, ["race_category"]),
+        ({"age_rounds": "3"}, ["fill_percent"]),
+        ({"age_rounds": "500", "fill_percent": "10"}, ["age_rounds"]),
+        ({"precondition_twice": "yes"}, ["precondition"]),
+        ({"repeat_by": "number", "repeats": "0"}, ["repeats"]),
+        ({"repeat_by": "interval", "half_width": "99"}, ["half_width"]),
+        ({"repeat_by": "interval", "least": "1"}, ["least"]),
+        ({"limit_cpus": "x"}, ["limit_cpus"]),
+    ],
+)
+def test_the_form_marks_the_field_that_is_wrong_and_no_other(
+    client: Client, ann: User, worker: Worker, said: dict[str, str], wrong: list[str]
+) -> None:
+    client.force_login(ann)
+    order = {
+        **{"lun": str(Lun.objects.get(name="disk1").pk), "fs": ["ext4.1", "xfs.1"]},
+        **{"scheduler": "none", "workload": "iozone-small", "new_study": "A"},
+        **{"repeat_by": "race", "race_hours": "8"},
+    }
+    answer = client.get("/runs/new/review/", order | said)
+    assert answer.status_code == 422
+    fields = re.findall(r"<(?:input|select)[^>]*>", answer.content.decode())
+    marked = [one for one in fields if 'aria-invalid="true"' in one]
+    assert [re.findall(r' name="([^"]*)"', one)[0] for one in marked] == wrong

@@ -23,7 +23,13 @@ from fsbench_web.core.workloads import Workload
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.checks.machines import Host
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.spec import LEAST_PROBE_S, MOST_PROBE_S, ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.spec import (
+    LEAST_PROBE_S,
+    MOST_PROBE_S,
+    ConfigurationSpec,
+    JobSpec,
+    RepeatTarget,
+)
 from fsbench_web.studies.runs import probes
 from fsbench_web.studies.runs.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot
@@ -51,7 +57,7 @@ def check_method(spec: JobSpec, lun: Lun | None, workloads: Workloads, problems:
     _check_order(spec, problems)
     _check_preparation(spec.preparation, lun, workloads, problems)
     if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
-        problems.add("preparation", NOT_FOR_RAW)
+        problems.add("preparation", NOT_FOR_RAW, "fill_percent")
     _check_probe(spec, lun, problems)
     _check_tracing(spec, lun, problems)
 
@@ -104,9 +110,10 @@ def _check_preparation(
         problems.add(
             "preparation",
             f"{lun.name} takes no discard (TRIM): leave it out, or choose another LUN.",
+            "discard",
         )
     if preparation.sprandom_percent and (problem := no_sprandom(lun)):
-        problems.add("preparation", problem)
+        problems.add("preparation", problem, "sprandom_percent")
     if lun.size_bytes is None:
         problems.add(
             "preparation",
@@ -122,6 +129,7 @@ def _check_preparation(
             f"Filled to {preparation.fill_percent}%, {lun.name} has "
             f"{size(lun.size_bytes - filled)} left, and the workload needs {size(needed)}: fill "
             "it less, or make the largest file smaller.",
+            "fill_percent",
         )
 
 
@@ -212,6 +220,13 @@ def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
     return written // SLOWEST_BYTES_S
 
 
+def _wrong_ends(until: RepeatTarget) -> list[str]:
+    """Which of least and most are wrong: both where each could be right by itself."""
+    may = range(LEAST_REPEATS, MOST_REPEATS + 1)
+    wrong = [name for name in ("least", "most") if getattr(until, name) not in may]
+    return wrong or ["least", "most"]
+
+
 def check_repeats(spec: JobSpec, workloads: Workloads, problems: Problems) -> None:
     """Whether there may be so many, or whether the rule that ends them makes sense here."""
     until = spec.until
@@ -228,6 +243,7 @@ def check_repeats(spec: JobSpec, workloads: Workloads, problems: Problems) -> No
             "repeats",
             f"The target of the confidence interval is ± {LEAST_HALF_WIDTH_PERCENT:g} to "
             f"{MOST_HALF_WIDTH_PERCENT:g} percent of the mean, not {until.half_width_percent:g}.",
+            "half_width_percent",
         )
     if not LEAST_REPEATS <= until.least <= until.most <= MOST_REPEATS:
         problems.add(
@@ -235,6 +251,7 @@ def check_repeats(spec: JobSpec, workloads: Workloads, problems: Problems) -> No
             f"The least number of repeats is {LEAST_REPEATS} or more (one has no interval), and "
             f"the most is not less than that and at most {MOST_REPEATS}; not {until.least} to "
             f"{until.most}.",
+            *_wrong_ends(until),
         )
     if spec.reference is not None:
         problems.add(

@@ -93,6 +93,7 @@ def check_race(
             "race",
             f"What is no difference is {LEAST_MARGIN_PERCENT:g} to {MOST_MARGIN_PERCENT:g} "
             f"percent, not {race.margin_percent:g}.",
+            "margin_percent",
         )
     if spec.until is not None:
         problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
@@ -110,9 +111,13 @@ def _check_measure(
     """Whether the workload measures what decides; ``known`` is empty where nobody knows what."""
     if not known:
         if not race.test:
-            problems.add("race", f"Nobody knows what {name} prints: name the test that decides.")
+            problems.add(
+                "race", f"Nobody knows what {name} prints: name the test that decides.", "test"
+            )
         if race.category not in ("", *all_slugs()):
-            problems.add("race", f"{race.category} is no category: {', '.join(all_slugs())}.")
+            problems.add(
+                "race", f"{race.category} is no category: {', '.join(all_slugs())}.", "category"
+            )
     elif not any(race.test in ("", test) and race.category in ("", slug) for test, slug in known):
         tests = ", ".join(dict.fromkeys(test for test, _ in known))
         made = ", ".join(dict.fromkeys(slug for _, slug in known))
@@ -120,6 +125,7 @@ def _check_measure(
             "race",
             f"{name} does not measure {race.test or 'anything'} by {race.category or 'any'}: "
             f"choose one of the tests {tests}, by {made}.",
+            *(["test"] if all(race.test not in ("", test) for test, _ in known) else ["category"]),
         )
 
 
@@ -129,23 +135,28 @@ def _check_kernels(spec: JobSpec, kernels: int, problems: Problems) -> None:
         problems.add(
             "race",
             "A change is looked for among kernels: choose a guest and two kernels or more.",
+            "find",
         )
     if len(spec.configurations) > 1:
         problems.add(
             "race",
             f"A change is looked for in one configuration, not {len(spec.configurations)}: "
             "choose one.",
+            "find",
         )
 
 
 def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
     if (race.hours is None) == (race.runs is None):
         if not problems.is_reported("race"):
-            problems.add("race", "Say how many hours the race may take, or how many runs.")
+            problems.add(
+                "race", "Say how many hours the race may take, or how many runs.", "hours", "runs"
+            )
     elif race.hours is not None and not LEAST_HOURS <= race.hours <= MOST_HOURS:
         problems.add(
             "race",
             f"A race takes {LEAST_HOURS:g} to {MOST_HOURS:g} hours, not {race.hours:g}.",
+            "hours",
         )
     elif race.runs is not None:
         is_change = race.find == "change"
@@ -157,6 +168,7 @@ def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
             problems.add(
                 "race",
                 f"A race of these takes {least} to {MOST_RUNS} runs ({why}), not {race.runs}.",
+                "runs",
             )
 
 

@@ -6,7 +6,7 @@ into it and shown from it by that name.
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
@@ -211,8 +211,10 @@ class OptionsForm:
         if self.order == RANDOM and not self.seed:
             self.seed = str(secrets.randbelow(MAXIMUM_SEED + 1))
 
-    def run_options(self, unreadable: Unreadable) -> FormOptions:
-        """What the texts say; what cannot be read is noted and left at its default."""
+    def run_options(self, unreadable: Unreadable, wrong: set[str] | None = None) -> FormOptions:
+        """What the texts say; what cannot be read is noted and left at its default. Into ``wrong``
+        go the fields that it is in.
+        """
         if self.executor not in EXECUTORS:
             unreadable["executor"] = [
                 f'"{self.executor}" is no executor: choose one of {", ".join(EXECUTORS)}.'
@@ -230,7 +232,16 @@ class OptionsForm:
             if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
                 holder = data.setdefault(part[0], {}) if part else data
                 holder[key] = _value_of(name, text)
-        return read(FormOptions, data, partial(self._report, unreadable))
+        marked = set() if wrong is None else wrong
+        return read(FormOptions, data, partial(self._report, unreadable, marked))
+
+    def wrong_fields(self, places: Iterable[str] = ()) -> set[str]:
+        """The fields to be marked: what cannot be read, and these places of the job."""
+        wrong = {_FIELDS.get(place, place) for place in places}
+        self.run_options({}, wrong)
+        if self.repeat_by != BY_NUMBER:
+            wrong.discard("repeats")
+        return wrong
 
     def _is_asked(self, part: str) -> bool:
         """Whether this part of the job counts as the form is filled in."""
@@ -242,7 +253,7 @@ class OptionsForm:
             "reference_every": bool(self.reference),
         }.get(part, True)
 
-    def _report(self, unreadable: Unreadable, steps: Steps, error: Any) -> None:
+    def _report(self, unreadable: Unreadable, wrong: set[str], steps: Steps, error: Any) -> None:
         if error["type"] == "missing":  # it was told why
             return
         place = ".".join(map(str, steps))
@@ -250,8 +261,11 @@ class OptionsForm:
         if name in ASKED:
             text, why = _shown(getattr(self, name)), IS.get(error["type"], "cannot be")
             sentence = f'"{text}" {why}: {ASKED[name]}.'
+            wrong.add(name)
         else:  # fields of a part that do not go together
             sentence = with_labels(said_of(error))
+            values = getattr(error.get("ctx", {}).get("error"), "values", ())
+            wrong.update(_FIELDS.get(f"{place}.{value}", value) for value in values)
         unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(sentence)
 
     def write_options(self, query: QueryDict) -> None:
