@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no ellipsis
+            stream.reconfigure(errors=terminal.PLAINER)  # a terminal that has no ellipsis
     try:
         return _run(arguments().parse_args(argv))
     except Problem as problem:

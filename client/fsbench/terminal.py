@@ -3,6 +3,7 @@
 What comes from a site is shown without control characters: a name must not move the cursor.
 """
 
+import codecs
 import json
 import os
 import re
@@ -18,6 +19,20 @@ _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33",
 _LEAST = 8
 LIMIT = 0.05
 """Of p-values: what is above is chance."""
+
+
+PLAINER = "fsbench.plainer"
+"""How a stream writes what it has no letter for: never a number without its sign."""
+_PLAIN = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{HORIZONTAL ELLIPSIS}": "..."}
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    letters = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(letter, "?") for letter in letters), error.end
+
+
+codecs.register_error(PLAINER, _plainer)
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:

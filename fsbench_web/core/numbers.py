@@ -8,6 +8,7 @@ and beyond the whole numbers that a float can tell apart it is a power of ten.
 """
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -20,6 +21,7 @@ _WITH_TWO_DECIMALS = frozenset(("KB/s", "KiB/s", "score"))
 _NS_IN_MS = 1_000_000
 _SMALL = 0.1
 """Below, three decimals say less than three digits."""
+_NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 _TINY, _HUGE = 1e-9, 1e15
 """Beyond these nobody counts the zeros, and digits would be invented."""
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -111,6 +113,13 @@ def span(low: float, high: float, unit: str) -> str:
     if unit == "ns" and abs(high) >= _NS_IN_MS:
         low, high, unit = low / _NS_IN_MS, high / _NS_IN_MS, "ms"
     return f"{amount(low, unit)} to {with_unit(high, unit)}"
+
+
+def with_minus(text: str) -> str:
+    """The text with a minus sign for the hyphen of its negative numbers: for sentences that people
+    read. Tables, files and the API keep what programs read.
+    """
+    return _NEGATIVE.sub("\N{MINUS SIGN}", text)
 
 
 def compact(value: float | None) -> str:

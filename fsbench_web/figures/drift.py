@@ -5,6 +5,7 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
+from fsbench_web.core.numbers import with_minus
 from fsbench_web.figures import palette
 from fsbench_web.figures.frame import figure, heading, plain_text
 
@@ -38,9 +39,7 @@ def reference_drift(
         )
     ]
     text = "; ".join(
-        f"{test} "
-        + ", ".join("no value" if value is None else f"{value:+.2f}%" for value in values)
-        for test, values in changes.items()
+        f"{test} " + ", ".join(map(_in_words, values)) for test, values in changes.items()
     )
     return figure(
         traces,
@@ -60,3 +59,9 @@ def reference_drift(
             "meta": {"summary": f"{title}: line chart. {text}."},
         },
     )
+
+
+def _in_words(change_percent: float | None) -> str:
+    if change_percent is None:
+        return "no value"
+    return with_minus(f"{change_percent:+.2f}%")

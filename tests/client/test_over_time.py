@@ -189,6 +189,15 @@ def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None
     assert fsbench("watches", "remove", watch.pk).returncode == 3
 
 
+def test_a_terminal_without_a_minus_sign_gets_a_hyphen(fsbench: Command, line: Line) -> None:
+    line(100, 100, 100, 80, 80, 80)
+    wanted = ("check", "--study", "nightly", "--test", "write", "--along", "date")
+    assert "\N{MINUS SIGN}20." in fsbench(*wanted).stdout
+    plain = fsbench(*wanted, PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout
+    assert "-20." in plain
+    assert "?20." not in plain
+
+
 def test_the_secret_of_a_webhook_is_shown_once(fsbench: Command, line: Line) -> None:
     line(100)
     series = Series.objects.get()

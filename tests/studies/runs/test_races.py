@@ -402,6 +402,11 @@ def test_ratios_are_said_without_powers_of_ten(ratio: float, said: str) -> None:
     assert words.faster(ratio) == said
 
 
+def test_an_interval_below_zero_has_a_minus_sign() -> None:
+    assert words.span(0.996, 1.0118) == "\N{MINUS SIGN}0.4 to 1.2%"
+    assert words.span(0.9, 0.9999) == "\N{MINUS SIGN}10.0 to 0.0%"
+
+
 def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
     submitted: Callable[..., list[Run]],
 ) -> None:

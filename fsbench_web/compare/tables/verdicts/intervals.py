@@ -46,14 +46,15 @@ def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
     text += f" of {found.count} interval samples of one run, taken as quasi-independent"
     if found.autocorrelation is None:
         return f"{text}; they are all the same."
-    text += f"; neighbouring samples correlate by {numbers.number(found.autocorrelation)} (lag 1)"
+    correlation = numbers.with_minus(numbers.number(found.autocorrelation))
+    text += f"; neighbouring samples correlate by {correlation} (lag 1)"
     if found.follows:
         return f"{text}, more than chance would have it: the interval is too narrow."
     return f"{text}."
 
 
 def _ends(found: Interval, unit: str) -> str:
-    return numbers.span(found.low, found.high, unit)
+    return numbers.with_minus(numbers.span(found.low, found.high, unit))
 
 
 def median_sentence(found: MedianInterval, mean: Interval, unit: str) -> str:

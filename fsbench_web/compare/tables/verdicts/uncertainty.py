@@ -318,7 +318,7 @@ def percents(value: float) -> str:
     """``12.34%``; two decimals, as in the tables, and no difference shown as none."""
     if 0 < value < 0.005:
         return "less than 0.01%"
-    return f"{numbers.percent(value)}%"
+    return numbers.with_minus(f"{numbers.percent(value)}%")
 
 
 def _margin(verdict: Verdict) -> str:

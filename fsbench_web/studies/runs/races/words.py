@@ -3,6 +3,7 @@
 from math import isfinite
 
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core import numbers
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks import racing
@@ -60,7 +61,7 @@ def faster(ratio: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """An interval of a ratio of speeds, in percent: "4.8 to 7.3%"."""
+    """An interval of a ratio of speeds, in percent: "\N{MINUS SIGN}0.4 to 7.3%"."""
     return f"{_percent(low)} to {_percent(high)}%"
 
 
@@ -157,7 +158,8 @@ def probability(stands: Standing) -> str:
 
 
 def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):,.1f}"
+    percent = round(100 * (ratio - 1), 1) or 0.0  # and not -0.0
+    return numbers.with_minus(f"{percent:,.1f}")
 
 
 def counted(count: int, noun: str) -> str:

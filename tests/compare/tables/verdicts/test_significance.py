@@ -251,7 +251,7 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
     assert samples is not None
     wide = around(50, 60, 3)
     said = intervals.interval_sentence(wide, "KB/s")
-    assert "95% interval -10.00 to 110.00 KB/s, around 50.00 KB/s" in said
+    assert "95% interval \N{MINUS SIGN}10.00 to 110.00 KB/s, around 50.00 KB/s" in said
     assert said.endswith(intervals.BELOW_ZERO)
     assert intervals.BELOW_ZERO not in intervals.interval_sentence(around(50, 50, 3), "KB/s")
     said = intervals.interval_sentence(samples, "KB/s")
