@@ -18,7 +18,7 @@ class Cause(models.TextChoices):
     WORKER_ERROR = "worker-error", "the worker could not go on, by a mistake in it"
     WORKER_STOPPED = "worker-stopped", "its worker was stopped"
     WORKER_GONE = "worker-gone", "its worker died, and was started again"
-    SILENT = "silent", "its worker or host gave no sign of life"
+    SILENT = "silent", "its worker or host sent no heartbeat"
     DATABASE = "database", "the database was away for too long"
     DAEMON = "daemon", "the Docker daemon went away"
     KILLED = "killed", "it was killed from outside"

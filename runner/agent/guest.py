@@ -298,7 +298,7 @@ class Guest:
         limit_s = self.request["silence_s" if self.boot_s is not None else "boot_limit_s"]
         if now - self._heard > limit_s:
             self.reason = (
-                f"The guest gave no sign of life for {limit_s:g} s and was ended."
+                f"The guest sent no heartbeat for {limit_s:g} s and was ended."
                 if self.boot_s is not None
                 else f"The guest's kernel did not come to the agent within {limit_s:g} s."
             )

@@ -346,7 +346,7 @@ def main() -> None:
         mount(kind, point)
     mount("tmpfs", "/dev/shm")  # noqa: S108
     agent = Agent(_agent)
-    # A run that eats all memory must not silence the signs of life; what is locked it lacks.
+    # A run that eats all memory must not silence the heartbeats; what is locked it lacks.
     threading.stack_size(STACK_BYTES)
     _libc.mlockall(MCL_CURRENT_FUTURE)
     host = Host(os.open(find_port(), os.O_RDWR))

@@ -56,7 +56,7 @@ class GuestKernels(DockerExecutor):
 
     ``folder`` has the kernel packages, ``cache`` what is unpacked and known of them.
 
-    ``silence_s``: after so many seconds without a sign of life a guest is ended. ``accelerator``
+    ``silence_s``: after so many seconds without a heartbeat a guest is ended. ``accelerator``
     forces kvm or emulated; by default KVM is tried.
     """
 

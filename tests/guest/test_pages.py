@@ -164,7 +164,9 @@ def test_without_a_crash_the_console_is_a_click_away(
     handle = start(run)
     with transaction.atomic():
         ingest.store_artefact(run, CONSOLE, b"booting\n")
-        lifecycle.finish(handle, RunState.FAILED, "No sign of life for 60 s.")
+        lifecycle.finish(
+            handle, RunState.FAILED, "The guest sent no heartbeat for 60 s and was ended."
+        )
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "What the guest's kernel said" not in page
     assert "its console" in page

@@ -36,7 +36,7 @@ class RunClient(models.Model):
     state = models.CharField(max_length=12, choices=ClientState, default=ClientState.ASKED)
     reason = models.TextField(blank=True, help_text="Why it failed")
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
-    seen_at = models.DateTimeField(null=True, help_text="Its last sign of life")
+    seen_at = models.DateTimeField(null=True, help_text="Its last heartbeat")
     start_at = models.DateTimeField(null=True, help_text="When all are to begin")
     began_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

@@ -139,7 +139,7 @@ def test_a_guest_without_a_sign_of_life_is_ended(
 
     assert ended.code == 1
     assert ended.took_s < 15
-    assert ended.reason == "The guest gave no sign of life for 1 s and was ended."
+    assert ended.reason == "The guest sent no heartbeat for 1 s and was ended."
     assert ended.output("console.log") == "the last words\n"
     assert ended.messages[-1] == ended.messages[-1] | {"type": "done", "ok": False}
 
