@@ -38,7 +38,8 @@ def explanation_table(differences: Sequence[Difference], caption: str) -> SafeSt
         ),
     )
     return format_html(
-        '<div class="table-wrap"><table class="table is-dense is-named"><caption>{}</caption>'
+        '<div class="table-wrap"><table class="table is-dense is-named is-costs">'
+        "<caption>{}</caption>"
         '<thead><tr><th scope="col">Cost</th><th scope="col" class="num">Ratio, 95%</th>'
         '<th scope="col">Verdict</th><th scope="col" class="num">Here</th>'
         '<th scope="col" class="num">Of the fastest</th></tr></thead><tbody>{}</tbody></table>'

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from django.test import Client
+from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.limits import WORDS
@@ -173,3 +174,24 @@ def test_what_is_not_on_record_is_no_difference(client: Client, db: None) -> Non
     slow.configuration.save()
     (one,) = client.get(f"/api/v1/explanations?{address(fast, slow)}").json()["explanations"]
     assert (one["ranked"], one["setup"]) == (["merged_share"], [])
+
+
+@pytest.mark.usefixtures("site")
+def test_on_a_telephone_a_cost_stands_above_its_numbers_and_nothing_is_scrolled(
+    page: Page, pair: tuple[Series, Series]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"/compare/why/?{address(*pair)}")
+    table = page.get_by_role("table", name="What the work cost")
+    row = table.get_by_role("row", name="Write amplification")
+    expect(row.get_by_role("rowheader")).to_be_visible()
+    expect(row.get_by_role("cell")).to_have_count(4)
+    boxes = [
+        one.bounding_box()
+        for one in (table, row.get_by_role("rowheader"), *row.get_by_role("cell").all())
+    ]
+    whole, cost, *numbers = [box for box in boxes if box]
+    assert len(numbers) == 4
+    assert cost["width"] > 0.9 * whole["width"]
+    assert all(one["y"] >= cost["y"] + cost["height"] - 1 for one in numbers)
+    assert numbers[-1]["x"] + numbers[-1]["width"] <= 390
