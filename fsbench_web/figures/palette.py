@@ -63,9 +63,9 @@ def styles(names: Sequence[str], among: Iterable[str] = ()) -> list[Style]:
 
     A file system has a look of its own, and so has the first of its configurations. Other names
     have one that follows from their letters. Where two would have the same, the one that comes
-    first in the alphabet keeps it: up to seven names the other takes a free colour, beyond that
-    the same colour with another marker and another dash. Up to LOOKS names no two look alike,
-    however many there are on the page.
+    first in the alphabet keeps it: up to seven names the other takes a free colour (bars have
+    nothing else), beyond that the same colour with another marker and another dash. Up to LOOKS
+    names no two look alike, however many there are on the page.
     """
     known = looks(names, among)
     return [known[name] for name in names]
@@ -83,7 +83,12 @@ def looks(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, Style]:
 
 def assigned(among: Iterable[str]) -> dict[str, Style]:
     """The look of each of these names."""
-    return _assigned(tuple(sorted(set(among), key=lambda name: (name not in _KNOWN, name))))
+    return _assigned(tuple(sorted(set(among), key=_turn)))
+
+
+def _turn(name: str) -> tuple[bool, bool, str]:
+    """Who is given a look first: file systems, of these the ones with a colour of their own."""
+    return (name not in _KNOWN, _KNOWN.get(name, 0) > MOST, name)
 
 
 @lru_cache(maxsize=8)
@@ -103,10 +108,10 @@ def _wish(name: str) -> int:
 
 def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
     """The look that is wished for, or the next that is free: another colour of few."""
-    if wish not in taken:
+    colours = {Style(number).series for number in taken}
+    if wish not in taken and not (is_few and Style(wish).series in colours):
         return wish
     if is_few:
-        colours = {Style(number).series for number in taken}
         others = (number for number in range(1, MOST + 1) if number not in colours)
         if (found := next(others, None)) is not None:
             return found

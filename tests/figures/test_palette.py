@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,6 +76,14 @@ def test_neither_company_nor_place_changes_how_a_file_system_looks() -> None:
             assert dict(zip(some, styles(some), strict=True)) == {
                 name: assigned(every)[name] for name in some
             }
+
+
+@pytest.mark.parametrize("others", [["xfs", "zfs"], ["ext3", "f2fs"], ["reiser3", "bcachefs"]])
+def test_of_few_no_two_have_one_colour_and_the_older_keeps_its_own(others: list[str]) -> None:
+    older, newer = styles([*others, "ext4", "btrfs"])[:2]
+    assert older == styles([others[0]])[0]
+    assert newer.series != older.series
+    assert len({style.series for style in styles([*others, "ext4", "btrfs"])}) == 4
 
 
 def test_a_chart_of_some_has_the_looks_of_the_page() -> None:

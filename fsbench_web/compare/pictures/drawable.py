@@ -100,11 +100,12 @@ def offer(spec: ComparisonSpec) -> DrawableTests:
 
 
 def category_of(spec: PictureSpec, known: Iterable[str]) -> str:
-    """The category that is asked for, else overall, else the last there is."""
+    """The category that is asked for, else overall, else the total average, by which contenders
+    are ranked, else the last there is.
+    """
     listed = list(known)
-    if spec.category in listed:
-        return spec.category
-    return "overall" if "overall" in listed else (listed[-1] if listed else "")
+    wanted = (spec.category, "overall", "total_average", *listed[-1:])
+    return next((one for one in wanted if one in listed), "")
 
 
 def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], str]:

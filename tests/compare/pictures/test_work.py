@@ -63,13 +63,19 @@ def test_an_unknown_profile_is_refused(client, name):
     assert client.get(f"/compare/pictures/?in={name}").status_code == 400
 
 
+INSTEAD = "Random read has no mean here; shown is its total average."
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [
         ("picture=multiples&profile=oltp", "and not of the work profile oltp: Scores draws that."),
         ("picture=matrix&of=random_read&in=profile:oltp", "not of the work profile oltp"),
-        ("of=random_read&in=mean", "Random read has no mean here; shown is its Ora-ta."),
-        ("category=mean&of=random_read", "Random read has no mean here; shown is its Ora-ta."),
+        ("of=random_read&in=mean", INSTEAD),
+        (
+            "category=mean&of=random_read",
+            INSTEAD,
+        ),
         (f"{RANGE}&of=random_read", "The range is not of Random read; shown is Random write."),
         ("of=nope", "cannot be drawn like this; shown is"),
     ],
