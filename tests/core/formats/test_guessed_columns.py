@@ -145,7 +145,10 @@ def test_an_ending_needs_the_test_that_it_is_of() -> None:
     named = Mapping("tests", tests={1: ("_bw", "MB/s")}, columns={"test": 0})
     assert [v.test for v in parse_mapped(data, named).values] == ["random_read_bw", "seq-w_bw"]
     for_all = Mapping("tests", tests={1: ("_bw", "MB/s")}, constants={"test": "oltp"})
-    with pytest.raises(UnreadableFile, match="same cell"):
+    other_loads = (
+        "same cell .* at other loads needs a column threads, iodepth, jobs, tasks or clients"
+    )
+    with pytest.raises(UnreadableFile, match=other_loads):
         parse_mapped(data, for_all)
     meant = Mapping("tests", tests=named.tests, columns={"test": 0}, names={"seq-w": "write"})
     assert [v.test for v in parse_mapped(data, meant).values] == ["random_read_bw", "write_bw"]

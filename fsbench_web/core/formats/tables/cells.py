@@ -290,7 +290,8 @@ def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> Non
     if len(reading.seen) == len(reading.result.values):
         message = (
             f"The same cell was already given in line {first}. Repeats of a cell need a column "
-            "repeat or block, or a file each."
+            "repeat or block, or a file each; what was measured at other loads needs a column "
+            f"{', '.join(LOADS[:-1])} or {LOADS[-1]}."
         )
         reading.refuse(value.line, place, message)
         return
