@@ -77,6 +77,20 @@ def test_no_line_of_a_template_is_longer_than_250_characters() -> None:
     ] == []
 
 
+def test_each_package_says_in_its_first_line_what_it_is_about() -> None:
+    packages = [path for top in ("fsbench_web", "runner") for path in (ROOT / top).rglob("*.py")]
+    silent = [
+        str(path.parent.relative_to(ROOT))
+        for path in packages
+        if path.name == "__init__.py"
+        # Django's own names of folders say it; the top is empty, so that the core starts nothing.
+        and not {"migrations", "management"} & set(path.parts)
+        and path.parent != ROOT / "fsbench_web"
+        and not path.read_text().startswith('"""')
+    ]
+    assert not silent
+
+
 def test_no_docstring_breaks_off_in_the_middle_of_a_sentence() -> None:
     assert [
         f"{path.relative_to(ROOT)}: {found[1]}"

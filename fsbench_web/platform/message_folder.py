@@ -4,7 +4,7 @@ kombu writes a message under the name by which readers find it, and a table of b
 place: who reads meanwhile, or after the writer was killed, finds half of it, and a worker would end
 with JSONDecodeError. Here a message gets its name when it is whole (rename(2) is atomic), tables
 are written and read in turn, and what is broken already is told and left out: messages are nudges
-(docs/architecture.md). Only what kombu documents is used and replaced
+(docs/decisions.md). Only what kombu documents is used and replaced
 (https://docs.celeryq.dev/projects/kombu/en/stable/reference/kombu.transport.virtual.html).
 """
 

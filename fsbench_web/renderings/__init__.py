@@ -1,0 +1,1 @@
+"""Reports, workbooks, pictures: drawn once for the same content, in a process beside the web."""

@@ -1,1 +1,1 @@
-"""The part of a run that happens next to the disk: stdlib only, one file, no Django."""
+"""The part of a run that happens next to the disk: the standard library alone, no Django."""

@@ -1,0 +1,1 @@
+"""The benchmark image: what goes into it, and the digest of that."""

@@ -1,0 +1,1 @@
+"""What pages show of rights: navigation, and what is offered to whom."""

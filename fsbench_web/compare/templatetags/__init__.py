@@ -1,0 +1,1 @@
+"""How pages write delta tables, findings and charts."""
