@@ -10,7 +10,10 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-PAGES = [ROOT / "docs" / name for name in ("architecture.md", "modules.md", "interfaces.md", "decisions.md", "glossary.md")]
+PAGES = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("architecture", "modules", "interfaces", "decisions", "glossary")
+]
 TEXT = "\n".join(page.read_text() for page in PAGES)
 FILES = sorted(set(re.findall(r"\b\w+\.py\b", TEXT)) - {"plotly.py"})
 # Of the language, of libraries and of tools, not of this code.
