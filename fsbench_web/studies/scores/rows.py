@@ -80,6 +80,20 @@ def as_json(value: object) -> str | None:
     return None if value is None else json.dumps(value)
 
 
+def execute_together(*statements: tuple[str, Sequence[Any]]) -> None:
+    """Statements that give nothing back, with their values, in their order.
+
+    The caller holds the transaction. Raises what Django's own queries raise.
+    """
+    with connection.cursor() as cursor:
+        if _takes_several_at_once():
+            text = "; ".join(text for text, _ in statements)
+            cursor.execute(text, [value for _, values in statements for value in values])
+        else:
+            for text, values in statements:
+                cursor.execute(text, values)
+
+
 def insert_together(*rows: models.Model) -> None:
     """Write new objects of any models, in their order, and set their keys, as ``save`` does.
 
@@ -100,10 +114,7 @@ def insert_together(*rows: models.Model) -> None:
 
 
 def _insert(rows: Sequence[models.Model]) -> None:
-    options = connection.settings_dict["OPTIONS"]
-    if connection.vendor != "postgresql" or options.get("server_side_binding"):
-        # Several statements in one text are PostgreSQL's, and only where values are written into
-        # them before they are sent.
+    if not _takes_several_at_once():
         for row in rows:
             models.Model.save(row, force_insert=True)
         return
@@ -114,6 +125,14 @@ def _insert(rows: Sequence[models.Model]) -> None:
         for one, is_large in zip(some, large, strict=True):
             if is_large:
                 _insert_as_bytes(*one)
+
+
+def _takes_several_at_once() -> bool:
+    """Several statements in one text are PostgreSQL's, and only where values are written into them
+    before they are sent.
+    """
+    options = connection.settings_dict["OPTIONS"]
+    return connection.vendor == "postgresql" and not options.get("server_side_binding")
 
 
 def _insert_at_once(rows: Sequence[tuple[models.Model, str, list[Any]]]) -> None:
