@@ -114,4 +114,5 @@ def digest_of(run_id: int) -> str:
 
 def forget(run_ids: Sequence[int]) -> None:
     """The numbers of these runs have changed."""
-    RunContent.objects.filter(run_id__in=run_ids).delete()
+    if run_ids:
+        RunContent.objects.filter(run_id__in=run_ids).delete()
