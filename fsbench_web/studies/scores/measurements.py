@@ -31,6 +31,8 @@ _COLUMNS = ("run_id", "artefact_id", "count", "tests", "content", "flags", "samp
 _WITH_THE_LIST = 5_000
 """Blocks of more numbers are read one at a time, so that not all are in memory."""
 _AT_ONCE = 100
+_FEW = 500
+"""Numbers whose blocks are some kilobytes together, beside which a ``COPY`` is two visits more."""
 IsWanted = Callable[[tuple[str, str]], bool]
 """Told a test and its load."""
 Flags = tuple[Sequence[Sequence[str] | None], Column]
@@ -352,6 +354,16 @@ def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored
     while insert_rows(MeasurementBlock, _COLUMNS, piece()):
         say(stored)
     return stored
+
+
+def rows_of_few(blocks: Sequence[NewBlock]) -> list[MeasurementBlock] | None:
+    """The rows of few numbers, which are not written: they go with others by ``insert_together``.
+
+    None for more than ``_FEW``: ``store`` those.
+    """
+    if sum(len(block.columns) for block in blocks) > _FEW:
+        return None
+    return [MeasurementBlock(**row) for block in blocks for row in block.encoded()]
 
 
 def store_values(
