@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.models import RunContent
-from fsbench_web.imports.storing.repeats import Repeats, cells_of
+from fsbench_web.imports.storing.repeats import KnownCells, Repeats
 from fsbench_web.platform.fixed_queries import FixedQuery, fields_of, object_of
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import digests, measurements, quality
@@ -94,11 +94,11 @@ def _add_cells(found: dict[int, ExistingRuns]) -> None:
         if kept + count <= MOST_KEPT:
             kept += count
             known.stored = blocks[pk] = [block.kept() for block in blocks[pk]]
-        known.measured = Repeats()
+        known.measured, cells = Repeats(), KnownCells()
         of_outputs: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
         for block in blocks[pk]:
             columns = block.read().columns
-            known.measured.add(finished[block.run_id].repeat, cells_of(columns))
+            known.measured.add(finished[block.run_id].repeat, cells.of(columns))
             of_outputs[block.run_id, block.artefact_id].append(columns)
         outputs = Counter(run_id for run_id, _ in of_outputs)
         for (run_id, _), parts in of_outputs.items():

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, connections, models
 
 _AT_ONCE = 200
 """Objects in one visit: each is some hundred bytes of text, or a whole compressed file."""
@@ -183,7 +183,9 @@ def _written(row: models.Model) -> tuple[str, list[Any]]:
         unkeyed = one.is_relation and getattr(row, one.attname) is None
         if unkeyed and getattr(row, one.name, None) is not None:
             raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
-    return text, [one.get_db_prep_save(one.pre_save(row, True), connection) for one in fields]
+    # Not by the proxy, which looks for the thread's connection at each of their questions.
+    own = connections[connection.alias]
+    return text, [one.get_db_prep_save(one.pre_save(row, True), own) for one in fields]
 
 
 @cache
