@@ -11,6 +11,7 @@ from django.db.models import Max
 
 from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
+from fsbench_web.platform import fixed_queries
 from fsbench_web.studies.models import Run, Series, StackLun, Study
 
 
@@ -56,6 +57,10 @@ def series_for(
     if members:
         identity.append(["stack", [[role, one.pk] for role, one in members]])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    known = fixed_queries.find(Series, "key", key, is_locked=is_locked)
+    if known is not None:
+        known.study, known.configuration = study, configuration
+        return known
     rows = Series.objects.select_for_update() if is_locked else Series.objects.all()
     # A stack is there whole or not at all; a series without one takes no savepoint.
     with transaction.atomic() if members else nullcontext():

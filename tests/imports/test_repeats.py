@@ -22,7 +22,7 @@ from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.commit import import_sources
-from fsbench_web.imports.storing.repeats import Repeats, cells_of
+from fsbench_web.imports.storing.repeats import KnownCells, Repeats, cells_of
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, Score, Series
@@ -57,6 +57,17 @@ def test_cells_are_those_of_each_test_in_order() -> None:
         *(np.array(of) for of in ([1, 0], [-1, -1], [-1, -1], [1.0, 2.0], [1, 2])),
     )
     assert sorted(cells_of(one)) == ["untar", "untar@threads=2"]
+
+
+def test_cells_of_the_same_are_found_once() -> None:
+    known, other = KnownCells(), columns(A, B, C)
+    first = known.of(columns(C, B, A))
+    assert known.of(columns(C, B, A)) is first
+    for one in (other, columns(A), columns(("read", 4, 64), ("read", 8, 64)), columns(B, C)):
+        found, expected = known.of(one), cells_of(one)
+        assert {test: sizes.tolist() for test, sizes in found.items()} == {
+            test: sizes.tolist() for test, sizes in expected.items()
+        }
 
 
 def test_what_is_measured_belongs_to_the_first_repeat_after_the_last_with_any_of_it() -> None:

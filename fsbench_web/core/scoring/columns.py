@@ -10,7 +10,8 @@ from math import fsum
 
 import numpy as np
 
-from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED
+from fsbench_web.core.scoring import few_numbers
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED, Cell
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.scoring.quality_repeats import Whole, cells_of, narrowed
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
@@ -42,18 +43,27 @@ class TestColumns:
         )
 
     def region(self, category: str) -> Mask | None:
-        """Which numbers lie in the region of a category; None for those without one."""
+        """Which numbers lie in the region of a category; None for those without one. Not to be
+        changed: who asks again gets the same.
+        """
         region = None if category == MEAN else CATEGORIES[category].region
         if region is None:
             return None
-        inside: Mask = (self.records >= region.minimum_record_kb) & (
-            self.records <= region.maximum_record_kb
-        )
-        inside &= self.files >= region.minimum_file_kb
-        inside &= self.files <= region.maximum_file_kb
-        return inside
+        if category not in self._regions:
+            inside: Mask = (self.records >= region.minimum_record_kb) & (
+                self.records <= region.maximum_record_kb
+            )
+            inside &= self.files >= region.minimum_file_kb
+            inside &= self.files <= region.maximum_file_kb
+            inside.flags.writeable = False
+            self._regions[category] = inside
+        return self._regions[category]
 
-    @property
+    @cached_property
+    def _regions(self) -> dict[str, Mask]:
+        return {}
+
+    @cached_property
     def is_one_run(self) -> bool:
         """Whether all are of one run, which may have millions of numbers."""
         return bool(self.runs.min() == self.runs.max())
@@ -79,6 +89,11 @@ class TestColumns:
         known = known[np.flatnonzero(np.diff(known, prepend=known[0] - 1))]
         return known, np.searchsorted(known, self.runs)
 
+    @property
+    def pairs(self) -> list[Cell]:
+        """The cell of each number, (record KB, file KB)."""
+        return list(zip(self.records.tolist(), self.files.tolist(), strict=True))
+
     def is_matrix(self, test: str) -> bool:
         """Whether the numbers have sizes. Raises MixedMeasurements where some have."""
         sized = self.records >= 0
@@ -98,6 +113,8 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
     _refuse_infinite(columns.values)
     if not is_matrix:
         return {MEAN: ScoreValue(_mean(columns.values), cells=1, repeats=len(columns))}
+    if len(columns) <= few_numbers.MOST:
+        return few_numbers.scores(columns.runs.tolist(), columns.pairs, columns.values.tolist())
     run_ids, of_runs = columns.by_run
     repeats = len(run_ids)
     cells = columns.cells
@@ -138,6 +155,9 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float
         return {}
     is_matrix = columns.is_matrix(test)
     _refuse_infinite(columns.values)
+    if len(columns) <= few_numbers.MOST:
+        pairs = columns.pairs if is_matrix else None
+        return few_numbers.scores_of_runs(columns.runs.tolist(), pairs, columns.values.tolist())
     if (columns.runs[1:] < columns.runs[:-1]).any():
         columns = columns.taken(np.argsort(columns.runs, kind="stable"))
     known, of_runs = columns.by_run

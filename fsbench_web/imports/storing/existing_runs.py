@@ -5,16 +5,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
-from django.db.models import F
 
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.imports.models import RunContent
-from fsbench_web.imports.storing.repeats import Repeats, cells_of
+from fsbench_web.imports.storing.repeats import KnownCells, Repeats
+from fsbench_web.platform.fixed_queries import FixedQuery, fields_of, object_of
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import digests, measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
 
-_READ = ("series_id", "repeat", "block", "state", "origin", "created_by_id")
+_READ = ("series_id", "repeat", "state", "origin", "created_by_id")
+_FIELDS = fields_of(Run, "id", *_READ, *quality.READ_OF_RUNS)
+_RUNS = FixedQuery(
+    [*_FIELDS, "imports_runcontent.digest"],
+    "FROM studies_run LEFT JOIN imports_runcontent ON imports_runcontent.run_id = studies_run.id"
+    " WHERE studies_run.series_id IN ({many}) ORDER BY studies_run.id",
+)
 MOST_COMPARED = 1_000_000
 """Numbers of a series that are read to know what its repeats measured."""
 MOST_KEPT = 200_000
@@ -60,18 +66,14 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
     ``with_cells``: what its runs measured is read too.
     """
     found = {series.pk: ExistingRuns() for series in serieses}
-    for run in (
-        Run.objects.filter(series__in=found)
-        .annotate(digest=F("content__digest"))
-        .only(*_READ, *quality.READ_OF_RUNS)
-        .order_by("id")
-    ):
+    for *values, digest in _RUNS.rows(many=list(found)) if found else ():
+        run = object_of(Run, _FIELDS, values)
         there = found[run.series_id]
         there.repeats[run.repeat], there.blocks[run.repeat] = run.pk, run.block
         there.following = max(there.following, run.repeat + 1)
         if run.state == RunState.DONE:
             there.finished.append(run)
-            there.runs[run.digest or digest_of(run.pk)] = run
+            there.runs[digest or digest_of(run.pk)] = run
     if with_cells:
         _add_cells(found)
     return found
@@ -82,8 +84,7 @@ def _add_cells(found: dict[int, ExistingRuns]) -> None:
     finished = {run.pk: run for known in found.values() for run in known.finished}
     blocks: dict[int, list[StoredBlock]] = defaultdict(list)
     if finished:
-        of_finished = measurements.of_finished(found)
-        for block in measurements.listed(of_finished, samples=False):
+        for block in measurements.listed_of_finished(found):
             blocks[block.series_id].append(block)
     kept = 0
     for pk, known in found.items():
@@ -93,11 +94,11 @@ def _add_cells(found: dict[int, ExistingRuns]) -> None:
         if kept + count <= MOST_KEPT:
             kept += count
             known.stored = blocks[pk] = [block.kept() for block in blocks[pk]]
-        known.measured = Repeats()
+        known.measured, cells = Repeats(), KnownCells()
         of_outputs: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
         for block in blocks[pk]:
             columns = block.read().columns
-            known.measured.add(finished[block.run_id].repeat, cells_of(columns))
+            known.measured.add(finished[block.run_id].repeat, cells.of(columns))
             of_outputs[block.run_id, block.artefact_id].append(columns)
         outputs = Counter(run_id for run_id, _ in of_outputs)
         for (run_id, _), parts in of_outputs.items():
@@ -113,4 +114,5 @@ def digest_of(run_id: int) -> str:
 
 def forget(run_ids: Sequence[int]) -> None:
     """The numbers of these runs have changed."""
-    RunContent.objects.filter(run_id__in=run_ids).delete()
+    if run_ids:
+        RunContent.objects.filter(run_id__in=run_ids).delete()

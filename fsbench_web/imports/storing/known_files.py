@@ -10,9 +10,11 @@ from django.urls import reverse
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportProblem, together
 from fsbench_web.imports.sources import SourceFile
+from fsbench_web.platform.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Artefact, Study
 
 _AT_ONCE = 500
+_ANY_FILE = FixedQuery(["1"], "FROM studies_artefact WHERE sha256 IN ({many}) LIMIT 1")
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def notes_on(sources: Iterable[SourceFile]) -> list[ImportProblem]:
     files = [one for one in sources if not one.is_left_out and one.sha256]
     # Most are new: nobody need be asked then what they may see.
     wanted = {one.sha256 for one in files[:_AT_ONCE]}
-    is_any = Artefact._base_manager.filter(sha256__in=wanted).exists()
+    is_any = bool(wanted) and bool(_ANY_FILE.rows(many=list(wanted)))
     known = by_digest(one.sha256 for one in files) if is_any or len(files) > _AT_ONCE else {}
     return together(
         ImportProblem(known[one.sha256].sentence, one.path, is_note=True)

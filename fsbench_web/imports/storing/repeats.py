@@ -35,6 +35,20 @@ def cells_of(columns: MeasurementColumns) -> Cells:
     return {test: np.unique(np.concatenate(some)) for test, some in found.items()}
 
 
+class KnownCells:
+    """``cells_of``, asked once for all numbers that are of the same: repeats mostly are."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], Cells] = {}
+
+    def of(self, columns: MeasurementColumns) -> Cells:
+        whole = (columns.codes, columns.records, columns.files)
+        what = *columns.tests, *((one.dtype.str, one.tobytes()) for one in whole)
+        if what not in self._found:
+            self._found[what] = cells_of(columns)
+        return self._found[what]
+
+
 @dataclass
 class Repeats:
     """What the repeats of a series measured, by their numbers."""
@@ -50,7 +64,10 @@ class Repeats:
         self._parts.setdefault(repeat, []).append(cells)
         for test, sizes in cells.items():
             known, last = self._last.get(test, (sizes[:0], np.zeros(0, dtype=np.int64)))
-            every = known if np.array_equal(known, sizes) else np.union1d(known, sizes)
+            if known is sizes or np.array_equal(known, sizes):  # as repeats mostly are
+                self._last[test] = known, np.maximum(last, repeat)
+                continue
+            every = np.union1d(known, sizes)
             latest = np.full(len(every), -1, dtype=np.int64)
             latest[np.searchsorted(every, known)] = last
             places = np.searchsorted(every, sizes)

@@ -94,8 +94,9 @@ def store_runs(
             return Stored([], problems)
         artefacts: dict[int, Artefact] = {}
         runs = _record(row, found.runs, artefacts, user)
-        problems += _score_and_store(runs, artefacts, there, say)
-        insert_together(*_notes(row, runs, artefacts, user))
+        beside, mixed = _score_and_store(runs, artefacts, there, say)
+        problems += mixed
+        insert_together(*beside, *_notes(row, runs, artefacts, user))
     stored = [StoredRun(run, one.placed, one.joins is not None) for one, run in runs]
     return Stored(stored, problems, found.remarks)
 
@@ -200,8 +201,10 @@ def _reason(parts: Sequence[Numbered]) -> str:
 
 def _score_and_store(
     runs: Recorded, artefacts: Mapping[int, Artefact], there: Mapping[int, ExistingRuns], say: Say
-) -> list[ImportProblem]:
-    """Write numbers, flags and scores. Returns which series cannot have any."""
+) -> tuple[Sequence[models.Model], list[ImportProblem]]:
+    """Write numbers, flags and scores. Returns rows of numbers that are still to be written, with
+    others, and which series cannot have any.
+    """
     problems: list[ImportProblem] = []
     of_series: dict[int, list[tuple[Numbered, Run]]] = defaultdict(list)
     for one, run in runs:
@@ -227,27 +230,28 @@ def _score_and_store(
             problems.append(_mixed(series, error))
         else:
             flags |= {id(one): each for (one, _), each in zip(in_order, found, strict=True)}
-    total = sum(len(one.placed.columns) for one, _ in runs)
-    measurements.store(
-        (
-            NewBlock(
-                run.pk,
-                artefacts[id(one.placed.source)].pk,
-                one.placed.columns,
-                flags.get(id(one)),
-                one.placed.samples,
-            )
-            for one, run in runs
-        ),
-        lambda stored: say("Storing", stored / total),
-    )
+    blocks = [
+        NewBlock(
+            run.pk,
+            artefacts[id(one.placed.source)].pk,
+            one.placed.columns,
+            flags.get(id(one)),
+            one.placed.samples,
+        )
+        for one, run in runs
+    ]
+    # What is judged where it is stored cannot wait for others.
+    beside = None if later else measurements.rows_of_few(blocks)
+    if beside is None:
+        total = sum(len(block.columns) for block in blocks)
+        measurements.store(blocks, lambda stored: say("Storing", stored / total))
     _store_over_time(runs, artefacts)
     for series in later:
         try:
             ingest.rescore_locked(series, there[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
-    return problems
+    return beside or [], problems
 
 
 def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:

@@ -35,7 +35,7 @@ from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Part, TestScores
 from fsbench_web.studies.scores.measurements import Flags, StoredBlock
 from fsbench_web.studies.scores.quality import SeriesContext
-from fsbench_web.studies.scores.rows import as_json, insert_rows
+from fsbench_web.studies.scores.rows import as_json, execute_together, insert_rows
 from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
 
@@ -55,6 +55,9 @@ _WRITTEN_SCORES = (
         "origin",
     ),
 )
+
+_REMOVE = "DELETE FROM studies_score WHERE series_id = %s AND origin = %s"
+_NOTE = "UPDATE studies_series SET quality = %s, scores_stamp = %s WHERE id = %s"
 
 
 def store_artefact(
@@ -173,16 +176,17 @@ def replace_scores(series: Series, basis: SeriesContext, found: TestScores) -> N
 
     ``found`` was judged by ``basis``. The caller holds the series' lock.
     """
-    Score.selections.filter(series=series, origin=COMPUTED).delete()
-    is_published = series.study.is_published
-    printed = set(series.scores.values_list("test", "category")) if is_published else set()
-    insert_rows(Score, _WRITTEN_SCORES, list(_rows(series, basis, found, printed)))
     boundaries = {
         test: one.boundary for test, one in found.tests.items() if one.boundary is not None
     }
     series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
-    written = {"quality": series.quality, "scores_stamp": series.scores_stamp}
-    Series.objects.filter(pk=series.pk).update(**written)
+    execute_together(
+        (_REMOVE, [series.pk, COMPUTED]),
+        (_NOTE, [as_json(series.quality), series.scores_stamp, series.pk]),
+    )
+    is_published = series.study.is_published
+    printed = set(series.scores.values_list("test", "category")) if is_published else set()
+    insert_rows(Score, _WRITTEN_SCORES, list(_rows(series, basis, found, printed)))
 
 
 def _rows(

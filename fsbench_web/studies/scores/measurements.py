@@ -23,6 +23,7 @@ from fsbench_web.core.measurement_columns import (
     UnreadableBlock,
 )
 from fsbench_web.core.scoring.quality import FLAGS, Flag
+from fsbench_web.platform.fixed_queries import FixedQuery, fields_of
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState
 from fsbench_web.studies.scores.rows import as_json, insert_rows
 
@@ -30,6 +31,8 @@ _COLUMNS = ("run_id", "artefact_id", "count", "tests", "content", "flags", "samp
 _WITH_THE_LIST = 5_000
 """Blocks of more numbers are read one at a time, so that not all are in memory."""
 _AT_ONCE = 100
+_FEW = 500
+"""Numbers whose blocks are some kilobytes together, beside which a ``COPY`` is two visits more."""
 IsWanted = Callable[[tuple[str, str]], bool]
 """Told a test and its load."""
 Flags = tuple[Sequence[Sequence[str] | None], Column]
@@ -175,6 +178,33 @@ def of_finished(series_ids: Iterable[int]) -> QuerySet[MeasurementBlock]:
     return MeasurementBlock.objects.filter(
         run__series__in=list(series_ids), run__state=RunState.DONE, run__tracing=UNTRACED
     )
+
+
+_OF_FINISHED = FixedQuery(
+    [
+        "studies_measurementblock.id",
+        "studies_run.series_id",
+        "studies_measurementblock.run_id",
+        "studies_measurementblock.artefact_id",
+        "studies_measurementblock.count",
+        *fields_of(MeasurementBlock, "tests"),
+        "studies_measurementblock.flags",
+        f"CASE WHEN studies_measurementblock.count <= {_WITH_THE_LIST}"
+        " THEN studies_measurementblock.content END",
+    ],
+    "FROM studies_measurementblock"
+    " INNER JOIN studies_run ON studies_run.id = studies_measurementblock.run_id"
+    f" WHERE studies_run.state = '{RunState.DONE}' AND studies_run.tracing = '{UNTRACED}'"
+    " AND studies_run.series_id IN ({many})"
+    " ORDER BY studies_run.series_id, studies_run.id, studies_measurementblock.id",
+)
+
+
+def listed_of_finished(series_ids: Iterable[int]) -> list[StoredBlock]:
+    """``listed`` of ``of_finished``, without samples and whoever asks, for a writer of scores."""
+    wanted = list(series_ids)
+    rows = _OF_FINISHED.rows(many=wanted) if wanted else ()
+    return [StoredBlock(*row[:7], None, row[7]) for row in rows]  # type: ignore[call-arg]
 
 
 def listed(found: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:
@@ -324,6 +354,16 @@ def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored
     while insert_rows(MeasurementBlock, _COLUMNS, piece()):
         say(stored)
     return stored
+
+
+def rows_of_few(blocks: Sequence[NewBlock]) -> list[MeasurementBlock] | None:
+    """The rows of few numbers, which are not written: they go with others by ``insert_together``.
+
+    None for more than ``_FEW``: ``store`` those.
+    """
+    if sum(len(block.columns) for block in blocks) > _FEW:
+        return None
+    return [MeasurementBlock(**row) for block in blocks for row in block.encoded()]
 
 
 def store_values(

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, connections, models
 
 _AT_ONCE = 200
 """Objects in one visit: each is some hundred bytes of text, or a whole compressed file."""
@@ -80,6 +80,20 @@ def as_json(value: object) -> str | None:
     return None if value is None else json.dumps(value)
 
 
+def execute_together(*statements: tuple[str, Sequence[Any]]) -> None:
+    """Statements that give nothing back, with their values, in their order.
+
+    The caller holds the transaction. Raises what Django's own queries raise.
+    """
+    with connection.cursor() as cursor:
+        if _takes_several_at_once():
+            text = "; ".join(text for text, _ in statements)
+            cursor.execute(text, [value for _, values in statements for value in values])
+        else:
+            for text, values in statements:
+                cursor.execute(text, values)
+
+
 def insert_together(*rows: models.Model) -> None:
     """Write new objects of any models, in their order, and set their keys, as ``save`` does.
 
@@ -100,10 +114,7 @@ def insert_together(*rows: models.Model) -> None:
 
 
 def _insert(rows: Sequence[models.Model]) -> None:
-    options = connection.settings_dict["OPTIONS"]
-    if connection.vendor != "postgresql" or options.get("server_side_binding"):
-        # Several statements in one text are PostgreSQL's, and only where values are written into
-        # them before they are sent.
+    if not _takes_several_at_once():
         for row in rows:
             models.Model.save(row, force_insert=True)
         return
@@ -114,6 +125,14 @@ def _insert(rows: Sequence[models.Model]) -> None:
         for one, is_large in zip(some, large, strict=True):
             if is_large:
                 _insert_as_bytes(*one)
+
+
+def _takes_several_at_once() -> bool:
+    """Several statements in one text are PostgreSQL's, and only where values are written into them
+    before they are sent.
+    """
+    options = connection.settings_dict["OPTIONS"]
+    return connection.vendor == "postgresql" and not options.get("server_side_binding")
 
 
 def _insert_at_once(rows: Sequence[tuple[models.Model, str, list[Any]]]) -> None:
@@ -164,7 +183,9 @@ def _written(row: models.Model) -> tuple[str, list[Any]]:
         unkeyed = one.is_relation and getattr(row, one.attname) is None
         if unkeyed and getattr(row, one.name, None) is not None:
             raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
-    return text, [one.get_db_prep_save(one.pre_save(row, True), connection) for one in fields]
+    # Not by the proxy, which looks for the thread's connection at each of their questions.
+    own = connections[connection.alias]
+    return text, [one.get_db_prep_save(one.pre_save(row, True), own) for one in fields]
 
 
 @cache

@@ -128,7 +128,7 @@ def _flags(
         is_extreme = category in ("maximum", "minimum")
         inside = columns.values == score.value if is_extreme else _region(category, columns)
         if kept is not None:
-            inside &= kept
+            inside = inside & kept
         bits = int(np.bitwise_or.reduce(judged.bits[inside], initial=0))
         flags = set(slugs(bits))
         if not is_extreme:
@@ -148,7 +148,7 @@ def _runs(
     for category in categories:
         inside = _region(category, columns)
         if kept is not None:
-            inside &= kept
+            inside = inside & kept
         numbers = np.bincount(places[inside], minlength=len(known))
         found[category] = [int(run) for run in known[numbers > 0]]
     return found

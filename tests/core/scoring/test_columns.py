@@ -1,4 +1,6 @@
-"""Scores from columns are those of scoring.scores, to the last bit."""
+"""Scores from columns, of few numbers and of many, are those of scoring.scores, to the last bit."""
+
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from fsbench_web.core.measurement_columns import NONE
 from fsbench_web.core.scoring import columns as scored
+from fsbench_web.core.scoring import few_numbers
 from fsbench_web.core.scoring.columns import MixedMeasurements, scores, scores_of_runs
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
 
@@ -17,6 +20,15 @@ CELLS = st.tuples(
 WHOLE = st.integers(0, 2**54).map(float)
 VALUE = st.one_of(st.floats(0, 1e15, allow_nan=False), WHOLE, st.sampled_from([89.999, 0.0, 1.0]))
 Repeat = dict[tuple[int, int], float]
+
+
+@pytest.fixture(params=["few", "many"], autouse=True, scope="module")
+def _way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Few numbers are scored without arrays: each test is of both ways."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "many":
+            patch.setattr(few_numbers, "MOST", 0)
+        yield
 
 
 def columns_of(repeats: list[Repeat], *, mixed: bool = True) -> scored.TestColumns:

@@ -16,7 +16,13 @@ from fsbench_web.studies.models import (
     StateChange,
     Study,
 )
-from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together, written_if_many
+from fsbench_web.studies.scores.rows import (
+    as_json,
+    execute_together,
+    insert_rows,
+    insert_together,
+    written_if_many,
+)
 from fsbench_web.studies.series import series_for
 from tests.measured import finished_run
 
@@ -61,6 +67,18 @@ def test_it_writes_json_and_null(run: Run) -> None:
     kept = dict(Score.objects.filter(series=run.series).values_list("test", "left_out"))
     assert kept == {"some": [1.5, 'a "b" \\ c'], "none": None}
     assert Score.objects.filter(series=run.series, left_out__isnull=True).count() == 1
+
+
+def test_statements_are_executed_in_their_order(run: Run, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
+    text = "UPDATE studies_run SET reason = %s WHERE id = %s"
+    with django_assert_num_queries(1 if connection.vendor == "postgresql" else 2):
+        execute_together((text, ["first", run.pk]), (text, ["100 % of 'it'; %s", run.pk]))
+    run.refresh_from_db()
+    assert run.reason == "100 % of 'it'; %s"
+    with pytest.raises(IntegrityError), transaction.atomic():
+        execute_together((text, ["second", run.pk]), (text, [None, run.pk]))
+    run.refresh_from_db()
+    assert run.reason == "100 % of 'it'; %s"
 
 
 def test_no_rows_are_no_statement(run: Run, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
