@@ -18,7 +18,7 @@ from tests.first_start.walk import Walk
 from tests.services import registries
 from tests.services.bare_ci import kept_packages
 from tests.services.bare_root import BareRoot, bare_root
-from tests.services.browser import chromium_browser
+from tests.services.browser import chromium_browser, chromium_path
 from tests.services.dockerd import daemon_folder
 from tests.services.image import ROOT, cache_folder
 from tests.services.redis import free_port
@@ -47,7 +47,9 @@ def walk(tmp_path: Path) -> Iterator[Callable[..., Walk]]:
         def make(root: BareRoot, got: str, **env: str) -> Walk:
             site = Site(root, tmp_path / "make-run.log", free_port(), env)
             stack.callback(site.interrupt)
-            return Walk(site, stack.enter_context(chromium_browser()), got)
+            # Chromium as users have it, with a window.
+            browser = stack.enter_context(chromium_browser(chromium_path()))
+            return Walk(site, browser, got)
 
         yield make
 
