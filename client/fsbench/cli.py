@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         terminal.complain(terminal.clean(error))
         return USAGE
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
         # Python would end with 1, which of `check` says that something fell.
         what = terminal.clean(f"{type(error).__name__}: {error}")
         terminal.complain(

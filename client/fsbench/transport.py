@@ -45,7 +45,7 @@ class Response:
     def json(self) -> Any:
         try:
             return json.loads(self.content)
-        except ValueError:
+        except (ValueError, RecursionError):  # nested without end
             raise UnexpectedResponse(
                 "The answer is no JSON: is this the address of fsbench?"
             ) from None
@@ -215,12 +215,14 @@ def problem_of(answer: Response) -> Problem | Unreachable:
     """What an error says: fsbench's own problem document, or that it is none."""
     try:
         data = json.loads(answer.content)
-        return Problem(answer.status, str(data["detail"]), list(data.get("errors", [])))
-    except (ValueError, KeyError, TypeError):
+        errors = [one for one in data.get("errors", []) if isinstance(one, dict)]
+        return Problem(answer.status, str(data["detail"]), errors)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         kind = Unreachable if answer.status >= 500 else UnexpectedResponse  # a proxy's, before it
         return kind(f"The answer is {answer.status}, and not one of fsbench.")
 
 
 def _retry_after(answer: Response) -> float | None:
     text = answer.headers.get("Retry-After", "")
-    return float(text) if answer.status in (429, 503) and text.isdigit() else None
+    is_number = text.isascii() and text.isdigit()  # "\N{SUPERSCRIPT TWO}" is a digit, and no number
+    return float(text) if answer.status in (429, 503) and is_number else None

@@ -2,7 +2,8 @@
 
 Every table asks the same of each row: is the best ahead of it? Where there is a baseline it asks of
 each row too whether it and the baseline differ. A table is one question, so these pairs are what is
-tested together: Holm's correction is over them and over nothing else, and a row says the same on
+tested together: Holm's correction is over them, each once (the best and the baseline may be one
+pair, or the same row), and over nothing else, and a row says the same on
 whatever page, with whatever filter of tests and categories, it is shown. Who looks at many tables
 explores: of twenty without any difference one shows one (R. Bender and S. Lange, J. Clin.
 Epidemiol. 54, 2001), which findings say.
@@ -68,6 +69,11 @@ class _Pair(NamedTuple):
     is_change: bool
     found: Verdict | RatioVerdict
 
+    @property
+    def asked(self) -> tuple[int, int]:
+        """What is asked: the best against the baseline is so twice, and tested once."""
+        return self.ahead, self.behind
+
 
 def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[DeltaTable]:
     """The tables, with a verdict in each row that stands against another.
@@ -84,17 +90,19 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
 def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     blocks = [_by_block(row) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
-    p_values = [pair.found.p_value for pair in pairs if pair.found.p_value is not None]
-    adjusted = iter(significance.holm(p_values))
+    p_values = {
+        pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None
+    }
+    adjusted = dict(zip(p_values, significance.holm(list(p_values.values())), strict=True))
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
         found = pair.found
         if isinstance(found, RatioVerdict):
-            corrected = paired.corrected(found, next(adjusted), len(p_values))
+            corrected = paired.corrected(found, adjusted[pair.asked], len(p_values))
             verdict = _of_ratio(table, blocks, pair, corrected, rule)
         elif found.p_value is not None:
-            verdict = significance.corrected(found, next(adjusted), len(p_values))
+            verdict = significance.corrected(found, adjusted[pair.asked], len(p_values))
         else:
             verdict = found
         (against_baseline if pair.is_change else against_best)[pair.row] = verdict

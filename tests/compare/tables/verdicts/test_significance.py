@@ -226,7 +226,27 @@ def test_against_a_baseline_each_row_is_judged_in_its_own_direction() -> None:
     changes = {r.contender: r.change_verdict and r.change_verdict.status for r in found.rows}
     assert changes == {"slow": "significant", "base": None, "fast": "significant", "near": "tie"}
     tested = {r.change_verdict.tested for r in found.rows if r.change_verdict}
-    assert tested == {6}, "against the best and against the baseline are tested together"
+    assert tested == {5}, "against the best and against the baseline are tested together"
+
+
+def test_a_pair_of_the_best_and_the_baseline_is_tested_once() -> None:
+    """Whoever is the baseline: of two contenders there is one question, with one p."""
+    slow, fast = row("slow", 80, around(80, 9)), row("fast", 100, around(100, 9))
+    [alone] = judged([table(slow, fast)], 0.1)
+    known = alone.rows[0].verdict
+    assert known is not None and known.p_value is not None
+    assert (known.tested, known.p_holm) == (1, known.p_value)
+    for of_slow, of_fast in ((True, False), (False, True)):
+        [found] = judged(
+            [table(slow._replace(is_baseline=of_slow), fast._replace(is_baseline=of_fast))], 0.1
+        )
+        said = [v for r in found.rows for v in (r.verdict, r.change_verdict) if v]
+        assert len(said) == 3
+        assert {(v.tested, v.p_holm) for v in said} == {(1, known.p_value)}
+
+    third = row("third", 60, around(60, 9))
+    [found] = judged([table(third, slow, fast._replace(is_baseline=True))])
+    assert {r.change_verdict.tested for r in found.rows if r.change_verdict} == {2}
 
 
 def test_rows_survive_the_way_through_json() -> None:
