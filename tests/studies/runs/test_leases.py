@@ -410,14 +410,17 @@ class TestADiskOfSeveralHosts:
                 {"partition": "1 at 2048"}, {"partition": "2 at 999424"}, id="two partitions"
             ),
             pytest.param(
-                {}, {"uuid": f"part1-mpath-3{WWN.removeprefix('0x')}"}, id="of multipath"
+                {}, {"wwn": "", "uuid": f"part1-mpath-3{WWN.removeprefix('0x')}"}, id="of multipath"
             ),
         ],
     )
     def test_a_partition_is_in_use_with_its_disk(
         self, db: None, mine: dict[str, str], theirs: dict[str, str]
     ) -> None:
-        one, other = on_host("host-a", {"wwn": WWN} | mine), on_host("host-b", {"wwn": WWN} | theirs)
+        one, other = (
+            on_host("host-a", {"wwn": WWN} | mine),
+            on_host("host-b", {"wwn": WWN} | theirs),
+        )
         run, waiting = submitted(one, "san-0"), submitted(other, "san-0")
         handle = claim(run, one)
         assert lifecycle.claim(waiting.pk, other) is None
