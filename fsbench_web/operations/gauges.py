@@ -8,6 +8,8 @@ from django.db.models import Count, Min, Q
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.shared_disks import note_other_use
+from fsbench_web.catalog.workers.states import WorkerState
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.operations.models import Chore
 from fsbench_web.platform import clock
@@ -51,7 +53,8 @@ class Gauges:
 
 
 def read_gauges() -> Gauges:
-    """Everything as it is now. Eight queries, however much there is."""
+    """Everything as it is now. Eight queries, or ten where LUNs have worldwide names,
+    however much there is."""
     now = clock.now()
     return Gauges(
         runs=_by_state(Q(), list(RunState)),
@@ -98,7 +101,8 @@ def _workers(now: datetime) -> list[WorkerGauges]:
 
 
 def _luns(now: datetime) -> list[LunGauges]:
-    luns = Lun.objects.select_related("worker", "lease").order_by("worker__name", "name")
+    luns = list(Lun.objects.select_related("worker", "lease").order_by("worker__name", "name"))
+    note_other_use(luns)
     since = now - DAY
     busy: dict[int, float] = {}
     had = Run.objects.filter(
@@ -114,7 +118,7 @@ def _luns(now: datetime) -> list[LunGauges]:
         LunGauges(
             worker=lun.worker.name,
             name=lun.name,
-            is_in_use=getattr(lun, "lease", None) is not None and lun.lease.run_id is not None,
+            is_in_use=WorkerState.run_of(lun) is not None or lun.other_use is not None,
             is_usable=lun.is_listed and not lun.problem,
             busy_s_last_day=busy.get(lun.pk, 0.0),
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig
 from requests.exceptions import RequestException
@@ -115,9 +115,22 @@ def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
     return {name: _NOT_LIMITED.format(name) if it else "" for name, it in is_lacking.items()}
 
 
-def cause_of(error: BaseException) -> Cause:
-    """A daemon that answers with a refusal is there; one that does not answer went away."""
-    return Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
+def why_failed(error: BaseException) -> tuple[str, Cause]:
+    """A sentence on what the daemon says to a run that begins, and whose doing it was.
+
+    A daemon that answers with a refusal is there; one that does not answer went away. The image was
+    there when the run was checked, and the container when it was made.
+    """
+    if isinstance(error, ImageNotFound):
+        return (
+            f"The benchmark image was removed from outside while the run began ({short(error)}): "
+            "build it again (make image).",
+            Cause.KILLED,
+        )
+    if isinstance(error, NotFound) and "No such container" in short(error):
+        return "The container was removed from outside.", Cause.KILLED
+    cause = Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
+    return f"Docker failed: {short(error)}", cause
 
 
 def connect(address: str, timeout_s: float) -> None:

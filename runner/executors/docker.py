@@ -33,7 +33,7 @@ from runner.executors.base import (
     probed_tools,
     why_in_guests_alone,
 )
-from runner.executors.containers import ERRORS, archive, cause_of, short
+from runner.executors.containers import ERRORS, archive, short
 from runner.executors.stream import follow
 from runner.image import inputs
 from runner.plan import RunPlan
@@ -238,11 +238,8 @@ class DockerExecutor:
         except containers.NotLimited as error:
             return Outcome(1, reason=str(error), cause=Cause.REFUSED)
         except ERRORS as error:
-            return Outcome(
-                None,
-                reason=f"Docker failed: {short(error)}",
-                cause=cause_of(error),
-            )
+            reason, cause = containers.why_failed(error)
+            return Outcome(None, reason=reason, cause=cause)
         finally:
             if container is not None:
                 self._remove_for_certain(container)

@@ -32,7 +32,7 @@ _OWN_NAMES = (
 )
 # Not partuuid: machines made of one template share it.
 _NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode", "export"}
-_MULTIPATH = re.compile(r"mpath-3([0-9a-f]{16,32})")
+_MULTIPATH = re.compile(r"(?:part\d+-)?mpath-3([0-9a-f]{16,32})")
 _LABELS = {
     "serial": "serial",
     "wwn": "WWN",
@@ -68,18 +68,20 @@ def is_same(confirmed: Fingerprint, found: Fingerprint) -> bool:
 
 
 def shared_disk(fingerprint: Fingerprint) -> str:
-    """What a disk is named on every host that reaches it: "WWN 0x5002", and of a partition its
-    place; "" where it has no worldwide name.
+    """What the disk of a LUN is named on every host that reaches it: "WWN 0x5002", or "" where it
+    has no worldwide name.
 
-    Serial numbers are no such names: hypervisors give all their machines the same.
+    A partition's is that of its disk: another host may list the whole of it, or another table of
+    its partitions, and partitions that are measured at once measure each other. Serial numbers are
+    no such names: hypervisors give all their machines the same.
     """
-    # dm-multipath: "mpath-" and what scsi_id says, a digit for the kind of name and the name.
+    # dm-multipath: "mpath-" and what scsi_id says, a digit for the kind of name and the name;
+    # before it, of a partition that kpartx made, which one.
     path = _MULTIPATH.fullmatch(str(fingerprint.get("uuid", "")))
     wwn = f"0x{path[1]}" if path else str(fingerprint.get("wwn", ""))
     if not wwn or fingerprint.get("kind") != "device":
         return ""
-    place = f", partition {fingerprint['partition']}" if "partition" in fingerprint else ""
-    return f"WWN {wwn.lower()}{place}"[:200]
+    return f"WWN {wwn.lower()}"[:200]
 
 
 def in_words(fingerprint: Fingerprint) -> str:

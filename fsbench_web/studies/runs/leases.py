@@ -3,8 +3,8 @@
 A run needs its data LUN, its journal LUN if it has one, the other LUNs of its stack, those of the
 other workers that measure with it, every controller that the hosts' files name for these
 (``Lun.controller``; one serves one run at a time on a host), and every disk that these are by its
-worldwide name: a LUN of a storage network may be on the lists of several hosts. All are taken in
-one transaction or none is. Rows are locked in the order of their keys everywhere, and leases before
+worldwide name: a LUN of a storage network may be on the lists of several hosts, whole on one and by
+a partition on another. All are taken in one transaction or none is. Rows are locked in the order of their keys everywhere, and leases before
 runs, so that no two transactions wait for each other.
 """
 
@@ -109,14 +109,15 @@ def _in_words(lease: Lease, luns: Mapping[int, Lun]) -> str:
     if lease.lun_id is not None:
         return str(luns[lease.lun_id])
     if lease.disk:
-        return f"its disk ({lease.disk}, which another host lists too)"
+        return f"its disk ({lease.disk}, which another LUN is on too)"
     return f"the controller {lease.controller}"
 
 
 def is_shared(series: Series) -> bool:
     """Whether runs of other LUNs of its workers may have to wait for one of this series.
 
-    Not for its disk: the other LUN that is the same one is another worker's, which asks by itself.
+    Not for its disk: who waits for that (another worker, or another partition's LUN) asks by itself
+    with its next heartbeat.
     """
     return sum(kind != "disk" for kind, *_ in resources(series)) > 1
 

@@ -19,7 +19,7 @@ from docker.utils import parse_devices
 
 from fsbench_web.catalog.configurations.limits import Limits
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
 from runner.executors import containers
@@ -193,6 +193,31 @@ def test_a_run_without_its_limit_is_refused_before_anything_is_erased(
     assert run.cause == Cause.REFUSED
     assert written_on(host, "scratch") == before
     assert client.containers.list(all=True) == []
+
+
+@pytest.mark.parametrize("gone", ["image", "container"])
+def test_what_is_removed_while_a_run_begins_is_an_interruption(
+    host: Host,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    client: docker.DockerClient,
+    monkeypatch: pytest.MonkeyPatch,
+    gone: str,
+) -> None:
+    """After the worker's own look: a job runs it again, as what was killed from outside."""
+    create = ContainerCollection.create
+
+    def too_late(self: ContainerCollection, image: str, **given: Any) -> Container:
+        made = create(self, "fsbench-removed:1" if gone == "image" else image, **given)
+        client.containers.get(made.id).remove(force=True)
+        return made
+
+    monkeypatch.setattr(ContainerCollection, "create", too_late)
+    run = carry_out(submitted(host, "ext4"), host)
+    assert run.state == RunState.FAILED
+    assert f"The {'benchmark image' if gone == 'image' else gone} was removed" in run.reason
+    assert run.cause == Cause.KILLED
+    assert run.cause in INTERRUPTED
 
 
 def test_a_proxy_that_lets_nobody_ask_for_events_and_info_is_enough(

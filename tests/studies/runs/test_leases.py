@@ -380,7 +380,7 @@ class TestADiskOfSeveralHosts:
         assert lifecycle.claim(theirs.pk, other) is None
         assert queue.startable(other) == []
         assert leases.shared_in_use(fresh(theirs).series) == [
-            (f"its disk (WWN {WWN}, which another host lists too)", mine.pk)
+            (f"its disk (WWN {WWN}, which another LUN is on too)", mine.pk)
         ]
         lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
         assert [run.pk for run in queue.startable(other)] == [theirs.pk]
@@ -391,11 +391,6 @@ class TestADiskOfSeveralHosts:
         [
             pytest.param({"wwn": WWN}, {"wwn": WWN[:-1] + "7"}, id="another LUN"),
             pytest.param({"serial": "QM00001"}, {"serial": "QM00001"}, id="serial of a hypervisor"),
-            pytest.param(
-                {"wwn": WWN, "partition": "1 at 2048"},
-                {"wwn": WWN, "partition": "2 at 999424"},
-                id="another partition",
-            ),
             pytest.param({}, {}, id="no name"),
         ],
     )
@@ -405,6 +400,43 @@ class TestADiskOfSeveralHosts:
         one, other = on_host("host-a", mine), on_host("host-b", theirs)
         claim(submitted(one, "san-0"), one)
         claim(submitted(other, "san-0"), other)
+
+    @pytest.mark.parametrize(
+        ("mine", "theirs"),
+        [
+            pytest.param({}, {"partition": "1 at 2048"}, id="whole, partition"),
+            pytest.param({"partition": "1 at 2048"}, {}, id="partition, whole"),
+            pytest.param(
+                {"partition": "1 at 2048"}, {"partition": "2 at 999424"}, id="two partitions"
+            ),
+            pytest.param(
+                {}, {"wwn": "", "uuid": f"part1-mpath-3{WWN.removeprefix('0x')}"}, id="of multipath"
+            ),
+        ],
+    )
+    def test_a_partition_is_in_use_with_its_disk(
+        self, db: None, mine: dict[str, str], theirs: dict[str, str]
+    ) -> None:
+        one, other = (
+            on_host("host-a", {"wwn": WWN} | mine),
+            on_host("host-b", {"wwn": WWN} | theirs),
+        )
+        run, waiting = submitted(one, "san-0"), submitted(other, "san-0")
+        handle = claim(run, one)
+        assert lifecycle.claim(waiting.pk, other) is None
+        assert queue.startable(other) == []
+        lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
+        assert claim(waiting, other).run_id == waiting.pk
+
+    def test_partitions_of_one_host_take_turns(self, db: None) -> None:
+        parts = ({"wwn": WWN, "partition": f"{number} at {number}2048"} for number in (1, 2))
+        worker = on_host("host-a", *parts)
+        mine, theirs = submitted(worker, "san-0"), submitted(worker, "san-1")
+        assert [run.pk for run in queue.startable(worker)] == [mine.pk]
+        handle = claim(mine, worker)
+        assert lifecycle.claim(theirs.pk, worker) is None
+        lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
+        assert [run.pk for run in queue.startable(worker)] == [theirs.pk]
 
     def test_multipath_has_the_name_of_the_disk_under_it(self, db: None) -> None:
         one = on_host("host-a", {"wwn": WWN})
@@ -431,8 +463,9 @@ class TestADiskOfSeveralHosts:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_hosts_that_claim_at_once_one_has_the_disk() -> None:
-    one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN})
+@pytest.mark.parametrize("theirs_is", [{}, {"partition": "1 at 2048"}], ids=["whole", "partition"])
+def test_of_two_hosts_that_claim_at_once_one_has_the_disk(theirs_is: dict[str, str]) -> None:
+    one, other = on_host("host-a", {"wwn": WWN}), on_host("host-b", {"wwn": WWN} | theirs_is)
     mine, theirs = submitted(one, "san-0"), submitted(other, "san-0")
     handles = at_once(
         lambda: lifecycle.claim(mine.pk, one), lambda: lifecycle.claim(theirs.pk, other)

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.accounts.models import Visibility
+from fsbench_web.operations.gauges import read_gauges
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.runs import lifecycle
 from tests.studies.runs.test_leases import WWN, claim, on_host, submitted
@@ -49,6 +50,15 @@ def test_it_says_which_run_of_which_worker_has_it(
         assert FREE not in page or address == "/runs/new/", address
     used = {"state": "in use", "run": run.pk, "used_by": "host-a", "worker_state": "idle"}
     assert of_host_b(client) == used
+
+
+def test_the_gauge_of_luns_counts_it_too(run: Run) -> None:
+    assert {lun.worker: lun.is_in_use for lun in read_gauges().luns} == {
+        "host-a": True,
+        "host-b": True,
+    }
+    lifecycle.reap_lost(after_silence())
+    assert not any(lun.is_in_use for lun in read_gauges().luns)
 
 
 def test_it_is_free_when_that_run_has_ended(client: Client, run: Run, admin_user: User) -> None:
