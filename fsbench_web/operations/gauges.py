@@ -53,8 +53,9 @@ class Gauges:
 
 
 def read_gauges() -> Gauges:
-    """Everything as it is now. Eight queries, or ten where LUNs have worldwide names,
-    however much there is."""
+    """Everything as it is now. Eight queries, or ten where LUNs have worldwide names, however much
+    there is.
+    """
     now = clock.now()
     return Gauges(
         runs=_by_state(Q(), list(RunState)),

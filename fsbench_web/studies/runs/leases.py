@@ -4,8 +4,8 @@ A run needs its data LUN, its journal LUN if it has one, the other LUNs of its s
 other workers that measure with it, every controller that the hosts' files name for these
 (``Lun.controller``; one serves one run at a time on a host), and every disk that these are by its
 worldwide name: a LUN of a storage network may be on the lists of several hosts, whole on one and by
-a partition on another. All are taken in one transaction or none is. Rows are locked in the order of their keys everywhere, and leases before
-runs, so that no two transactions wait for each other.
+a partition on another. All are taken in one transaction or none is. Rows are locked in the order of
+their keys everywhere, and leases before runs, so that no two transactions wait for each other.
 """
 
 from collections.abc import Mapping

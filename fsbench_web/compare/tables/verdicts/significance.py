@@ -3,13 +3,12 @@
 Every table asks the same of each row: is the best ahead of it? Where there is a baseline it asks of
 each row too whether it and the baseline differ. A table is one question, so these pairs are what is
 tested together: Holm's correction is over them, each once (the best and the baseline may be one
-pair, or the same row), and over nothing else, and a row says the same on
-whatever page, with whatever filter of tests and categories, it is shown. Who looks at many tables
-explores: of twenty without any difference one shows one (R. Bender and S. Lange, J. Clin.
-Epidemiol. 54, 2001), which findings say.
-
-Where two share three blocks or more (``Run.block``), the verdict is paired; elsewhere it is not,
-and says so. By the rule of FREENIX 2002 is judged what was published, and what is asked to be.
+pair, or the same row), and over nothing else, and a row says the same on whatever page, with
+whatever filter of tests and categories, it is shown. Who looks at many tables explores: of twenty
+without any difference one shows one (R. Bender and S. Lange, J. Clin. Epidemiol. 54, 2001), which
+findings say. Where two share three blocks or more (``Run.block``), the verdict is paired; elsewhere
+it is not, and says so. By the rule of FREENIX 2002 is judged what was published, and what is asked
+to be.
 """
 
 from collections import defaultdict
@@ -90,9 +89,7 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
 def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     blocks = [_by_block(row) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
-    p_values = {
-        pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None
-    }
+    p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
     adjusted = dict(zip(p_values, significance.holm(list(p_values.values())), strict=True))
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}

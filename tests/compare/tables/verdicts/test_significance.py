@@ -234,7 +234,8 @@ def test_a_pair_of_the_best_and_the_baseline_is_tested_once() -> None:
     slow, fast = row("slow", 80, around(80, 9)), row("fast", 100, around(100, 9))
     [alone] = judged([table(slow, fast)], 0.1)
     known = alone.rows[0].verdict
-    assert known is not None and known.p_value is not None
+    assert known is not None
+    assert known.p_value is not None
     assert (known.tested, known.p_holm) == (1, known.p_value)
     for of_slow, of_fast in ((True, False), (False, True)):
         [found] = judged(
