@@ -23,31 +23,20 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
-if TYPE_CHECKING:
-    from runner.agent import (
-        barrier,
-        commands,
-        filling,
-        fsbench_folder,
-        machine,
-        messages,
-        mounted,
-        sampler,
-    )
-else:
-    import barrier
-    import commands
-    import filling
-    import fsbench_folder
-    import machine
-    import messages
-    import mounted
-    import sampler
-
+from runner.agent import (
+    barrier,
+    commands,
+    filling,
+    fsbench_folder,
+    machine,
+    messages,
+    mounted,
+    sampler,
+)
 
 SAMPLER: "sampler.Sampler | None" = None
 

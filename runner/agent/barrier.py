@@ -1,17 +1,9 @@
 """The moment at which all clients of a run begin."""
 
-import os
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-
-if TYPE_CHECKING:
-    from runner.agent import commands, messages
-else:
-    import commands
-    import messages
+from runner.agent import commands, messages
 
 # Who comes later than this has not measured together with the others.
 LATE_S = 0.5

@@ -11,14 +11,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-
-if TYPE_CHECKING:
-    from runner.agent import messages
-else:
-    import messages
+from runner.agent import messages
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 LOG_LINES_PER_STEP = 20_000
@@ -30,8 +25,9 @@ NO_SPACE = "No space left on device"
 TOO_LITTLE_ROOM = (NO_SPACE, "Insufficient free space")
 # Of what a command printed, its message keeps this much; of the benchmark all goes to an output.
 PRINTED_CHARACTERS = 64 * 1024
-# A plan's name for a program in this file's folder: fsbench-agent is agent.py.
+# A plan's name for a program beside this file or in these folders: fsbench-agent is agent.py.
 OWN_PREFIX = "fsbench-"
+OWN_FOLDERS = ("", "workloads", "preparation")
 # dd(1) says "N bytes (...) copied", --fill "N of M bytes".
 BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -236,11 +232,13 @@ def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:
 
 def own_program(name: str) -> str:
     """Where the program is that a plan calls ``fsbench-NAME``. Raises StepFailed."""
-    here = Path(os.path.abspath(__file__))  # noqa: PTH100 (a link would lead elsewhere)
-    program = here.with_name(f"{name[len(OWN_PREFIX) :]}.py")
-    if not re.fullmatch(r"fsbench-[a-z][a-z0-9_]*", name) or not program.is_file():
-        raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")
-    return str(program)
+    here = Path(os.path.abspath(__file__)).parent  # noqa: PTH100 (a link would lead elsewhere)
+    if re.fullmatch(r"fsbench-[a-z][a-z0-9_]*", name):
+        for folder in OWN_FOLDERS:
+            program = here / folder / f"{name[len(OWN_PREFIX) :]}.py"
+            if program.is_file():
+                return str(program)
+    raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")
 
 
 def is_full(folder: str) -> bool:

@@ -2,17 +2,9 @@
 
 import json
 import os
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-
-if TYPE_CHECKING:
-    from runner.agent import commands, messages, mounted
-else:
-    import commands
-    import messages
-    import mounted
+from runner.agent import commands, messages, mounted
 
 # As runner/host/mount_folder.py writes it.
 MARKER = ".fsbench-folder"

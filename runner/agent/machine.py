@@ -3,16 +3,10 @@
 import contextlib
 import os
 import re
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-
-if TYPE_CHECKING:
-    from runner.agent import commands
-else:
-    import commands
+from runner.agent import commands
 
 # How a tool is asked for its version; all others know -V.
 VERSION_FLAGS = {

@@ -3,21 +3,13 @@
 import contextlib
 import os
 import re
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-
-if TYPE_CHECKING:
-    from runner.agent import commands, machine, messages, zpool
-else:
-    import commands
-    import machine
-    import messages
-    import zpool
+from runner.agent import commands, machine, messages
+from runner.agent.preparation import zpool
 
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
 REMOVE_S = 1.5
@@ -161,10 +153,8 @@ def nfs_server() -> "dict[str, str]":
 
 def smb_server() -> "dict[str, str]":
     """Which smbd it is, and how it shares: what smb.py wrote for it, without where its state is."""
-    if TYPE_CHECKING:
-        from runner.agent import smb
-    else:
-        import smb  # every other run is quicker without it
+    from runner.agent.preparation import smb
+
     version = machine.tool_version("smbd")["version"]
     found = {"server": f"Samba's smbd {version}".strip(), "export": "", "threads": ""}
     with contextlib.suppress(OSError):

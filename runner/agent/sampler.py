@@ -15,18 +15,12 @@ kernel for, children included; ``space`` {...}: the file system before and after
 import contextlib
 import os
 import resource
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-
-if TYPE_CHECKING:
-    from runner.agent import counters
-else:
-    import counters
+from runner.agent import counters
 
 EVERY_S = 1.0
 # So many files are looked at for what their contents take; a tree of more says nothing.

@@ -2,8 +2,8 @@
 
 The container gets the leased LUNs, ``/dev/kvm`` where that works, and nothing else: no network, no
 capability at all (the guest mounts, the container does not), Docker's own seccomp profile. What is
-in it (``runner/agent/guest.py``) says the same lines as the agent does elsewhere, because the same
-agent runs in the guest. Everything about containers is that of ``DockerExecutor``.
+in it (``runner/agent/guest/guest.py``) says the same lines as the agent does elsewhere, because
+the same agent runs in the guest. Everything about containers is that of ``DockerExecutor``.
 """
 
 import json

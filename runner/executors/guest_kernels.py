@@ -44,6 +44,8 @@ SCRATCH_BYTES = 2048 * MIB
 HOST_MEMORY_BYTES = 1024 * MIB
 _KVM = Path("/dev/kvm")
 _INSIDE = "/fsbench/kernel"
+# In the image.
+_PROGRAM = "/fsbench/runner/agent/guest/guest.py"
 STARTING = "The worker is starting."
 
 
@@ -136,7 +138,7 @@ class GuestKernels(DockerExecutor):
             elsewhere = self.elsewhere()
             if elsewhere:
                 return elsewhere
-            said = self._ask(["/fsbench/guest.py", "--version"])
+            said = self._ask([_PROGRAM, "--version"])
         except (*ERRORS, OSError, ValueError, LookupError):
             said = {}
         if not said.get("version") or not said.get("is_whole"):
@@ -298,7 +300,7 @@ class GuestKernels(DockerExecutor):
             pairs = [*pairs, (str(_KVM), str(_KVM))]
         container = self.client.containers.create(
             self.image,
-            entrypoint=["python3", "-I", "/fsbench/guest.py"],
+            entrypoint=["python3", "-I", _PROGRAM],
             command=["/fsbench/guest.json"],
             devices=containers.devices_in(pairs),
             network_mode="none",

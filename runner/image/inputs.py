@@ -22,7 +22,8 @@ SUITE_LABEL = "fsbench.suite"
 def context_files(root: Path = ROOT) -> list[Path]:
     """The files that the Docker daemon is sent, sorted."""
     agent = root / "runner/agent"
-    return [root / "runner/image/Dockerfile", *sorted(agent.glob("*.py")), agent / "guest_boot.sh"]
+    programs = [*agent.rglob("*.py"), *agent.rglob("*.sh")]
+    return [root / "runner/image/Dockerfile", root / "runner/__init__.py", *sorted(programs)]
 
 
 def digest(root: Path = ROOT) -> str:

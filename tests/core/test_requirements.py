@@ -72,11 +72,15 @@ def test_the_image_has_another_digest_when_anything_in_it_changes(tmp_path: Path
         return inputs.digest(tmp_path)
 
     assert copied() == inputs.digest()
-    for name in ("runner/image/Dockerfile", "runner/agent/agent.py", "runner/agent/guest_boot.sh"):
+    for name in (
+        "runner/image/Dockerfile",
+        "runner/agent/agent.py",
+        "runner/agent/guest/guest_boot.sh",
+    ):
         (tmp_path / name).write_text("other")
         assert inputs.digest(tmp_path) != inputs.digest(), name
         copied()
-    (tmp_path / "runner/agent/new.py").write_text("")
+    (tmp_path / "runner/agent/workloads/new.py").write_text("")
     assert inputs.digest(tmp_path) != inputs.digest()
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGE = "fsbench-runner:test"
 RUNNER_PARTS = (
     *("runner/image/Dockerfile", "runner/image/build", "runner/agent", "deploy/debian-base"),
-    "fsbench_web/core/requirements.py",
+    *("runner/__init__.py", "fsbench_web/core/requirements.py"),
 )
 STACK_PARTS = (
     *("deploy/Dockerfile", "deploy/build", "deploy/debian-base", "deploy/postgres"),

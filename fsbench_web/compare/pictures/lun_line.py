@@ -13,7 +13,7 @@ from fsbench_web.studies.scores.queries import on_worker
 
 OWN = "The LUN itself"
 ALL_SIZES_FROM_S = 30
-"""A shorter probe leaves sizes out (runner/agent/probe.py)."""
+"""A shorter probe leaves sizes out (runner/agent/preparation/probe.py)."""
 MOST = 2
 """Lines of LUNs in one picture: contenders of more are on different hardware anyway."""
 

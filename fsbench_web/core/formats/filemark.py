@@ -1,4 +1,4 @@
-"""The report of fsbench's own filemark (runner/agent/filemark.py)."""
+"""The report of fsbench's own filemark (runner/agent/workloads/filemark.py)."""
 
 import re
 

@@ -1,8 +1,8 @@
 """Mongo, the benchmark of Namesys that Galli's article of 2001 points to.
 
 The original is a set of C programs and a Perl script that nobody keeps; what it does is done anew
-by runner/agent/mongo.py, which says how. Seconds are not those of the original: its distribution of
-file sizes is followed in its idea alone, and each phase ends when its data are on the disk.
+by runner/agent/workloads/mongo.py, which says how. Seconds are not those of the original: its
+distribution of file sizes is followed in its idea alone, and each phase ends when its data are on the disk.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from fsbench_web.core.workloads.written_data import (
 
 PHASES = ("create", "copy", "append", "modify", "overwrite", "read", "stats", "rename", "delete")
 BLOCK_BYTES = 4096
-# As runner/agent/mongo.py has them; a test holds the two together.
+# As runner/agent/workloads/mongo.py has them; a test holds the two together.
 SMALL_SHARE = 0.8
 STEP = 10
 LARGEST_SHARE = 10
@@ -150,7 +150,7 @@ class Mongo(Workload):
 
 
 def mean_file_bytes(base_bytes: int, total_bytes: int) -> float:
-    """What a file has on average, as runner/agent/mongo.py draws its size."""
+    """What a file has on average, as runner/agent/workloads/mongo.py draws its size."""
     largest = max(total_bytes // LARGEST_SHARE, base_bytes)
     mean, share, low, high = 0.0, 1.0, 0, base_bytes
     while high < largest:

@@ -6,7 +6,7 @@ from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.base import KB, BenchmarkCommand, Kind, Parameter
 from fsbench_web.core.workloads.file_features import CASE, SYMBOLIC_LINKS
 
-# Beside the file system that is measured, and kept for later runs (runner/agent/tree.py).
+# Beside the file system that is measured, and kept for later runs (runner/agent/workloads/tree.py).
 FOLDER = "/var/tmp/fsbench.source"  # noqa: S108 (the agent checks whose it is)
 GIVEN = "/usr/src/fsbench-tree"
 GB = KB**3

@@ -1,4 +1,7 @@
-"""What data fsbench's own programs write (runner/agent/contents.py): parameters, words. Pure."""
+"""What data fsbench's own programs write: parameters, words. Pure.
+
+The programs do it by runner/agent/workloads/contents.py.
+"""
 
 from typing import Any
 

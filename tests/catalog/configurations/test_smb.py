@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.labels import configuration_label, parse
 from fsbench_web.catalog.configurations.networks import smb
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.core import requirements
-from runner.agent import smb as server
+from runner.agent.preparation import smb as server
 from runner.plan import RunPlan, plan_run
 
 ALL = {"smb": "3.1.1", "smb_protection": "seal", "smb_cache": "none"}

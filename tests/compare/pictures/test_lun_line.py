@@ -6,7 +6,7 @@ from fsbench_web.compare.pictures import lun_line
 from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
 from fsbench_web.figures import lines
 from fsbench_web.figures.lines import Line, Point
-from runner.agent import probe
+from runner.agent.preparation import probe
 
 OWN = Line(lun_line.OWN, [Point(512.0, 200.0), Point(1024.0, 400.0)])
 EXT4 = Line("ext4", [Point(4.0, 10.0), Point(512.0, 190.0), Point(1024.0, 900.0)])

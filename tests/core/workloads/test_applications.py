@@ -7,7 +7,7 @@ from fsbench_web.core.workloads import ParameterError, Place, presets, workload_
 from fsbench_web.core.workloads.applications import container_image
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.agent import image_layers, latencies
+from runner.agent.workloads import image_layers, latencies
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
 

@@ -13,7 +13,7 @@ import pytest
 
 from fsbench_web.core.workloads import Place, presets, workload_of
 from fsbench_web.core.workloads.fio.data import EXTENT_BYTES
-from runner.agent import filemark, image_layers, maildir, mariadb, mongo, postgres, sqlite
+from runner.agent.workloads import filemark, image_layers, maildir, mariadb, mongo, postgres, sqlite
 
 
 def left_percent(data: bytes) -> float:

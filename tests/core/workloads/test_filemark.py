@@ -12,7 +12,7 @@ from fsbench_web.core import formats
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.agent import filemark
+from runner.agent.workloads import filemark
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
 

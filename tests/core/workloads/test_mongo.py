@@ -11,7 +11,7 @@ from fsbench_web.core.workloads import ParameterError, Place, presets, workload_
 from fsbench_web.core.workloads.mongo import PHASES, mean_file_bytes
 from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.agent import mongo
+from runner.agent.workloads import mongo
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
 

@@ -9,7 +9,7 @@ from fsbench_web.core.units import lower_is_better
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.agent import multiuser
+from runner.agent.workloads import multiuser
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
 

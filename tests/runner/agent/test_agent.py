@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from runner.agent import agent, commands, guest, mounted
+from runner.agent import agent, commands, mounted
+from runner.agent.guest import guest
 from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
@@ -232,14 +233,15 @@ def test_it_cuts_long_output_into_parts_that_join_again(tmp_path: Path) -> None:
 
 
 def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:
-    for program in AGENT.parent.glob("*.py"):
-        shutil.copy(program, tmp_path)
-    source = AGENT.with_name("commands.py").read_text()
-    (tmp_path / "commands.py").write_text(source.replace("64 * 1024 * 1024", "200_000"))
+    package = tmp_path / "runner"
+    shutil.copytree(AGENT.parent, package / "agent")
+    shutil.copy(AGENT.parent.parent / "__init__.py", package)
+    commands = package / "agent" / "commands.py"
+    commands.write_text(commands.read_text().replace("64 * 1024 * 1024", "200_000"))
     content = tmp_path / "plan.json"
     content.write_text(json.dumps(plan(tmp_path, shell("yes"))))
     done = subprocess.run(
-        [sys.executable, "-I", str(tmp_path / "agent.py"), str(content)],
+        [sys.executable, "-I", str(package / "agent" / "agent.py"), str(content)],
         capture_output=True,
         timeout=90,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.agent import aging, layout
+from runner.agent.preparation import aging, layout
 from runner.execution.results import layouts
 
 

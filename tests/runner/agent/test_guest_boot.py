@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from runner.agent import guest, guest_init, initramfs
+from runner.agent.guest import guest, guest_init, initramfs
 
 REQUEST: dict[str, Any] = {
     "do": "run",
@@ -362,15 +362,34 @@ def test_the_first_root_is_an_archive_that_cpio_reads(tmp_path: Path) -> None:
 
 
 def test_the_agent_comes_compiled_where_the_image_has_it_so(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text("x = 1\n")
+    agent = tmp_path / "runner" / "agent"
+    (agent / "workloads").mkdir(parents=True)
+    for path in ("__init__.py", "tasks.py", "agent/agent.py", "agent/workloads/tree.py"):
+        (tmp_path / "runner" / path).write_text("x = 1\n")
     (tmp_path / "root.squashfs").touch()
     names = [one.name for one in initramfs.own_programs(tmp_path)]
-    assert names == ["fsbench", "fsbench/__pycache__", "fsbench/agent.py"]
+    assert names == [
+        "fsbench",
+        "fsbench/runner",
+        "fsbench/runner/agent",
+        "fsbench/runner/agent/workloads",
+        "fsbench/runner/__init__.py",
+        "fsbench/runner/agent/agent.py",
+        "fsbench/runner/agent/workloads/tree.py",
+    ]
 
     compileall.compile_dir(tmp_path, quiet=1)
 
-    compiled = f"fsbench/__pycache__/agent.{sys.implementation.cache_tag}.pyc"
-    assert compiled in [one.name for one in initramfs.own_programs(tmp_path)]
+    added = {one.name for one in initramfs.own_programs(tmp_path)} - set(names)
+    end = f"{sys.implementation.cache_tag}.pyc"
+    assert added == {
+        "fsbench/runner/__pycache__",
+        f"fsbench/runner/__pycache__/__init__.{end}",
+        "fsbench/runner/agent/__pycache__",
+        f"fsbench/runner/agent/__pycache__/agent.{end}",
+        "fsbench/runner/agent/workloads/__pycache__",
+        f"fsbench/runner/agent/workloads/__pycache__/tree.{end}",
+    }
 
 
 def _names(data: bytes) -> list[str]:

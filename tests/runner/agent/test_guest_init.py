@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import os, signal, sys, time
-from runner.agent import guest_init
+from runner.agent.guest import guest_init
 
 def work():
     plan = sys.stdin.readline().strip()

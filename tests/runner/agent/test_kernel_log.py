@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.agent import kernel_log
+from runner.agent.guest import kernel_log
 
 PANIC = """\
 [   30.300492] sysrq: Trigger a crash

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core import formats
-from runner.agent import timed, tree
+from runner.agent.workloads import timed, tree
 
 
 def run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.agent import zpool
+from runner.agent.preparation import zpool
 
 STATUS = """  pool: fsbench
  state: ONLINE

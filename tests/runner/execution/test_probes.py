@@ -11,7 +11,7 @@ from django.test import Client
 
 from fsbench_web.core.scoring.ceilings import read_probe
 from fsbench_web.studies.models import Job, LunProbe, Run, RunState
-from runner.agent import probe
+from runner.agent.preparation import probe
 from runner.execution import planning
 from runner.executors.local import LocalExecutor
 from runner.host import lun_state

@@ -570,7 +570,10 @@ def test_the_image_holds_the_agent_of_this_tree(
     from runner.executors.base import AGENT
 
     inside = client.containers.run(
-        runner_image, entrypoint=["cat", "/fsbench/agent.py"], remove=True, network_mode="none"
+        runner_image,
+        entrypoint=["cat", "/fsbench/runner/agent/agent.py"],
+        remove=True,
+        network_mode="none",
     )
     assert inside == AGENT.read_bytes()
 

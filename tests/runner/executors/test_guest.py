@@ -350,12 +350,14 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
 
 def assert_compiled(container: Container) -> None:
     """All of the agent, by its text's hash (PEP 552): the guest's files have other times."""
-    chunks, _ = container.get_archive("/fsbench/__pycache__")
+    chunks, _ = container.get_archive("/fsbench/runner/agent")
     with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-        files = [one for one in archive.getmembers() if one.isfile()]
+        files = [one for one in archive.getmembers() if one.name.endswith(".pyc")]
         heads = [archive.extractfile(one).read(8) for one in files]  # type: ignore[union-attr]
-    programs = Path(agent.__file__).parent.glob("*.py")
-    assert {Path(one.name).name.partition(".")[0] for one in files} == {p.stem for p in programs}
+    here = Path(agent.__file__).parent
+    modules = {str(one.relative_to(here.parent).with_suffix("")) for one in here.rglob("*.py")}
+    compiled = (Path(one.name) for one in files)
+    assert {str(one.parent.parent / one.name.partition(".")[0]) for one in compiled} == modules
     assert {head[4:] for head in heads} == {(0b11).to_bytes(4, "little")}
 
 

@@ -21,9 +21,10 @@ from fsbench_web.catalog.configurations.ownership_marks import (
     own_volume_uuid,
 )
 
-# What waits until an array has written its copies or parity (runner/agent/resync.py).
+# What waits until an array has written its copies or parity (runner/agent/preparation/resync.py).
 RESYNC_PROGRAM = "fsbench-resync"
-# What registers and stops a set of bcache (runner/agent/bcache.py), which has no tool for it.
+# What registers and stops a set of bcache, which has no tool for it
+# (runner/agent/preparation/bcache.py).
 BCACHE_PROGRAM = "fsbench-bcache"
 # Of data that is thrown away after each run: it keeps no secret, and costs no time to derive.
 _PASSPHRASE = "fsbench"  # noqa: S105

@@ -19,14 +19,16 @@ FILL_FOLDER = "fsbench.fill"
 AGENT_PROGRAM = "fsbench-agent"
 
 
-# What measures the LUN itself (runner/agent/probe.py), and the raw output that is kept of it.
+# What measures the LUN itself (runner/agent/preparation/probe.py), and the raw output that is kept
+# of it.
 PROBE_PROGRAM = "fsbench-probe"
 
 
 PROBE_OUTPUT = "probe.json"
 
 
-# How files and free space lie on the device, where the file system was aged (agent/layout.py).
+# How files and free space lie on the device, where the file system was aged
+# (runner/agent/preparation/layout.py).
 LAYOUT_PROGRAM = "fsbench-layout"
 
 

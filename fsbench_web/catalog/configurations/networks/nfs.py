@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from fsbench_web.catalog.configurations.options import Choice, Option
 
-# The program that exports and starts the server (runner/agent/nfs.py), and where that sees the
-# files. A version 4 client sees the one export as the root of all (exports(5), fsid=0).
+# The program that exports and starts the server (runner/agent/preparation/nfs.py), and where that
+# sees the files. A version 4 client sees the one export as the root of all (exports(5), fsid=0).
 NFS_PROGRAM, SERVED_FOLDER = "fsbench-nfs", "/run/fsbench.served"
 ADDRESS, PORT, MOUNTD_PORT = "127.0.0.1", 2049, 20048
 # What of a kernel it needs. Who mounts loads nothing in a guest.

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from fsbench_web.catalog.configurations.networks.nfs import ADDRESS, SERVED_FOLDER
 from fsbench_web.catalog.configurations.options import Choice, Option
 
-# The program that shares and starts the server (runner/agent/smb.py), and where that leaves the
-# password of its only user, made anew each time.
+# The program that shares and starts the server (runner/agent/preparation/smb.py), and where that
+# leaves the password of its only user, made anew each time.
 SMB_PROGRAM, CREDENTIALS, SHARE = "fsbench-smb", "/run/fsbench.smb/credentials", "fsbench"
 SMB_MODULES = ("cifs",)
 

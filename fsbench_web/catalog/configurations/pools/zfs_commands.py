@@ -17,7 +17,7 @@ from fsbench_web.catalog.configurations.pools.zfs_options import ARC_MAX, PAIRS,
 from fsbench_web.catalog.configurations.stacks import CACHE, LOG, SPECIAL, Member
 
 POOL = OWN_LABEL
-# What does the rest, in the guest (runner/agent/zpool.py).
+# What does the rest, in the guest (runner/agent/preparation/zpool.py).
 ZPOOL_PROGRAM = "fsbench-zpool"
 # Other names of the devices: see there.
 NODES = "/dev/fsbench.zpool"

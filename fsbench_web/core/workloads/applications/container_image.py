@@ -24,7 +24,7 @@ from fsbench_web.core.workloads.written_data import (
     written_data_warning,
 )
 
-# As runner/agent/image_layers.py has them; a test holds the two together.
+# As runner/agent/workloads/image_layers.py has them; a test holds the two together.
 SMALLEST, LARGEST = 100, 2**20
 MEAN_BYTES = (LARGEST - SMALLEST) / math.log(LARGEST / SMALLEST)
 

@@ -20,15 +20,10 @@ import tempfile
 import time
 from array import array
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-if TYPE_CHECKING:
-    from runner.agent.contents import Contents, add_arguments
-    from runner.agent.latencies import print_number, say_latencies
-else:
-    from contents import Contents, add_arguments
-    from latencies import print_number, say_latencies
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads.contents import Contents, add_arguments
+from runner.agent.workloads.latencies import print_number, say_latencies
 
 KINDS = ("deliver", "read", "delete", "flag")
 BLOCK = 64 * 1024

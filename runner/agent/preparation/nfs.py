@@ -15,32 +15,19 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
-if TYPE_CHECKING:
-    from runner.agent.loopback import (
-        ADDRESS,
-        ServerFailed,
-        is_mounted,
-        loopback_up,
-        run,
-        start,
-        stop_all,
-        wait_for,
-    )
-else:
-    from loopback import (
-        ADDRESS,
-        ServerFailed,
-        is_mounted,
-        loopback_up,
-        run,
-        start,
-        stop_all,
-        wait_for,
-    )
+from runner.agent.preparation.loopback import (
+    ADDRESS,
+    ServerFailed,
+    is_mounted,
+    loopback_up,
+    run,
+    start,
+    stop_all,
+    wait_for,
+)
 
 THREADS = 8
 PORT, MOUNTD_PORT = 2049, 20048

@@ -19,13 +19,9 @@ import os
 import random
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-if TYPE_CHECKING:
-    from runner.agent.layout import extents_below
-else:
-    from layout import extents_below
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.preparation.layout import extents_below
 
 LOG_MEAN, LOG_DEVIATION = 9.48, 2.46
 LARGEST_SHARE = 50

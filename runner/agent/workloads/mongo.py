@@ -20,15 +20,10 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-if TYPE_CHECKING:
-    from runner.agent.contents import Contents, add_arguments
-    from runner.agent.timed import sync
-else:
-    from contents import Contents, add_arguments
-    from timed import sync
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads.contents import Contents, add_arguments
+from runner.agent.workloads.timed import sync
 
 PHASES = ("create", "copy", "append", "modify", "overwrite", "read", "stats", "rename", "delete")
 FILES_IN_A_FOLDER = 100

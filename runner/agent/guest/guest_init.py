@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 PORT = "org.fsbench.agent"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -140,10 +140,7 @@ def _exit_code(process: int) -> int:
 def _agent() -> int:
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
-    if TYPE_CHECKING:
-        from runner.agent import agent
-    else:
-        import agent
+    from runner.agent import agent
 
     return agent.main([])
 
@@ -274,10 +271,11 @@ def _run_all(commands: "list[list[str]]") -> str:
 
 
 def _run(argv: "list[str]") -> str:
-    """What was wrong, or nothing. A program of fsbench's own is a file beside this one."""
-    own = Path(f"/fsbench/{argv[0].removeprefix('fsbench-')}.py")
+    """What was wrong, or nothing."""
     if argv[0].startswith("fsbench-"):
-        argv = [sys.executable, "-I", str(own), *argv[1:]]
+        from runner.agent.commands import own_program  # not for a run, whose agent loads it later
+
+        argv = [sys.executable, "-I", own_program(argv[0]), *argv[1:]]
     try:
         done = subprocess.run(
             argv, env=ENVIRONMENT, capture_output=True, timeout=TOOL_LIMIT_S, check=False

@@ -22,11 +22,11 @@ import time
 from array import array
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.agent.latencies import print_number, say_latencies
+    from runner.agent.workloads.latencies import print_number, say_latencies
 else:
     from latencies import print_number, say_latencies
 

@@ -32,4 +32,4 @@ for folder in dev proc sys; do
 done
 # Imported: of a program that is a file's name Python compiles the whole text anew.
 exec $b switch_root /root /usr/bin/python3 -I -S -c \
-    'import sys; sys.path.insert(0, "/fsbench"); import guest_init; guest_init.begin()'
+    'import sys; sys.path.insert(0, "/fsbench"); from runner.agent.guest import guest_init as i; i.begin()'

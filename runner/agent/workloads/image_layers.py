@@ -25,17 +25,11 @@ import tarfile
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-if TYPE_CHECKING:
-    from runner.agent.contents import Contents, add_arguments
-    from runner.agent.latencies import print_number
-    from runner.agent.timed import sync
-else:
-    from contents import Contents, add_arguments
-    from latencies import print_number
-    from timed import sync
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads.contents import Contents, add_arguments
+from runner.agent.workloads.latencies import print_number
+from runner.agent.workloads.timed import sync
 
 SMALLEST, LARGEST = 100, 2**20
 FILES_IN_A_FOLDER = 30

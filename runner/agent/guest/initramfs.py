@@ -19,13 +19,18 @@ class Entry:
     mode: int = 0o755
 
 
-def own_programs(folder: Path) -> "list[Entry]":
-    """The agent's, with what Python has made of them where that is there (runner/image)."""
-    found = sorted([*folder.glob("*.py"), *folder.glob("__pycache__/*.pyc")])
+def own_programs(root: Path) -> "list[Entry]":
+    """``runner.agent`` in ``root``, with what Python has made of its modules where that is there
+    (runner/image).
+    """
+    runner, agent = root / "runner", root / "runner/agent"
+    files = [*runner.glob("__init__.py"), *runner.glob("__pycache__/__init__.*.pyc")]
+    files += [*agent.rglob("*.py"), *agent.rglob("*.pyc")]
+    contents = {Path("fsbench") / one.relative_to(root): one.read_bytes() for one in files}
+    folders = {folder for one in contents for folder in one.parents} - {Path()}
     return [
-        Entry("fsbench"),
-        Entry("fsbench/__pycache__"),
-        *(Entry(f"fsbench/{one.relative_to(folder)}", one.read_bytes(), 0o644) for one in found),
+        *(Entry(str(one)) for one in sorted(folders)),
+        *(Entry(str(one), contents[one], 0o644) for one in sorted(contents)),
     ]
 
 

@@ -29,14 +29,9 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-if TYPE_CHECKING:
-    from runner.agent.latencies import say_latencies
-else:
-    from latencies import say_latencies
-
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads.latencies import say_latencies
 
 AS_NOBODY = ("unshare", "--user", "--")
 ALWAYS = {

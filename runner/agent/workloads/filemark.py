@@ -19,13 +19,10 @@ import os
 import random
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
-if TYPE_CHECKING:
-    from runner.agent.contents import Contents, add_arguments
-else:
-    from contents import Contents, add_arguments
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
+from runner.agent.workloads.contents import Contents, add_arguments
 
 BUFFER = os.urandom(256 * 1024)
 # Two-sided 95% points of Student's t for 1 to 30 degrees of freedom; more are taken as 30.

@@ -17,30 +17,18 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
-if TYPE_CHECKING:
-    from runner.agent.loopback import (
-        ServerFailed,
-        is_mounted,
-        loopback_up,
-        run,
-        start,
-        stop_all,
-        wait_for,
-    )
-else:
-    from loopback import (
-        ServerFailed,
-        is_mounted,
-        loopback_up,
-        run,
-        start,
-        stop_all,
-        wait_for,
-    )
+from runner.agent.preparation.loopback import (
+    ServerFailed,
+    is_mounted,
+    loopback_up,
+    run,
+    start,
+    stop_all,
+    wait_for,
+)
 
 PORT = 445
 DIALECTS = {"3.1.1": "SMB3_11"}

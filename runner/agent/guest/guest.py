@@ -31,17 +31,15 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
+sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
-if TYPE_CHECKING:
-    from runner.agent import initramfs, kernel_log
-else:
-    import initramfs
-    import kernel_log
+from runner.agent.guest import initramfs, kernel_log
 
-HERE = Path(__file__).resolve().parent
+# Above runner/agent: /fsbench in the image.
+ROOT = Path(__file__).resolve().parents[3]
+GUEST = Path("runner/agent/guest")
 PORT = "org.fsbench.agent"
 EMULATED, KVM = "emulated", "kvm"
 # All that QEMU can emulate, but for what is quicker on a real processor alone: the kernel and the C
@@ -91,8 +89,8 @@ def write_initramfs(path: Path, modules: "list[str]") -> None:
             initramfs.Entry(f"modules/{name}", Path(module).read_bytes(), 0o644)
             for name, module in zip(names, modules, strict=True)
         ),
-        *initramfs.own_programs(HERE),
-        initramfs.Entry("init", (HERE / "guest_boot.sh").read_bytes()),
+        *initramfs.own_programs(ROOT),
+        initramfs.Entry("init", (ROOT / GUEST / "guest_boot.sh").read_bytes()),
     ]
     with path.open("wb") as file:
         for piece in initramfs.archive(entries):
@@ -137,7 +135,7 @@ def qemu_command(request: "dict[str, Any]", first_root: Path, port: int) -> "lis
             f"virtio-blk-pci,drive={serial},serial={serial},num-queues={cpus},iothread=disks"
             + block_sizes(path),
         ]
-    root = request.get("root", str(HERE / "root.squashfs"))
+    root = request.get("root", str(ROOT / "root.squashfs"))
     return [
         *command,
         *("-drive", f"if=none,id=root,file={root},format=raw,readonly=on"),
@@ -387,7 +385,7 @@ def version() -> str:
 
 def main(arguments: "list[str]") -> int:
     if arguments == ["--version"]:
-        is_whole = (HERE / "root.squashfs").is_file() and Path("/bin/busybox").is_file()
+        is_whole = (ROOT / "root.squashfs").is_file() and Path("/bin/busybox").is_file()
         say("qemu", version=version(), is_whole=is_whole)
         return 0
     guest = Guest(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))

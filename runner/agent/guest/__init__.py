@@ -1,0 +1,1 @@
+"""A kernel of a run's own: booted for it, and the first process in it."""

@@ -1,0 +1,1 @@
+"""Programs round a benchmark: layers, pools, servers, ageing, and probes of the LUN by itself."""

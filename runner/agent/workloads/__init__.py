@@ -1,0 +1,1 @@
+"""Workloads that are fsbench's own programs, and what they share."""
