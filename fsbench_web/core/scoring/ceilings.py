@@ -1,8 +1,8 @@
 """What a LUN itself can do, and which of it a score is set against. Pure.
 
 A *probe* measured the LUN without a file system (runner/agent/preparation/probe.py): random and
-sequential reads and writes by block size and depth, each in several bursts. The *ceiling* of a score is what
-the probe says of the same work, its *share* the score in percent of that.
+sequential reads and writes by block size and depth, each in several bursts. The *ceiling* of a
+score is what the probe says of the same work, its *share* the score in percent of that.
 
 Which work that is, each workload says itself (``Workload.counterpart``), by these rules:
 

@@ -2,7 +2,8 @@
 
 The original is a set of C programs and a Perl script that nobody keeps; what it does is done anew
 by runner/agent/workloads/mongo.py, which says how. Seconds are not those of the original: its
-distribution of file sizes is followed in its idea alone, and each phase ends when its data are on the disk.
+distribution of file sizes is followed in its idea alone, and each phase ends when its data are on
+the disk.
 """
 
 from collections.abc import Iterator

@@ -20,15 +20,11 @@ import sqlite3
 import sys
 import time
 from array import array
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from runner.agent.workloads.latencies import print_number, say_latencies
-else:
-    from latencies import print_number, say_latencies
+from runner.agent.workloads.latencies import print_number, say_latencies
 
 JOURNALS = ("delete", "truncate", "persist", "wal")
 FILLER = "x" * 84
