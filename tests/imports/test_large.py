@@ -131,6 +131,14 @@ def test_small_and_large_tables_know_each_others_numbers(
         import_files([("u.csv", table(1))], **TARGET, user=None)
 
 
+@pytest.mark.parametrize("padding", ["", "#" * 100])
+def test_a_label_is_kept_as_labels_are_written(padding: str) -> None:
+    rows = "XFS,XFS  NoAtime,1,a,,,1,s\next4,EXT4,1,a,,,2,s\n"
+    import_files([("t.csv", (HEADER + rows + padding).encode())], **TARGET, user=None)
+    labels = Series.objects.order_by("pk").values_list("configuration__label", flat=True)
+    assert sorted(labels) == ["ext4", "xfs_noatime"]
+
+
 def test_a_run_without_a_digest_is_known_too() -> None:
     import_files([("t.csv", table(1))], **TARGET, user=None)
     digests = {c.run_id: c.digest for c in RunContent.objects.all()}
