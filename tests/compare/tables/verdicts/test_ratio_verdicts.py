@@ -23,6 +23,7 @@ from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_significance import row, table
@@ -347,6 +348,12 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
     page = client.get(wanted)
     assert page.status_code == 200
     assert Run.objects.count() == 4, "nothing is ordered before it is confirmed"
+    few = client.get(re.sub(r"blocks=\d+", "blocks=5", link[1].replace("&amp;", "&")), follow=True)
+    assert "and a job has" not in few.content.decode()
+    many = re.sub(r"blocks=\d+", "blocks=1528", link[1].replace("&amp;", "&"))
+    page = client.get(many, follow=True)
+    assert f"repeats={MAXIMUM_REPEATS}&" in page.redirect_chain[0][0]
+    assert "About 1,528 more blocks would decide, and a job has 20 at most" in page.content.decode()
 
 
 @pytest.mark.parametrize("query", ["", "series=1", "series=x&blocks=-1", "series=99&blocks=9" * 20])
