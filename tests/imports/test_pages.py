@@ -140,6 +140,15 @@ def test_only_who_uploaded_sees_and_commits_a_preview(signed_in: Client, sample:
     assert Client().get(where).status_code == 200, "a result can be read by all"
 
 
+def test_a_file_of_no_known_tool_opens_what_fsbench_reads(signed_in: Client) -> None:
+    answer = upload(signed_in, b"hello, world\n")
+    assert answer.status_code == 422
+    text = answer.content.decode()
+    assert "not the output of a tool that fsbench reads (the import page" in text
+    assert '<details class="card" open>\n  <summary>What fsbench reads' in text
+    assert '<details class="card">' in signed_in.get("/imports/new/").content.decode()
+
+
 def test_a_discarded_upload_is_gone(signed_in: Client, sample: Sample) -> None:
     where = upload(signed_in, sample(FIRST))["Location"]
     answer = signed_in.post(f"{where}discard/")
