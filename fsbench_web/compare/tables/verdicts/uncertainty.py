@@ -208,6 +208,11 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
             f"correction over the pairs of a table. Equivalent is what differs by less than "
             f"{margin:g}% for sure, inconclusive what is not known yet."
         )
+        if any(_is_other_than_scores(row) for table in tables for row in table.rows):
+            parts.append(
+                "A percentage is the mean of the ratios of single repeats; it is not always the "
+                "ratio of the two scores beside it, each made of the means of all repeats."
+            )
     count = sum(1 for table in tables if any(row.verdict for row in table.rows))
     if ratios and count > 1:
         parts.append(
@@ -216,6 +221,16 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
             "difference one shows one by chance."
         )
     return " ".join(parts)
+
+
+def _is_other_than_scores(row: DeltaRow) -> bool:
+    """Whether a row is told to be slower by another percentage than its score is less."""
+    verdict = row.verdict
+    if verdict is None or verdict.status != SIGNIFICANT or row.best:
+        return False
+    if verdict.ratio is None or row.delta1_percent is None:
+        return False
+    return abs(100 * (1 - verdict.ratio) - row.delta1_percent) >= 1
 
 
 def reason_sentences(verdict: Verdict) -> str:

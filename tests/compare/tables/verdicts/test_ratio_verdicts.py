@@ -23,6 +23,7 @@ from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_significance import row, table
@@ -122,6 +123,18 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
     short = table(in_blocks("ext4", SKEWED[:5]))
     assert table_of(short)["rows"][0]["median"] is None
     assert "Median" not in study_rows(short, "filesystem")
+
+
+def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    assert "ratio of the two scores" not in uncertainty.rule([found], 1)
+    of_matrices = tuple(
+        one if one.best else one._replace(delta1_percent=(one.delta1_percent or 0) + 6)
+        for one in found.rows
+    )
+    assert "is not always the ratio of the two scores" in uncertainty.rule(
+        [dataclasses.replace(found, rows=of_matrices)], 1
+    )
 
 
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:
@@ -347,6 +360,12 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
     page = client.get(wanted)
     assert page.status_code == 200
     assert Run.objects.count() == 4, "nothing is ordered before it is confirmed"
+    few = client.get(re.sub(r"blocks=\d+", "blocks=5", link[1].replace("&amp;", "&")), follow=True)
+    assert "and a job has" not in few.content.decode()
+    many = re.sub(r"blocks=\d+", "blocks=1528", link[1].replace("&amp;", "&"))
+    page = client.get(many, follow=True)
+    assert f"repeats={MAXIMUM_REPEATS}&" in page.redirect_chain[0][0]
+    assert "About 1,528 more blocks would decide, and a job has 20 at most" in page.content.decode()
 
 
 @pytest.mark.parametrize("query", ["", "series=1", "series=x&blocks=-1", "series=99&blocks=9" * 20])
