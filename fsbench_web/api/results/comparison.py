@@ -24,6 +24,7 @@ from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
@@ -189,12 +190,15 @@ class FindingOut(Schema):
 
 
 class FindingsOut(Schema):
-    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was."""
+    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was. ``notes``
+    say what of the address chooses nothing, and why.
+    """
 
     summary: list[FindingOut]
     findings: list[FindingOut]
     tested: int
     margin_percent: float | None
+    notes: list[str]
 
 
 class PictureFilters(Filters):
@@ -263,14 +267,16 @@ def get_findings(
     """Every number in them stands in the tables; a winner that is not significantly ahead is
     called a tie.
     """
-    tables = _comparison(request, response).tables
-    found = findings.collected(tables)
+    shown = _comparison(request, response)
+    found = findings.collected(shown.tables)
+    ignored = set_aside(shown.spec)
     every = [one for test in found.tests for one in (test.headline, *test.others)]
     return {
         "summary": [_finding(one) for one in found.summary],
         "findings": [_finding(one) for one in every],
         "tested": found.tested,
         "margin_percent": found.margin_percent,
+        "notes": [str(ignored)] if ignored else [],
     }
 
 

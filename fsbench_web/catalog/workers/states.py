@@ -64,6 +64,12 @@ class WorkerState:
         return [(one.label, announced.get(slug)) for slug, one in TRACERS.items()]
 
     @property
+    def limit_problems(self) -> list[str]:
+        """Which limits of runs cannot be held there, and why; each sentence once."""
+        announced = self.worker.capabilities.get("limits") or {}
+        return [text for text in dict.fromkeys(map(str, announced.values())) if text]
+
+    @property
     def guest(self) -> GuestAbility | None:
         """What it announced of guest kernels, or None."""
         return availability.guest(self.worker)
