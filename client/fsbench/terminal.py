@@ -12,6 +12,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TextIO
 
 LEFT, RIGHT = "left", "right"
@@ -145,11 +146,16 @@ def _line(
 
 
 def number(value: float | None, unit: str = "") -> str:
-    """A measured number for people: 333,045 or 12.34; "–" where there is none."""
+    """A measured number for people: 333,045, 12.34 or 0.00000123; "–" where there is none.
+
+    As on pages nothing that was measured is written as zero: below 0.1 it has three digits.
+    """
     if value is None:
         return "–"
-    decimals = 0 if abs(value) >= 1000 else 2 if abs(value) >= 1 else 4
-    text = f"{value:,.{decimals}f}"
+    if 0 < abs(value) < 0.1:
+        text = f"{value:.3g}" if abs(value) < 1e-9 else f"{Decimal(f'{value:.2e}'):f}"
+    else:
+        text = f"{value:,.{0 if abs(value) >= 1000 else 2 if abs(value) >= 1 else 4}f}"
     return f"{text} {unit}" if unit else text
 
 

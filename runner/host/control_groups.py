@@ -49,17 +49,15 @@ class GroupProblem(Exception):
 class Hierarchies:
     """Where control groups are mounted: ``unified`` (version 2), and folders by controller."""
 
-    def __init__(self, mounts: str | None = None) -> None:
+    def __init__(self) -> None:
         self.unified: Path | None = None
         self.folders: dict[str, Path] = {}
-        text = Path("/proc/self/mounts").read_text() if mounts is None else mounts
-        for line in text.splitlines():
-            _, point, kind, options = line.split()[:4]
-            if kind == "cgroup2" and self.unified is None:
-                self.unified = Path(point)
-            elif kind == "cgroup":
-                for name in options.split(","):
-                    self.folders.setdefault(name, Path(point))
+        for mount in blockdev.own_mounts():
+            if mount.filesystem == "cgroup2" and self.unified is None:
+                self.unified = Path(mount.point)
+            elif mount.filesystem == "cgroup":
+                for name in mount.options.split(","):
+                    self.folders.setdefault(name, Path(mount.point))
 
     def has(self, controller: str) -> bool:
         """Whether version 2 has it."""
