@@ -208,12 +208,24 @@ def commit_stashed(row_id: int, user: User) -> ImportResult | None:
         return commit.commit(row, plan, target, user)
 
 
+@transaction.atomic
+def discard(row_id: int, user: User) -> Import:
+    """Delete an upload that was not imported; what it was is returned. One that is stored at this
+    moment stays: raises Import.DoesNotExist for it, and for one that is gone.
+    """
+    waiting = Import.objects.select_for_update().filter(state__in=quota.DISCARDABLE)
+    row = waiting.get(pk=row_id, created_by=user)
+    Import.objects.filter(pk=row_id).delete()
+    return row
+
+
+@transaction.atomic
 def remove_expired() -> None:
     """Delete uploads that nobody committed within a day."""
-    Import.objects.filter(
-        state__in=(ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED),
-        created_at__lt=timezone.now() - KEPT_FOR,
-    ).delete()
+    long_ago = timezone.now() - KEPT_FOR
+    waiting = Import.objects.filter(state__in=quota.DISCARDABLE, created_at__lt=long_ago)
+    expired = waiting.select_for_update().order_by("pk").values_list("pk", flat=True)
+    Import.objects.filter(pk__in=list(expired)).delete()
 
 
 def with_paths(names: Sequence[str], paths: Any) -> list[str]:

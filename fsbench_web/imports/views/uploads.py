@@ -295,12 +295,10 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 @requires(Action.IMPORT)
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
-    row = Import.objects.filter(
-        pk=import_id, state__in=quota.DISCARDABLE, created_by=user_of(request)
-    ).first()
-    if row is None:
-        raise Http404(gone(import_id))
+    try:
+        row = uploads.discard(import_id, user_of(request))
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
     query = urlencode({name: text for name, text in row.target.items() if text and name in FIELDS})
-    row.delete()
     messages.info(request, "The upload was discarded. Nothing of it was stored.")
     return redirect(f"{reverse('imports:new')}?{query}")
