@@ -17,6 +17,7 @@ from fsbench_web.accounts.models import Person, Role
 from fsbench_web.imports import uploads
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.sources import Target, unpack
+from fsbench_web.serving.supervisor import keep_house
 from fsbench_web.studies.models import Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -97,3 +98,12 @@ def test_what_is_stored_meanwhile_is_not_too_old(ada: User, waiting: Import) -> 
     with being_stored(waiting, ada):
         uploads.remove_expired()
     assert Import.objects.get(pk=waiting.pk).state == ImportState.DONE
+
+
+def test_housekeeping_deletes_what_nobody_imported_for_a_day(waiting: Import) -> None:
+    keep_house()
+    assert Import.objects.filter(pk=waiting.pk).exists()
+    long_ago = timezone.now() - uploads.KEPT_FOR - timedelta(hours=1)
+    Import.objects.filter(pk=waiting.pk).update(created_at=long_ago)
+    keep_house()
+    assert not Import.objects.filter(pk=waiting.pk).exists()
