@@ -4,13 +4,14 @@ What comes from a site is shown without control characters: a name must not move
 """
 
 import codecs
+import contextlib
 import json
 import os
 import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TextIO
@@ -241,6 +242,20 @@ def complain(*lines: str) -> None:
 def note(line: str) -> None:
     """To standard error without colour: what is done, beside the result."""
     print(_printable(line), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Whoever reads the output may have seen enough of it (``| head``): that is no error, and no
+    other exit code.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # At its end Python writes what is left, and would end with 120.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:

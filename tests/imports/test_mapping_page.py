@@ -84,6 +84,13 @@ def test_a_cell_given_twice_leads_to_the_page_of_columns(signed_in: Client) -> N
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("column", ["9" * 5000, "300", "-1", "one"])
+def test_a_column_that_no_table_has_is_refused(signed_in: Client, column: str) -> None:
+    where = upload(signed_in)
+    answer = signed_in.post(page_of(where), {**FORM, "column-value": column})
+    assert answer.status_code == 422
+
+
 def keep(client: Client, name: str = "Lab sheet", **form: str) -> SavedMapping:
     where = upload(client)
     answer = client.post(page_of(where), {**FORM, "name": name, **form})

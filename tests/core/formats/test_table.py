@@ -60,10 +60,16 @@ def test_it_reads_what_spreadsheets_write(encoding: str) -> None:
         *((one, "MB/s") for one in ("MB/s", "MB/sec", "MBps", "MBytes/s")),
         *((one, "IOPS") for one in ("IOPS", "iops")),
         *((one, one) for one in ("mb/s", "Mb/s", "Mbps", "mbps", "MB/S")),  # bits, or nobody knows
+        *((one, one) for one in ("Kb/s", "Kb/sec", "Kib/s", "Mib/s", "Gib/s", "Mib/sec")),
+        *((one, "MiB/s") for one in ("MiB/s", "mib/s", "MIB/S", "MiB/sec")),
     ],
 )
 def test_a_unit_becomes_another_only_where_both_are_one(written: str, unit: str) -> None:
     assert values(f"test,value,unit\nread,5,{written}\n") == [("read", None, None, 5.0, unit)]
+
+
+def test_a_small_b_of_a_header_stays_too() -> None:
+    assert values("fs,rw,BW (Mib/s)\next4,read,800\n") == [("read", None, None, 800.0, "Mib/s")]
 
 
 def test_a_test_without_sizes_has_none() -> None:

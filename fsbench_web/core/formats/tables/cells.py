@@ -91,14 +91,18 @@ FIELDS = (
 
 
 _BYTES_A_SECOND = re.compile("([MGT])B(?:/sec|ps|ytes/s|ytes/sec)")
+_MAYBE_BITS = re.compile("[KMGT]i?b/s(?:ec)?")
+"""A small b behind a capital letter: whoever tells them apart means bits."""
 
 
 def unit_of(text: str) -> str:
     """A unit as fsbench writes it, where it is certain that both are one.
 
-    ``mb/s`` and ``Mb/s`` stay: a small b is of bits as often as of bytes.
+    ``mb/s``, ``Mb/s`` and ``Mib/s`` stay: a small b is of bits as often as of bytes.
     """
     text = text.strip()
+    if _MAYBE_BITS.fullmatch(text) is not None:
+        return text
     if (found := _BYTES_A_SECOND.fullmatch(text)) is not None:
         return f"{found[1]}B/s"
     return _UNITS.get(text.lower(), text)
