@@ -296,3 +296,9 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
     try:
+        target = asdict(uploads.discard(import_id, user_of(request)))
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
+    query = urlencode({name: text for name, text in target.items() if text and name in FIELDS})
+    messages.info(request, "The upload was discarded. Nothing of it was stored.")
+    return redirect(f"{reverse('imports:new')}?{query}")
