@@ -312,7 +312,7 @@ def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
         best = next(one for one in rows if one["best"])["verdict"]
         assert (best["status"], best["method"], best["blocks"], best["tested"]) == (
             *("significant", "paired", 5),
-            2,
+            3,
         ), query
         assert best["ratio_low"] == pytest.approx(1.083, abs=0.001)
         [file] = client.get(f"/compare/deltas.json?{query}&part_test=untar").json()["tables"][-1:]
