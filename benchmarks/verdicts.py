@@ -75,7 +75,38 @@ def share(found: list[bool]) -> float:
     return 100 * sum(found) / len(found)
 
 
+def _is_best_faster(measured: np.ndarray) -> bool:
+    """Whether the best of all, by its mean, is called faster than any other."""
+    best = int(measured.mean(axis=1).argmax())
+    pairs = [verdict_of(measured[[best, row]]) for row in range(len(measured)) if row != best]
+    p_values = significance.holm(
+        [one.p_value for one in pairs], significance.pairs_of(len(measured))
+    )
+    return any(
+        paired.corrected(one, p_holm, len(pairs)).status == paired.FASTER
+        for one, p_holm in zip(pairs, p_values, strict=True)
+    )
+
+
+def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
+    """At which look, from 0, a difference is called where there is none; None: at none of five.
+
+    After each that does not decide as many blocks more are measured as it says, 60 at most.
+    """
+    measured = speeds(draw, [1, 1], 5, drift=8, noise=noise)
+    for look in range(5):
+        verdict = verdict_of(measured)
+        if verdict.status in (paired.FASTER, paired.SLOWER):
+            return look
+        if verdict.more_blocks is None:
+            return None
+        more = speeds(draw, [1, 1], min(verdict.more_blocks, 60), drift=8, noise=noise)
+        measured = np.hstack([measured, more])
+    return None
+
+
 def main() -> int:
+    draw_picked, draw_more = np.random.default_rng(SEED + 2), np.random.default_rng(SEED + 3)
     draw, draw_apart = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     kept: list[bool] = []
 
@@ -110,6 +141,23 @@ def main() -> int:
         pairs = [verdict_of(measured[[0, other]]) for other in range(1, 5)]
         families.append(any(one.status in different for one in paired.family(pairs)))
     say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
+
+    for contenders in (3, 8):
+        picked = []
+        for _ in range(TRIALS // 4):
+            measured = speeds(draw_picked, [1.0] * contenders, 5, drift=8, noise=2)
+            picked.append(_is_best_faster(measured))
+        name = f"  the best of {contenders} against any other, 5 blocks, Holm over all pairs"
+        say(name, share(picked), most=7.0)
+
+    print("No difference: called one, by whoever measures more until it is decided (not promised)")
+    for noise in (2, 4, 8):
+        looks = [_look_of_false_alarm(draw_more, noise) for _ in range(TRIALS // 4)]
+        for most in (0, 1, 4):
+            say(
+                f"  5 blocks, noise {noise}%, and {most} times as many more as it says",
+                share([look is not None and look <= most for look in looks]),
+            )
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)

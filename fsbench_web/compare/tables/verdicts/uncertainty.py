@@ -205,7 +205,7 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
         parts.append(
             "Faster is what differs by more than chance: Student's t of the logarithms of the "
             "ratios, paired where runs share three blocks or more, p at most 0.05 by Holm's "
-            f"correction over the pairs of a table. Equivalent is what differs by less than "
+            f"correction over all pairs of a table. Equivalent is what differs by less than "
             f"{margin:g}% for sure, inconclusive what is not known yet."
         )
     count = sum(1 for table in tables if any(row.verdict for row in table.rows))
