@@ -15,6 +15,7 @@ import numpy as np
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.scoring.quality_repeats import outliers
 
 SEED = 20_261_122
 TRIALS = 2000
@@ -105,8 +106,59 @@ def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
     return None
 
 
+def _is_different_among_sound(draw: np.random.Generator, repeats: int, noise: float) -> bool:
+    """Whether two that are alike differ by the repeats of each that are no outliers."""
+    measured = speeds(draw, [1, 1], repeats, drift=0, noise=noise)
+    none = np.full(repeats, -1)
+    kept = [
+        {str(block): value for block, value in enumerate(row.tolist()) if not flagged[block]}
+        for row in measured
+        for flagged in [outliers(none, none, row)]
+    ]
+    found = paired.paired(*kept, lower_is_better=False)
+    return found is not None and found.status in (paired.FASTER, paired.SLOWER)
+
+
+def _holds_until_sure(draw: np.random.Generator, noise: float) -> bool:
+    """Whether the interval holds the truth at which repeats end: 3 to 10, until ± 5%."""
+    values = (1000 * (1 + noise / 100 * draw.normal(size=10))).tolist()
+    for count in range(3, 11):
+        found = interval(values[:count])
+        assert found is not None
+        if (found.relative_percent or 0) <= 5:
+            break
+    return found.low <= 1000 <= found.high
+
+
+def _say_of_many_looks(say: Callable[..., None]) -> None:
+    """What is picked, left out or measured after the numbers were seen, without any difference."""
+    draw = np.random.default_rng(SEED + 2)
+    for contenders in (3, 8):
+        picked = [
+            _is_best_faster(speeds(draw, [1.0] * contenders, 5, drift=8, noise=2))
+            for _ in range(TRIALS // 4)
+        ]
+        name = f"  the best of {contenders} against any other, 5 blocks, Holm over all pairs"
+        say(name, share(picked), most=7.0)
+    print("No difference: called one, by whoever measures more until it is decided (not promised)")
+    for noise in (2, 4, 8):
+        looks = [_look_of_false_alarm(draw, noise) for _ in range(TRIALS)]
+        for most in (0, 1, 4):
+            say(
+                f"  5 blocks, noise {noise}%, and {most} times as many more as it says",
+                share([look is not None and look <= most for look in looks]),
+            )
+    print("No difference: called one, of sound repeats alone, without outliers (not promised)")
+    for repeats, noise in ((5, 5), (5, 10), (10, 10), (30, 10)):
+        found = [_is_different_among_sound(draw, repeats, noise) for _ in range(TRIALS)]
+        say(f"  {repeats} blocks, scatter {noise}%", share(found))
+    print("Intervals of a mean hold it where 3 to 10 repeats end at ± 5% (not promised)")
+    for noise in (2, 3, 5, 8):
+        held = [_holds_until_sure(draw, noise) for _ in range(TRIALS)]
+        say(f"  scatter {noise}%", share(held))
+
+
 def main() -> int:
-    draw_picked, draw_more = np.random.default_rng(SEED + 2), np.random.default_rng(SEED + 3)
     draw, draw_apart = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     kept: list[bool] = []
 
@@ -142,22 +194,7 @@ def main() -> int:
         families.append(any(one.status in different for one in paired.family(pairs)))
     say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
 
-    for contenders in (3, 8):
-        picked = []
-        for _ in range(TRIALS // 4):
-            measured = speeds(draw_picked, [1.0] * contenders, 5, drift=8, noise=2)
-            picked.append(_is_best_faster(measured))
-        name = f"  the best of {contenders} against any other, 5 blocks, Holm over all pairs"
-        say(name, share(picked), most=7.0)
-
-    print("No difference: called one, by whoever measures more until it is decided (not promised)")
-    for noise in (2, 4, 8):
-        looks = [_look_of_false_alarm(draw_more, noise) for _ in range(TRIALS // 4)]
-        for most in (0, 1, 4):
-            say(
-                f"  5 blocks, noise {noise}%, and {most} times as many more as it says",
-                share([look is not None and look <= most for look in looks]),
-            )
+    _say_of_many_looks(say)
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)

@@ -30,7 +30,7 @@ _Key = tuple[str, str, int | None, int | None]
 """(test, load, record KB, file KB)"""
 _Latencies = Mapping[tuple[str, str], Sequence[Distribution]]
 _WHOLE_TIMES = frozenset({"s", "sec", "second", "seconds", "min", "minutes", "h"})
-_ONE_OF_SEVERAL = re.compile(r".+_(min|max|avg|mean)")
+_ONE_OF_SEVERAL = re.compile(r".+_(min|max|avg)")
 _OF_A_LATENCY = re.compile(r"(.+_(?:clat|lat|slat))_(mean|max|p[0-9]{1,3}(?:\.[0-9]+)?)")
 
 

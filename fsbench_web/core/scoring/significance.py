@@ -11,8 +11,8 @@ disagree.
 When several pairs are tested at once some differ by chance alone. So each pair's p-value (Welch's
 test, two-sided: the scatter of the two need not be alike) is corrected with Holm's method (1979)
 over all pairs that are tested together, or may have been: who is best was seen in the same numbers.
-What passes the rule is significant only if the corrected p-value is at most 0.05 as well. Holm holds whatever the dependence between the pairs is,
-and scores of one run depend on each other much.
+What passes the rule is significant only if the corrected p-value is at most 0.05 as well. Holm
+holds whatever the dependence between the pairs is, and scores of one run depend on each other much.
 """
 
 from collections.abc import Mapping, Sequence

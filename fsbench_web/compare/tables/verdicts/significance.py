@@ -5,11 +5,11 @@ each row too whether it and the baseline differ. Who is best is told by the numb
 so that any pair of the table may come to be asked about (J. W. Tukey, "The Problem of Multiple
 Comparisons", 1953: the best against the worst is the range of all). A table is one question: Holm's
 correction is over all pairs of its rows that could be tested, and over nothing else, and a row says
-the same on whatever page, with whatever filter of tests and categories or baseline, it is shown. Who looks at many tables explores: of twenty
-without any difference one shows one (R. Bender and S. Lange, J. Clin. Epidemiol. 54, 2001), which
-findings say. Where two share three blocks or more (``Run.block``), the verdict is paired; elsewhere
-it is not, and says so. By the rule of FREENIX 2002 is judged what was published, and what is asked
-to be.
+the same on whatever page, with whatever filter of tests and categories or baseline, it is shown.
+Who looks at many tables explores: of twenty without any difference one shows one (R. Bender and S.
+Lange, J. Clin. Epidemiol. 54, 2001), which findings say. Where two share three blocks or more
+(``Run.block``), the verdict is paired; elsewhere it is not, and says so. By the rule of FREENIX
+2002 is judged what was published, and what is asked to be.
 """
 
 from collections import defaultdict

@@ -6,6 +6,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
+from fsbench_web.core.scoring.blocks.racing import ratio_at_every_look
 from fsbench_web.core.scoring.confidence import SAMPLES
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
@@ -246,6 +247,7 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
     if verdict.rank_low is not None and verdict.rank_high is not None:
         low, high = (_tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
         yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
+    yield from _at_every_look(verdict)
     others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, SAMPLES)
     yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
     if clause := what_would_decide(verdict):
@@ -275,6 +277,24 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
             "What was timed took a few ticks of the tool's timer, and a tick more or less may be "
             "the whole difference: longer measurements can decide, more of them cannot."
         )
+
+
+def _at_every_look(verdict: Verdict) -> Iterator[str]:
+    """Whether a difference is one for who measured more until it was decided, too."""
+    ratio, low, high, blocks = verdict.ratio, verdict.ratio_low, verdict.ratio_high, verdict.blocks
+    if verdict.status != SIGNIFICANT or verdict.method != PAIRED or low == high:
+        return
+    if ratio is None or low is None or high is None or blocks is None:
+        return
+    found = ratio_at_every_look(ratio, low, high, blocks, verdict.tested or 1)
+    if found is None or found[0] <= 1 <= found[1]:
+        yield (
+            "The number of blocks is taken as settled before: for who measured more until this was "
+            "decided it is not sure yet."
+        )
+        return
+    least, most = (signed_percent(one) for one in found)
+    yield f"It holds for who measured more until it was decided, too: {least} to {most}."
 
 
 def no_scatter_sentence(verdict: Verdict) -> str:
