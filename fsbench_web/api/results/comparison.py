@@ -190,7 +190,9 @@ class FindingOut(Schema):
 
 
 class FindingsOut(Schema):
-    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was."""
+    """``tested`` pairs were tested at once, of the table with most; ``margin_percent`` is null
+    where nothing was.
+    """
 
     summary: list[FindingOut]
     findings: list[FindingOut]

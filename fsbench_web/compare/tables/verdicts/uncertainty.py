@@ -188,12 +188,16 @@ def methods_of(tables: Iterable[DeltaTable]) -> set[str]:
     return {row.verdict.method for table in tables for row in table.rows if row.verdict}
 
 
-def rule(tables: Sequence[DeltaTable], tested: int) -> str:
-    """By what the tables were judged, ``tested`` pairs at once, and what of them is exploration."""
+def rule(tables: Sequence[DeltaTable]) -> str:
+    """By what the tables were judged, and what of them is exploration."""
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict]
     parts = []
     if any(one.method == FREENIX for one in verdicts):
-        holm = f", with p at most 0.05 by Holm's correction over {tested} pairs" * (tested > 1)
+        counts = {one.tested for one in verdicts if one.tested}
+        pairs = f"{max(counts)} pairs" if len(counts) == 1 else "all pairs of a table"
+        holm = f", with p at most 0.05 by Holm's correction over {pairs}" * (
+            max(counts, default=1) > 1
+        )
         parts.append(
             "A winner is significant when the 95% intervals do not overlap and the means differ by "
             f"at least {verdicts[0].margin_percent:g}%{holm}; otherwise it is a tie (the rule of "

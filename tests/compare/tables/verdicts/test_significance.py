@@ -223,6 +223,16 @@ def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> No
     assert wrong <= 28, "5% of 400 are 20; 29 or more have a chance of 3%"
 
 
+def test_what_is_said_of_all_tables_is_not_the_number_of_one() -> None:
+    two = table(row("a", 60, around(60)), row("b", 100, around(100)))
+    three = table(row("a", 60, around(60)), row("b", 80, around(80)), row("c", 100, around(100)))
+    said = [findings.collected(judged(some)) for some in ([three, three], [two, three], [two])]
+    assert [one.tested for one in said] == [3, 3, 1]
+    assert "over 3 pairs;" in said[0].rule
+    assert "over all pairs of a table;" in said[1].rule
+    assert "Holm" not in said[2].rule
+
+
 def test_without_repeats_a_row_is_in_no_pair() -> None:
     shown = table(row("a", 60, around(60)), row("b", 100, around(100)), row("c", 80))
     found = {r.contender: r.verdict for r in judged([shown])[0].rows}
