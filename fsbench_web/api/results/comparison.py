@@ -47,9 +47,10 @@ _ERRORS = {404: Error, 422: Error}
 class VerdictOut(Schema):
     """Whether a difference is more than chance. ``status`` is significant, equal (equivalent), tie
     (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
-    ``p_holm`` is corrected over the ``tested`` pairs of the table. ``ratio`` is the speed of the
-    row over that of the one that it is judged against, between ``ratio_low`` and ``ratio_high`` at
-    95%; ``blocks`` are those that both were measured in. ``more_blocks`` would decide a tie.
+    ``p_holm`` is corrected over the ``tested`` pairs that the table's contenders make. ``ratio`` is
+    the speed of the row over that of the one that it is judged against, between ``ratio_low`` and
+    ``ratio_high`` at 95%; ``blocks`` are those that both were measured in. ``more_blocks`` would
+    decide a tie.
     ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, ``p_normal`` that the
     logarithms of the ratios are normal, ``rank_low`` and ``rank_high`` Wilcoxon's interval.
     """
@@ -190,8 +191,8 @@ class FindingOut(Schema):
 
 
 class FindingsOut(Schema):
-    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was. ``notes``
-    say what of the address chooses nothing, and why.
+    """``tested`` pairs were tested at once, of the table with most; ``margin_percent`` is null
+    where nothing was. ``notes`` say what of the address chooses nothing, and why.
     """
 
     summary: list[FindingOut]

@@ -145,6 +145,9 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     # By hand: the logarithms of the five ratios are log 1.1 + log of OWN.
     logs = [log(1.1 * own) for own in OWN]
     assert best.p_value == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
+    assert "It holds for who measured more until it was decided, too" in (
+        uncertainty.reason_sentences(best)
+    )
     other = verdict_of(found, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
     assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5%, paired in 5")
@@ -325,7 +328,7 @@ def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
         best = next(one for one in rows if one["best"])["verdict"]
         assert (best["status"], best["method"], best["blocks"], best["tested"]) == (
             *("significant", "paired", 5),
-            2,
+            3,
         ), query
         assert best["ratio_low"] == pytest.approx(1.083, abs=0.001)
         [file] = client.get(f"/compare/deltas.json?{query}&part_test=untar").json()["tables"][-1:]
@@ -372,3 +375,15 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
 def test_an_order_of_nothing_is_the_plain_form(client: Client, ann: User, query: str) -> None:
     client.force_login(ann)
     assert client.get(f"/runs/new/blocks/?{query}")["Location"] == "/runs/new/"
+
+
+def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
+    """Paired in five blocks p is 0.03: a t-test takes the five as settled before."""
+    ratios = (1.16, 1.05, 1.2, 1.01, 1.1)
+    scattered = [value * ratio for value, ratio in zip(EXT4, ratios, strict=True)]
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", scattered))])
+    best = verdict_of(found, "xfs")
+    assert (best.status, best.method) == ("significant", "paired")
+    assert "for who measured more until this was decided it is not sure yet" in (
+        uncertainty.reason_sentences(best)
+    )
