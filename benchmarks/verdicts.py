@@ -15,6 +15,7 @@ import numpy as np
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.confidence import interval
+from fsbench_web.core.scoring.quality_repeats import outliers
 
 SEED = 20_261_122
 TRIALS = 2000
@@ -75,6 +76,85 @@ def share(found: list[bool]) -> float:
     return 100 * sum(found) / len(found)
 
 
+def _is_best_faster(measured: np.ndarray) -> bool:
+    """Whether the best of all, by its mean, is called faster than any other."""
+    best = int(measured.mean(axis=1).argmax())
+    pairs = [verdict_of(measured[[best, row]]) for row in range(len(measured)) if row != best]
+    p_values = significance.holm(
+        [one.p_value for one in pairs], significance.pairs_of(len(measured))
+    )
+    return any(
+        paired.corrected(one, p_holm, len(pairs)).status == paired.FASTER
+        for one, p_holm in zip(pairs, p_values, strict=True)
+    )
+
+
+def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
+    """At which look, from 0, a difference is called where there is none; None: at none of five.
+
+    After each that does not decide as many blocks more are measured as it says, 60 at most.
+    """
+    measured = speeds(draw, [1, 1], 5, drift=8, noise=noise)
+    for look in range(5):
+        verdict = verdict_of(measured)
+        if verdict.status in (paired.FASTER, paired.SLOWER):
+            return look
+        if verdict.more_blocks is None:
+            return None
+        more = speeds(draw, [1, 1], min(verdict.more_blocks, 60), drift=8, noise=noise)
+        measured = np.hstack([measured, more])
+    return None
+
+
+def _is_different_among_sound(draw: np.random.Generator, repeats: int, noise: float) -> bool:
+    """Whether two that are alike differ by the repeats of each that are no outliers."""
+    measured = speeds(draw, [1, 1], repeats, drift=0, noise=noise)
+    none = np.full(repeats, -1)
+    kept = [
+        {str(block): value for block, value in enumerate(row.tolist()) if not flagged[block]}
+        for row in measured
+        for flagged in [outliers(none, none, row)]
+    ]
+    found = paired.paired(*kept, lower_is_better=False)
+    return found is not None and found.status in (paired.FASTER, paired.SLOWER)
+
+
+def _holds_until_sure(draw: np.random.Generator, noise: float) -> bool:
+    """Whether the interval holds the truth at which repeats end: 3 to 10, until ± 5%."""
+    values = (1000 * (1 + noise / 100 * draw.normal(size=10))).tolist()
+    looks = [found for count in range(3, 11) if (found := interval(values[:count])) is not None]
+    ended = next((one for one in looks if (one.relative_percent or 0) <= 5), looks[-1])
+    return ended.low <= 1000 <= ended.high
+
+
+def _say_of_many_looks(say: Callable[..., None]) -> None:
+    """What is picked, left out or measured after the numbers were seen, without any difference."""
+    draw = np.random.default_rng(SEED + 2)
+    for contenders in (3, 8):
+        picked = [
+            _is_best_faster(speeds(draw, [1.0] * contenders, 5, drift=8, noise=2))
+            for _ in range(TRIALS // 4)
+        ]
+        name = f"  the best of {contenders} against any other, 5 blocks, Holm over all pairs"
+        say(name, share(picked), most=7.0)
+    print("No difference: called one, by whoever measures more until it is decided (not promised)")
+    for noise in (2, 4, 8):
+        looks = [_look_of_false_alarm(draw, noise) for _ in range(TRIALS)]
+        for most in (0, 1, 4):
+            say(
+                f"  5 blocks, noise {noise}%, and {most} times as many more as it says",
+                share([look is not None and look <= most for look in looks]),
+            )
+    print("No difference: called one, of sound repeats alone, without outliers (not promised)")
+    for repeats, noise in ((5, 5), (5, 10), (10, 10), (30, 10)):
+        found = [_is_different_among_sound(draw, repeats, noise) for _ in range(TRIALS)]
+        say(f"  {repeats} blocks, scatter {noise}%", share(found))
+    print("Intervals of a mean hold it where 3 to 10 repeats end at ± 5% (not promised)")
+    for noise in (2, 3, 5, 8):
+        held = [_holds_until_sure(draw, noise) for _ in range(TRIALS)]
+        say(f"  scatter {noise}%", share(held))
+
+
 def main() -> int:
     draw, draw_apart = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     kept: list[bool] = []
@@ -110,6 +190,8 @@ def main() -> int:
         pairs = [verdict_of(measured[[0, other]]) for other in range(1, 5)]
         families.append(any(one.status in different for one in paired.family(pairs)))
     say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
+
+    _say_of_many_looks(say)
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)

@@ -81,6 +81,7 @@ MIDDLEWARE = [
     "fsbench_web.api.protocol.limits.limited",
     "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "fsbench_web.platform.http.error_pages.not_allowed",
     "fsbench_web.platform.http.error_pages.database_away",
 ]
 

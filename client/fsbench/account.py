@@ -94,7 +94,7 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
     if found["state"] == ACCEPTED and not options.preview:
         found = _stored(client, found)
         if found["state"] != "done":
-            terminal.complain("Nothing was stored.", *[line_of(one) for one in found["problems"]])
+            terminal.complain("Nothing was stored.", *_why_not(found))
             return REFUSED
     for one in found.get("warnings", []):
         terminal.note(line_of(one) + times(one))
@@ -131,6 +131,13 @@ def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
         time.sleep(POLL_S)
         found = client.get(f"/imports/{number}")
     return found
+
+
+def _why_not(found: Mapping[str, Any]) -> list[str]:
+    """What stands against storing it, or how the importer failed."""
+    reason = found["report"].get("reason")
+    problems = [line_of(one) for one in found["problems"]]
+    return [*problems, terminal.clean(reason)] if reason else problems
 
 
 def _show_preview(found: dict[str, Any], url: str) -> None:

@@ -1,7 +1,6 @@
 """The command ``fsbench``: what it takes, and which exit code it ends with."""
 
 import argparse
-import contextlib
 import io
 import os
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Callable, Sequence
 from fsbench import account, completion, credentials, terminal
 from fsbench.client import Client
 from fsbench.commands import arguments
-from fsbench.exits import INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
+from fsbench.exits import FINE, INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
 from fsbench.transport import Problem, UnexpectedResponse, Unreachable
 
 
@@ -20,7 +19,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=terminal.PLAINER)  # a terminal that has no ellipsis
     try:
-        return _run(arguments().parse_args(argv))
+        with terminal.readers_may_leave():
+            return _run(arguments().parse_args(argv))
+        return FINE
     except Problem as problem:
         lines = [account.line_of(one) for one in problem.errors] or [problem.detail]
         terminal.complain(f"Refused ({problem.status}).", *map(terminal.clean, lines))
@@ -31,11 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Unreachable as error:
         terminal.complain(terminal.clean(error))
         return REFUSED if isinstance(error, UnexpectedResponse) else UNREACHABLE
+    except EOFError:  # Ctrl-D where something is asked
+        terminal.complain("Nothing was given, and nothing is done.")
+        return USAGE
     except (ValueError, OSError, credentials.CredentialsError) as error:
-        if isinstance(error, BrokenPipeError):  # | head
-            with contextlib.suppress(OSError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         terminal.complain(terminal.clean(error))
         return USAGE
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:

@@ -146,26 +146,28 @@ def check(client: Client, options: argparse.Namespace) -> int:
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
-    if options.json:
-        rows = [{name: row[name] for name in _PRINTED} for row in judged]
-        terminal.print_json(
-            {
-                "exit_code": code,
-                "baseline": options.baseline,
-                "problems": problems,
-                "rows": [
-                    {**row, "verdict": one["change_verdict"]}
-                    for row, one in zip(rows, judged, strict=True)
-                ],
-            }
-        )
-        return code
-    if judged:
-        terminal.print_line(_checked(judged, found["by"]))
-    terminal.complain(*problems)
-    if not problems:
-        terminal.print_line(_in_words(code, fell, unknown, options.baseline))
+    with terminal.readers_may_leave():
+        if options.json:
+            _print_as_json(code, judged, problems, options.baseline)
+        else:
+            if judged:
+                terminal.print_line(_checked(judged, found["by"]))
+            terminal.complain(*problems)
+            if not problems:
+                terminal.print_line(_in_words(code, fell, unknown, options.baseline))
     return code
+
+
+def _print_as_json(
+    code: int, judged: list[dict[str, Any]], problems: list[str], baseline: str
+) -> None:
+    rows = [
+        {**{name: row[name] for name in _PRINTED}, "verdict": row["change_verdict"]}
+        for row in judged
+    ]
+    terminal.print_json(
+        {"exit_code": code, "baseline": baseline, "problems": problems, "rows": rows}
+    )
 
 
 _PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result")

@@ -11,6 +11,8 @@ from fsbench.terminal import RIGHT, Cell, Column
 
 # Two points, and enough runs to know the noise: with fewer the site looks for no change.
 LEAST_POINTS, LEAST_RUNS = 2, 4
+MOST_LINES = 100
+"""Of a study, in a list of the site."""
 FILTERS = ("configuration", "filesystem", "workload", "hardware", "lun")
 TAKEN = ("study", "test", "category", *FILTERS)
 _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
@@ -18,7 +20,13 @@ _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
     """The lines of the studies that the options ask for, taken together."""
-    found = client.get("/history/lines", _studies(options))["lines"]
+    studies = _studies(options)
+    found = client.get("/history/lines", studies)["lines"]
+    if len(found) >= MOST_LINES * len(studies):
+        terminal.complain(
+            f"The site lists {MOST_LINES} lines of a study, and here are as many: any further "
+            "ones, of the fewest kernels and runs, are not looked at."
+        )
     return [one for one in found if _is_wanted(one, options)]
 
 
@@ -62,15 +70,16 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
         )
     # A line that cannot be judged hides no fall of another.
     code = FELL if fell else NOT_COMPARABLE if unknown or not rows else FINE
-    if options.json:
-        terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
-        return code
-    if rows:
-        terminal.print_line(_drawn(rows))
-    terminal.complain(*problems)
-    if rows:
-        verdict = _in_words(code, fell, unknown, options.along)
-        terminal.print_line(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
+    with terminal.readers_may_leave():
+        if options.json:
+            terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
+            return code
+        if rows:
+            terminal.print_line(_drawn(rows))
+        terminal.complain(*problems)
+        if rows:
+            verdict = _in_words(code, fell, unknown, options.along)
+            terminal.print_line(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
     return code
 
 

@@ -4,14 +4,16 @@ What comes from a site is shown without control characters: a name must not move
 """
 
 import codecs
+import contextlib
 import json
 import os
 import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TextIO
 
 LEFT, RIGHT = "left", "right"
@@ -145,11 +147,16 @@ def _line(
 
 
 def number(value: float | None, unit: str = "") -> str:
-    """A measured number for people: 333,045 or 12.34; "–" where there is none."""
+    """A measured number for people: 333,045, 12.34 or 0.00000123; "–" where there is none.
+
+    As on pages nothing that was measured is written as zero: below 0.1 it has three digits.
+    """
     if value is None:
         return "–"
-    decimals = 0 if abs(value) >= 1000 else 2 if abs(value) >= 1 else 4
-    text = f"{value:,.{decimals}f}"
+    if 0 < abs(value) < 0.1:
+        text = f"{value:.3g}" if abs(value) < 1e-9 else f"{Decimal(f'{value:.2e}'):f}"
+    else:
+        text = f"{value:,.{0 if abs(value) >= 1000 else 2 if abs(value) >= 1 else 4}f}"
     return f"{text} {unit}" if unit else text
 
 
@@ -235,6 +242,20 @@ def complain(*lines: str) -> None:
 def note(line: str) -> None:
     """To standard error without colour: what is done, beside the result."""
     print(_printable(line), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Whoever reads the output may have seen enough of it (``| head``): that is no error, and no
+    other exit code.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # At its end Python writes what is left, and would end with 120.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:

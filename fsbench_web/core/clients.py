@@ -11,7 +11,8 @@ is kept beside; here is what they did together, and only where that can be told 
   done when the last is done.
 
 Averages and percentiles without their distributions cannot be put together (G. Tene, "How NOT to
-measure latency"), nor can shares of a processor: they have no value here, and stay with the client.
+measure latency"), nor can shares of a processor, nor rates that are the smallest, largest or mean
+of several (IOzone's processes): they have no value here, and stay with the client.
 A sum speaks of all clients at work. Where one was done earlier than another it is of a time in
 which not all worked, so that ``overlap`` says how much of it they did.
 """
@@ -29,6 +30,7 @@ _Key = tuple[str, str, int | None, int | None]
 """(test, load, record KB, file KB)"""
 _Latencies = Mapping[tuple[str, str], Sequence[Distribution]]
 _WHOLE_TIMES = frozenset({"s", "sec", "second", "seconds", "min", "minutes", "h"})
+_ONE_OF_SEVERAL = re.compile(r".+_(min|max|avg)")
 _OF_A_LATENCY = re.compile(r"(.+_(?:clat|lat|slat))_(mean|max|p[0-9]{1,3}(?:\.[0-9]+)?)")
 
 
@@ -107,6 +109,8 @@ def _value(of_each: Sequence[ParsedValue], whole: _Latencies) -> float | None:
     if any(one.unit != first.unit for one in of_each):
         return None
     if units.is_rate(first.unit):
+        if _ONE_OF_SEVERAL.fullmatch(first.test):
+            return None
         return sum(one.value for one in of_each)
     if named := _OF_A_LATENCY.fullmatch(first.test):
         return _latency(of_each, named[2], whole.get((named[1], first.load), ()))

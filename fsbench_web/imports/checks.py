@@ -125,6 +125,9 @@ def unread_columns(
         if ignored is None:
             warnings.append(ImportProblem(message, source.path, line))
         else:
-            message += " Say that it is not to be read (ignore_columns), or call it what it is."
+            message += (
+                " Say that it is left out (the tick of the preview, or ignore_columns of a call), "
+                "or which column it is."
+            )
             problems.append(ImportProblem(message, source.path, line))
     return warnings, problems

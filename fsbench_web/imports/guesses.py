@@ -62,6 +62,13 @@ def _label(own: list[str], shared: list[str]) -> str:
     return label
 
 
+def written_label(text: str) -> str:
+    """A table's word for a configuration as labels are written: ``XFS noatime`` is
+    ``xfs_noatime``.
+    """
+    return re.sub(r"\s+", "_", text.strip().lower())
+
+
 def as_label(text: str) -> str:
     """A folder's name in the characters of a label."""
     return re.sub("[^a-z0-9_-]+", "_", text.lower()).strip("_-")[:120]

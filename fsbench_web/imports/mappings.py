@@ -32,6 +32,8 @@ from fsbench_web.imports.problems import ImportProblem
 ROWS_SHOWN = 12
 COLUMNS_SHOWN = 60
 _HEAD_BYTES = 64 * 1024
+_MOST_DIGITS = 7
+"""Of a column or a line: no table has more of either."""
 _MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
 LABELS = {
     "test": "Test",
@@ -156,7 +158,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
     """What the mapping page's form says; what cannot be is refused by Mapping.check."""
     shape = form.get("shape", LONG)
     columns = {
-        name: int(text)
+        name: int(text[:_MOST_DIGITS])
         for name in FIELDS
         if shape != MATRIX and (text := form.get(f"column-{name}", "")).isdecimal()
     }
@@ -180,7 +182,7 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
     line = form.get("header_line", "1")
     return Mapping(
         shape=shape,
-        header_line=int(line) if line.isdecimal() and len(line) < 8 else 0,
+        header_line=int(line) if line.isdecimal() and len(line) <= _MOST_DIGITS else 0,
         delimiter={"tab": "\t", "space": " "}.get(
             form.get("delimiter", ""), form.get("delimiter", "")
         ),

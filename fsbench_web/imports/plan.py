@@ -307,7 +307,9 @@ def _runs_of(
         key = (
             (value.filesystem or filesystem).strip().lower(),
             # A table that names file systems and no more: each is a configuration by its name.
-            (value.configuration or configuration or value.filesystem.lower()).strip(),
+            guesses.written_label(value.configuration)
+            or configuration.strip()
+            or guesses.written_label(value.filesystem),
             (value.hardware or hardware).strip(),
             value.repeat if value.repeat is not None else given.repeat,
             value.block or block,

@@ -97,7 +97,12 @@ class UnreadColumns:
     @property
     def are_ignored(self) -> bool:
         """Whether all of them are said to be left out."""
-        return not set(self.names) - set(self.given.ignored or ())
+        return not self.open_names
+
+    @property
+    def open_names(self) -> list[str]:
+        """Those of which nobody said yet that they are left out."""
+        return [name for name in self.names if name not in (self.given.ignored or ())]
 
 
 @dataclass
@@ -161,6 +166,12 @@ class PageShown:
     """Files that are kept already."""
     open_units: list[str] = field(default_factory=list)
     """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
+
+    @property
+    def open_columns(self) -> list[str]:
+        """Names of columns that nothing reads, and that nobody said are left out."""
+        of_files = (file.unread.open_names for file in self.files if file.unread)
+        return list(dict.fromkeys(name for names in of_files for name in names))
 
 
 def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown:

@@ -208,12 +208,30 @@ def commit_stashed(row_id: int, user: User) -> ImportResult | None:
         return commit.commit(row, plan, target, user)
 
 
+@transaction.atomic
+def discard(row_id: int, user: User) -> Target:
+    """Delete an upload that was not stored; what it was for. What is stored, or being stored,
+    stays. Raises Import.DoesNotExist where there is none to be discarded.
+    """
+    # Asked under the lock: what is stored meanwhile would lose whom and where it came from.
+    row = Import.objects.select_for_update().get(
+        pk=row_id, state__in=quota.DISCARDABLE, created_by=user
+    )
+    row.delete()
+    return Target(**row.target)
+
+
 def remove_expired() -> None:
     """Delete uploads that nobody committed within a day."""
-    Import.objects.filter(
-        state__in=(ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED),
-        created_at__lt=timezone.now() - KEPT_FOR,
-    ).delete()
+    expired = Import.objects.filter(
+        state__in=quota.DISCARDABLE, created_at__lt=timezone.now() - KEPT_FOR
+    )
+    if not expired.exists():
+        return
+    with transaction.atomic():
+        # What somebody stores at this moment is locked, and left to them.
+        locked = expired.select_for_update(skip_locked=True).values_list("pk", flat=True)
+        Import.objects.filter(pk__in=list(locked)).delete()
 
 
 def with_paths(names: Sequence[str], paths: Any) -> list[str]:

@@ -18,6 +18,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from fsbench_web.platform.http import error_pages
+from fsbench_web.platform.version import VERSION
 from fsbench_web.renderings.cache import RenderingCache
 from fsbench_web.renderings.process import LONGEST_S, Renderer, RendererUnavailable, TooLarge
 
@@ -65,7 +66,9 @@ def answer(
     """
     if told_apart_by is None:
         told_apart_by = arguments
-    key = _digest((f"{write.__module__}.{write.__qualname__}", media_type, told_apart_by))
+    # A version of fsbench is no judge of what browsers kept of another one's.
+    writer = f"{write.__module__}.{write.__qualname__}"
+    key = _digest((VERSION, writer, media_type, told_apart_by))
     # Weak: made anew after a restart, it says when, and is else the same.
     tag = f'W/"{key[:32]}"'
     headers = {"ETag": tag, "Cache-Control": cache_control}

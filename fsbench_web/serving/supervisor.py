@@ -21,6 +21,7 @@ from django.db import DatabaseError, close_old_connections, connections
 
 from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.watches import watching
+from fsbench_web.imports import uploads
 from fsbench_web.operations import chores
 from fsbench_web.platform import program_files
 from fsbench_web.serving import console
@@ -45,6 +46,13 @@ JUDGES_FOR_S = 10.0
 # After this somebody is told what is missing at the start.
 SAYS_AFTER_S = 60.0
 _monotonic = time.monotonic
+
+
+def do_maintenance() -> None:
+    """What is to go after a time."""
+    chores.do("Logs of ended runs", logs.run_maintenance)
+    chores.do("Snapshots of permalinks", sharing.run_maintenance)
+    chores.do("Uploads that nobody imported", uploads.remove_expired)
 
 
 class AddressInUse(Exception):
@@ -246,7 +254,7 @@ class Supervisor:
 
     def _keep_running(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""
-        keep_house_at = time.monotonic() + MAINTENANCE_EVERY_S
+        maintenance_at = time.monotonic() + MAINTENANCE_EVERY_S
         background_at = time.monotonic()
         while not self._told_to_stop():
             if self._renewing:
@@ -262,10 +270,9 @@ class Supervisor:
                 close_old_connections()
                 lifecycle.reap_lost()
                 lifecycle.leave_out_what_is_over()
-                if time.monotonic() >= keep_house_at:
-                    keep_house_at = time.monotonic() + MAINTENANCE_EVERY_S
-                    chores.do("Logs of ended runs", logs.run_maintenance)
-                    chores.do("Snapshots of permalinks", sharing.run_maintenance)
+                if time.monotonic() >= maintenance_at:
+                    maintenance_at = time.monotonic() + MAINTENANCE_EVERY_S
+                    do_maintenance()
             except DatabaseError as error:
                 logger.warning("the database does not answer: %s", error)
             self._pause(min(settings.WORKER_HEARTBEAT_S, 5))

@@ -191,26 +191,37 @@ class DeviceEnergy:
         """Nothing is open."""
 
 
+def mount_table(root: str = "/") -> "list[tuple[list[str], list[str]]]":
+    """What stands before and behind the dash of each line of mountinfo (proc(5)), as it is there.
+
+    Raises OSError.
+    """
+    # Names are bytes: one that is no text must not hide all the others. The kernel escapes spaces,
+    # tabs and line feeds alone; names may have all else that counts as a space or line.
+    content = Path(root, "proc/self/mountinfo").read_bytes()
+    lines = content.decode("utf-8", "backslashreplace").split("\n")
+    parts = [line.partition(" - ") for line in lines if line]
+    return [(before.split(" "), after.split(" ")) for before, _, after in parts]
+
+
 def group_folders(root: str = "/") -> "dict[str, str]":
     """Where this process's control group is, below ``root``: {controller: folder}, "" for the
     unified hierarchy (version 2), or PRESSURE where it has no controller for I/O.
     """
     mounted: dict[str, tuple[str, str]] = {}
     try:
-        mountinfo = Path(root, "proc/self/mountinfo").read_text(encoding="utf-8")
-        mine = Path(root, "proc/self/cgroup").read_text(encoding="utf-8")
+        mounts = mount_table(root)
+        mine = Path(root, "proc/self/cgroup").read_bytes().decode("utf-8", "backslashreplace")
     except OSError:
         return {}
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
+    for fields, kind in mounts:
         if kind[0] == "cgroup2":
             mounted.setdefault("", (fields[4], fields[3]))
         elif kind[0] == "cgroup":
             for option in kind[2].split(","):
                 mounted.setdefault(option, (fields[4], fields[3]))
     found = {}
-    for line in mine.splitlines():
+    for line in filter(None, mine.split("\n")):
         _, names, path = line.split(":", 2)
         for name in names.split(","):
             if name not in mounted:

@@ -8,19 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from runner.agent import commands, machine, messages
+from runner.agent import commands, counters, machine, messages
 from runner.agent.preparation import zpool
 
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
 REMOVE_S = 1.5
 
 
-def mounts() -> list[tuple[str, str, str]]:
+def mounts(root: str = "/") -> list[tuple[str, str, str]]:
     """(mount point, file system, options in effect) of everything mounted here, latest last."""
     found = []
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
+    for fields, kind in counters.mount_table(root):
         point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
         options = dict.fromkeys(fields[5].split(",") + kind[2].split(","))
         found.append((point, kind[0], ",".join(options)))

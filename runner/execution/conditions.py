@@ -7,7 +7,11 @@ all runs on the same system::
                 "memory_available_bytes": 2, "governors": ["performance"], "caches_dropped": true,
                 "scheduler": "none"},
      "device": {"before": {"reads": 0, ...}, "after": {"reads": 9, ...}},
+     "swap": {"space_bytes": 2147483648, "written_bytes": 4096},
      "guest": {"boot_s": 5.2}}
+
+``swap`` is there where the run's memory was limited and its swap could not be (runner.host.swap):
+how much of it the host has, and how much was swapped out meanwhile by whatever ran there.
 
 ``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile, and ``busy`` where
 the machine had other work (``studies.scores.busy``). What the host does not tell is left out.
@@ -102,6 +106,11 @@ def device_statistics(number: int | None) -> dict[str, int]:
     if number is None:
         return {}
     return parse_statistics(text_of(blockdev.sys_folder(number) / "stat"))
+
+
+def swapped(before: int | None, after: int | None) -> dict[str, int]:
+    """What was swapped out between two counts; nothing where the kernel does not tell."""
+    return {} if before is None or after is None else {"written_bytes": after - before}
 
 
 def parse_statistics(text: str) -> dict[str, int]:

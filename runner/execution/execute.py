@@ -43,7 +43,7 @@ from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
 from runner.execution.tracing import IN_A_GUEST, WITHOUT_FILESYSTEM, tracing
 from runner.executors.base import Executor, Message, Outcome, Target
-from runner.host import disk_health, locks, lun_state
+from runner.host import disk_health, locks, lun_state, swap
 from runner.host.hardware import drop_caches
 from runner.host.locks import LockedElsewhere
 from runner.host.tracing import block_events
@@ -321,12 +321,16 @@ def _steady(host: Host, recorder: Recorder) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
-    """Note the device's statistics before and after, and what waited for locks meanwhile."""
-    locks = lock_statistics.read()
+    """Note the device's statistics before and after, what waited for locks meanwhile, and of a run
+    that may swap beyond its limit how much the host did.
+    """
+    locks, swapped = lock_statistics.read(), swap.written_bytes()
     try:
         with _noted_statistics(number, recorder):
             yield
     finally:
+        if "swap" in recorder.conditions:
+            recorder.conditions["swap"] |= conditions.swapped(swapped, swap.written_bytes())
         recorder.conditions["locks"] = lock_statistics.between(locks, lock_statistics.read())
 
 

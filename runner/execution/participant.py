@@ -20,6 +20,7 @@ from typing import Any
 from django.db import Error as DatabaseError
 
 from fsbench_web.catalog.models import Worker
+from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads import workload_of
 from fsbench_web.platform import clock, log_lines
 from fsbench_web.studies.causes import Cause
@@ -139,6 +140,10 @@ class _ClientMessages:
 
     def _on_mounted(self, message: Message) -> None:
         self.facts.append(["Mount options", str(message["options"])[:1000]])
+
+    def _on_unlimited_swap(self, message: Message) -> None:
+        space = size(int(message["space_bytes"]))
+        self.facts.append(["Swap", f"not limited with the memory; the host has {space} of it"])
 
     def _on_began(self, message: Message) -> None:
         self.late_s = float(message["late_s"])

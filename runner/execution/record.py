@@ -20,12 +20,14 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from fsbench_web.core.activity.series import ActivityBuilder, Step
+from fsbench_web.core.numbers import size
 from fsbench_web.core.workloads.base import Progress
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.lifecycle import LeaseHandle
 from runner.executors.base import Message
+from runner.host import swap
 
 if TYPE_CHECKING:
     from runner.execution.tracing import Tracing
@@ -225,6 +227,11 @@ class Recorder:
             name: None if message[name] is None else int(message[name])
             for name in ("used_before_bytes", "used_after_bytes", "files", "contents_bytes")
         }
+
+    def _on_unlimited_swap(self, message: Message) -> None:
+        space = int(message["space_bytes"])
+        self.conditions["swap"] = {"space_bytes": space}
+        self.log(swap.NOT_LIMITED.format(size(space)))
 
     def _on_error(self, message: Message) -> None:
         self.reason = str(message["reason"])

@@ -136,7 +136,11 @@ class Executor(Protocol):
         """Why LUNs of this kind cannot be used by this executor, or nothing."""
 
     def limit_problems(self) -> dict[str, str]:
-        """Why a run cannot be limited in its rates ("rates") or memory ("memory"), or nothing."""
+        """Why a run cannot be limited in its rates ("rates") or memory ("memory"), or nothing.
+
+        And why a limit of memory does not hold for swap ("swap"), which refuses no run: that says
+        so by a message ``unlimited_swap`` (``runner.host.swap``).
+        """
 
     def facts(self) -> list[list[str]]:
         """What else says where a run was carried out: [[label, value], ...]. Never raises."""

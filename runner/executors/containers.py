@@ -18,9 +18,10 @@ from docker.models.containers import Container
 from docker.types import LogConfig
 from requests.exceptions import RequestException
 
+from fsbench_web.core.numbers import size
 from fsbench_web.studies.causes import Cause
 from runner.executors.base import STOPPED
-from runner.host import blockdev
+from runner.host import blockdev, swap
 
 ERRORS = (DockerException, RequestException)
 # What docker-py and what is below it say of a stream that is closed under whoever reads it.
@@ -96,6 +97,13 @@ def check_limits(
         raise NotLimited(_NOT_LIMITED.format(" and ".join(discarded)))
 
 
+def limits_swap(container: Container, memory_bytes: int) -> bool:
+    """Whether its limit is one of memory and swap together: a daemon that cannot do that says
+    "Memory limited without swap" and makes the container.
+    """
+    return bool(container.attrs["HostConfig"].get("MemorySwap") == memory_bytes)
+
+
 def info_of(client: docker.DockerClient) -> Mapping[str, Any]:
     """What the daemon says of itself; nothing where a proxy before its socket lets nobody ask."""
     try:
@@ -106,13 +114,20 @@ def info_of(client: docker.DockerClient) -> Mapping[str, Any]:
 
 
 def limit_problems(info: Mapping[str, Any]) -> dict[str, str]:
-    """Which limits a daemon that says this of itself would discard (runner.executors.base)."""
+    """Which limits a daemon that says this of itself would discard (runner.executors.base).
+
+    Of swap there must be some, for a run to hide behind.
+    """
     warnings = " ".join(info.get("Warnings") or [])
     is_lacking = {
         "rates": "No blkio throttle" in warnings or "No io.max" in warnings,
         "memory": info.get("MemoryLimit") is False,
     }
-    return {name: _NOT_LIMITED.format(name) if it else "" for name, it in is_lacking.items()}
+    space = swap.space_bytes() if info.get("SwapLimit") is False else 0
+    return {
+        **{name: _NOT_LIMITED.format(name) if it else "" for name, it in is_lacking.items()},
+        "swap": swap.NOT_LIMITED.format(size(space)) if space else "",
+    }
 
 
 def why_failed(error: BaseException) -> tuple[str, Cause]:

@@ -35,6 +35,7 @@ from runner.executors.base import (
 )
 from runner.executors.containers import ERRORS, archive, short
 from runner.executors.stream import follow
+from runner.host import swap
 from runner.image import inputs
 from runner.plan import RunPlan
 
@@ -72,7 +73,7 @@ class DockerExecutor:
         self.is_privileged = is_privileged
         # Why its daemon cannot be used though it answers; known once it was probed.
         self._elsewhere = ""
-        self._limit_problems = {"rates": "", "memory": ""}
+        self._limit_problems = {"rates": "", "memory": "", "swap": ""}
         self._client: docker.DockerClient | None = None
         self._asking: docker.DockerClient | None = None
         # The first process of each container that runs, by the container's id.
@@ -234,6 +235,8 @@ class DockerExecutor:
                     {"fsbench.worker": target.worker, "fsbench.journal": target.journal_lun}
                 )
             container = self._create(plan, target)
+            if plan.memory_bytes and not containers.limits_swap(container, plan.memory_bytes):
+                swap.tell(on_message)
             return self._follow(container, on_message, should_stop)
         except containers.NotLimited as error:
             return Outcome(1, reason=str(error), cause=Cause.REFUSED)

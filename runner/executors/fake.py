@@ -52,7 +52,7 @@ class FakeExecutor:
         return ""
 
     def limit_problems(self) -> dict[str, str]:
-        return {"rates": "", "memory": ""}
+        return {"rates": "", "memory": "", "swap": ""}
 
     def facts(self) -> list[list[str]]:
         return []

@@ -32,7 +32,7 @@ from runner.executors.base import (
     why_in_guests_alone,
 )
 from runner.executors.stream import follow
-from runner.host import control_groups
+from runner.host import control_groups, swap
 from runner.host.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
 
@@ -100,6 +100,7 @@ class LocalExecutor:
         return {
             "rates": control_groups.problem({"read_bps": 1}, None),
             "memory": control_groups.problem({}, 1),
+            "swap": control_groups.swap_problem(),
         }
 
     def facts(self) -> list[list[str]]:
@@ -128,6 +129,8 @@ class LocalExecutor:
                         *(plan.rates, plan.memory_bytes),
                     )
                     groups = stack.enter_context(group)
+                if plan.memory_bytes and not control_groups.limits_swap(groups):
+                    swap.tell(on_message)
                 return self._run(replace(plan, control_groups=groups), on_message, should_stop)
         except control_groups.GroupProblem as error:
             return Outcome(1, reason=str(error))

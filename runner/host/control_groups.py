@@ -14,11 +14,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from runner.host import blockdev
+from fsbench_web.core.numbers import size
+from runner.host import blockdev, swap
+from runner.host.hardware import text_of
 
 logger = logging.getLogger("fsbench.worker")
 
 PREFIX = "fsbench-run-"
+# Missing where the kernel does not account for swap.
+_SWAP_2, _SWAP_1 = "memory.swap.max", "memory.memsw.limit_in_bytes"
 NOT_IN_FOLDERS = (
     "A run in a folder has no control group of its own: leave its limits of rates and memory out, "
     "or choose a LUN on which file systems are made."
@@ -45,17 +49,15 @@ class GroupProblem(Exception):
 class Hierarchies:
     """Where control groups are mounted: ``unified`` (version 2), and folders by controller."""
 
-    def __init__(self, mounts: str | None = None) -> None:
+    def __init__(self) -> None:
         self.unified: Path | None = None
         self.folders: dict[str, Path] = {}
-        text = Path("/proc/self/mounts").read_text() if mounts is None else mounts
-        for line in text.splitlines():
-            _, point, kind, options = line.split()[:4]
-            if kind == "cgroup2" and self.unified is None:
-                self.unified = Path(point)
-            elif kind == "cgroup":
-                for name in options.split(","):
-                    self.folders.setdefault(name, Path(point))
+        for mount in blockdev.own_mounts():
+            if mount.filesystem == "cgroup2" and self.unified is None:
+                self.unified = Path(mount.point)
+            elif mount.filesystem == "cgroup":
+                for name in mount.options.split(","):
+                    self.folders.setdefault(name, Path(mount.point))
 
     def has(self, controller: str) -> bool:
         """Whether version 2 has it."""
@@ -83,6 +85,32 @@ def problem(rates: Mapping[str, int], memory_bytes: int | None) -> str:
             "as root, or use Docker."
         )
     return ""
+
+
+def swap_problem(found: Hierarchies | None = None) -> str:
+    """Why a limit of memory does not hold for swap on this host, or nothing.
+
+    The groups of version 2 that are there say so: the topmost has no limits.
+    """
+    found = found or Hierarchies()
+    space = swap.space_bytes()
+    if found.unified is not None and found.has("memory"):
+        groups = [one.parent for one in found.unified.glob("*/memory.max")]
+        can_limit = not groups or any((one / _SWAP_2).exists() for one in groups)
+    else:
+        can_limit = "memory" not in found.folders or (found.folders["memory"] / _SWAP_1).exists()
+    return "" if can_limit or not space else swap.NOT_LIMITED.format(size(space))
+
+
+def limits_swap(folders: Sequence[str]) -> bool:
+    """Whether the limit of memory of a run's groups is one of swap too, read back."""
+    for folder in map(Path, folders):
+        if text_of(folder / _SWAP_2).strip() == "0":
+            return True
+        both = text_of(folder / _SWAP_1)
+        if both and both == text_of(folder / "memory.limit_in_bytes"):
+            return True
+    return False
 
 
 def limited_number(device: str) -> str:
@@ -165,12 +193,12 @@ def _limit_memory(found: Hierarchies, name: str, made: list[Path], memory_bytes:
         _enable(found.unified, "memory")
         (found.unified / name / "memory.max").write_text(str(memory_bytes))
         with contextlib.suppress(OSError):  # a kernel without swap accounting has none to limit
-            (found.unified / name / "memory.swap.max").write_text("0")
+            (found.unified / name / _SWAP_2).write_text("0")
         return
     made.append(_made(found.folders["memory"] / name))
     (made[-1] / "memory.limit_in_bytes").write_text(str(memory_bytes))
     with contextlib.suppress(OSError):
-        (made[-1] / "memory.memsw.limit_in_bytes").write_text(str(memory_bytes))
+        (made[-1] / _SWAP_1).write_text(str(memory_bytes))
 
 
 def _enable(unified: Path, controller: str) -> None:

@@ -9,6 +9,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.studies.jobs.spec import ConfigurationSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, Study
+from tests.importing import import_files
 from tests.services.pages import at_rest
 from tests.studies.conftest import complete
 
@@ -108,6 +109,27 @@ def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: l
         expect(page.get_by_role("cell", name="1,481,481,468").first).to_be_visible()
         at_rest(page)
         hidden = page.locator(".table-wrap:has(.deltas)").evaluate_all(
+            "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
+        )
+        assert hidden == 0, address
+
+
+def test_intervals_and_runs_of_a_trend_are_read_on_a_telephone(page: Page, site: str) -> None:
+    rows = [
+        f"ext4,ext4,{repeat},{test},{1234567.89 + 1000 * repeat},ops/s"
+        for repeat in range(1, 6)
+        for test in ("operations for each transaction", "mounting")
+    ]
+    text = "\n".join(["filesystem,configuration,repeat,test,value,unit", *rows])
+    import_files([("t.csv", text.encode())], study="Lab", user=None)
+    run = Run.objects.latest("pk")
+    page.set_viewport_size({"width": 390, "height": 900})
+    for address in (f"/runs/{run.pk}/", f"/history/?series={run.series_id}&along=date"):
+        page.goto(address)
+        at_rest(page)
+        tables = page.locator(".table-wrap:has(> .is-fitted)")
+        assert tables.count() == 1, address
+        hidden = tables.evaluate_all(
             "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
         )
         assert hidden == 0, address

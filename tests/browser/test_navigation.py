@@ -1,5 +1,6 @@
 """The menu of five: without a script, by keyboard, at the width of a telephone."""
 
+from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
 from fsbench_web.accounts.navigation import ENTRIES, HELP
@@ -50,3 +51,16 @@ def test_a_menu_closes_with_escape_and_where_somebody_goes_on(page: Page) -> Non
     summary.click()
     workers.click()
     expect(page.locator(".site-nav .is-here")).to_have_text("Lab")
+
+
+def test_a_field_that_is_asked_for_is_seen_with_its_label(page: Page, site: str, sign_in) -> None:
+    sign_in(page, User.objects.create_user("ada"))
+    page.set_viewport_size({"width": 1440, "height": 600})
+    page.goto("/profiles/new/")
+    page.mouse.wheel(0, 3000)
+    page.get_by_role("button", name="Save").click()
+    label = page.get_by_text("Title", exact=True)
+    expect(page.get_by_label("Title", exact=True)).to_be_focused()
+    top = label.evaluate("one => one.getBoundingClientRect().top")
+    head = page.locator(".site-head").evaluate("one => one.getBoundingClientRect().bottom")
+    assert top >= head

@@ -1,6 +1,9 @@
 """``fsbench check``: its exit codes are what pipelines go by."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -37,6 +40,26 @@ def test_it_fails_where_something_fell_significantly(
     found, out, err = check(fsbench, "--contender", "nightly")
     assert (found, says in out) == (code, True), out + err
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["at the end", "at the first line"])
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["table", "json"])
+def test_a_reader_that_leaves_changes_no_verdict(
+    fsbench: Command, measured: Measured, unbuffered: str, more: tuple[str, ...]
+) -> None:
+    measured("Release", ext4=BASE)
+    measured("Nightly", ext4=[80.0, 80.3, 79.8, 80.1])
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "fsbench", "check", *QUERY, "--baseline", "release", *more],
+        env=fsbench.environment(PYTHONUNBUFFERED=unbuffered),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_the_margin_is_the_callers_and_the_verdict_the_sites(

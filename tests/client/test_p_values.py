@@ -48,3 +48,24 @@ def test_holms_correction_is_that_of_the_site(module) -> None:  # type: ignore[n
         values = [round(chance.random() ** 3, 4) for _ in range(count)]  # with ties
         assert module("over_time").holm(values) == significance.holm(values)
     assert changes.LEVEL == significance.FALSE_ALARM == module("terminal").LIMIT
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.23e-6, "0.00000123"),
+        (4.56e-6, "0.00000456"),
+        (0.0012374, "0.00124"),
+        (0.04996, "0.0500"),
+        (2e-30, "2e-30"),
+        (0.0, "0.0000"),
+        (0.25, "0.2500"),
+        (12.345, "12.35"),
+        (333_045.4, "333,045"),
+        (None, "–"),
+    ],
+)
+def test_what_was_measured_is_never_written_as_zero(module, value, text) -> None:  # type: ignore[no-untyped-def]
+    number = module("terminal").number
+    assert number(value) == text
+    assert number(value, "s") == (text if value is None else f"{text} s")

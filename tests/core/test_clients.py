@@ -32,6 +32,14 @@ def test_rates_are_summed_and_whole_times_are_of_the_last() -> None:
     assert told(first, second) == {"read_bw": 150.75, "iops": 15, "took": 4.5}
 
 
+def test_the_least_of_several_rates_is_no_sum() -> None:
+    """IOzone's smallest, largest and mean rate are of one process: the sum of two is of none."""
+    each = result(("write", 100, "KB/s"), ("write_min", 20, "KB/s"), ("write_avg", 25, "KB/s"))
+    found = together([[each], [each]])
+    assert [(one.test, one.value) for one in found.values] == [("write", 200)]
+    assert found.alone == ("write_min", "write_avg")
+
+
 def test_what_cannot_be_put_together_has_no_value() -> None:
     first = result(("usr_cpu", 30, "% CPU"), ("x_clat_p99", 5, "µs"), ("odd", 1, "apples"))
     found = together([[first], [first]])

@@ -133,6 +133,30 @@ def test_what_was_backed_up_comes_back(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
+def test_nothing_is_lost_where_the_dump_cannot_be_read_here(kept: Kept, tmp_path: Path) -> None:
+    """pg_restore is not installed, or older than the pg_dump that wrote the file."""
+    database = kept.site.try_to("restore", str(kept.folder)).stderr.strip().rpartition(" ")[2]
+    variables = kept.site.environment
+    for script in (
+        None,
+        "#!/bin/sh\necho 'unsupported version (1.16) in file header' >&2; exit 1\n",
+    ):
+        tools = tmp_path / f"tools-{script is None}"
+        tools.mkdir()
+        if script is not None:
+            (tools / "pg_restore").write_text(script)
+            (tools / "pg_restore").chmod(0o755)
+        kept.site.environment = variables | {"PATH": str(tools)}
+        done = kept.site.try_to("restore", str(kept.folder), "--overwrite", database)
+        kept.site.environment = variables
+        assert done.returncode == 1
+        assert "pg_restore" in done.stderr
+        assert kept.site.step("content") == kept.content
+
+
 def test_a_backup_of_before_measurements_were_columns_comes_back(
     new_site: Callable[[], Site], tmp_path: Path
 ) -> None:

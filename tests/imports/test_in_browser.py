@@ -48,6 +48,28 @@ def test_dropped_files_are_previewed_and_imported(
     assert Run.objects.count() == 2
 
 
+def test_a_long_name_stays_in_its_field_and_the_button_says_what_is_left_out(
+    page: Page, sign_in: Callable[[Page, User], None]
+) -> None:
+    sign_in(page, User.objects.create_user("ada"))
+    page.goto("/imports/new/")
+    table = {"name": "t.csv", "mimeType": "text/csv"}
+    text = 'fs;test;value;unit;Run #;Site\nXFS;boot;"1,034.5";ms;1;a\nXFS;boot;"1,031.2";ms;2;a\n'
+    page.locator("input[type=file]").first.set_input_files([{**table, "buffer": text.encode()}])
+    page.get_by_label("Study").fill("one_word_of_" * 6)
+    page.get_by_role("button", name="Show what was recognised").click()
+    expect(page.get_by_role("heading", name="xfs, repeat 2")).to_be_visible()
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        spilt = page.locator("#preview-form .field").evaluate_all(
+            "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+        )
+        assert spilt == 0, width
+    page.get_by_role("button", name="Import 2 runs without column “Site”").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("2 runs stored")
+    assert Run.objects.count() == 2
+
+
 def test_a_folder_is_chosen_corrected_and_imported(
     page: Page,
     sign_in: Callable[[Page, User], None],

@@ -131,6 +131,14 @@ def test_small_and_large_tables_know_each_others_numbers(
         import_files([("u.csv", table(1))], **TARGET, user=None)
 
 
+@pytest.mark.parametrize("padding", ["", "#" * 100])
+def test_a_label_is_kept_as_labels_are_written(padding: str) -> None:
+    rows = "XFS,XFS  NoAtime,1,a,,,1,s\next4,EXT4,1,a,,,2,s\n"
+    import_files([("t.csv", (HEADER + rows + padding).encode())], **TARGET, user=None)
+    labels = Series.objects.order_by("pk").values_list("configuration__label", flat=True)
+    assert sorted(labels) == ["ext4", "xfs_noatime"]
+
+
 def test_a_run_without_a_digest_is_known_too() -> None:
     import_files([("t.csv", table(1))], **TARGET, user=None)
     digests = {c.run_id: c.digest for c in RunContent.objects.all()}
@@ -552,7 +560,7 @@ def test_columns_of_a_large_table_are_left_out_with_a_tick(importing: Client) ->
     form |= {f"filesystem-{file.pk}": "ext4", f"take-{file.pk}": "1"}
     refused = importing.post(f"{where}commit/", form)
     assert refused.status_code == 422
-    assert "Say that it is not to be read" in refused.content.decode()
+    assert "Say that it is left out (the tick" in refused.content.decode()
     importing.post(f"{where}commit/", form | {f"ignore-{file.pk}": "1", "strict": "true"})
     work()
     assert [one["lost"] for one in Import.objects.get().report["warnings"]] == [False, False]

@@ -68,6 +68,29 @@ def test_a_table_with_other_names_is_mapped_and_imported(signed_in: Client) -> N
     ]
 
 
+def test_a_cell_given_twice_leads_to_the_page_of_columns(signed_in: Client) -> None:
+    data = b"test,value,unit,Attempt,mood\nboot,1,s,1,x\nboot,2,s,2,x\nboot,3,s,3,x\n"
+    where = upload(signed_in, data)
+    text = signed_in.get(where).content.decode()
+    assert text.count("The same cell was already given") == 1
+    assert "Nothing reads &quot;Attempt&quot;, &quot;mood&quot;" in text
+    assert f'is-primary"\n    href="{page_of(where)}">Say which column is what' in text
+    form = {**FORM, "delimiter": ",", "constant-unit": "", "column-repeat": "3"}
+    form |= {f"column-{name}": str(n) for n, name in enumerate(("test", "value", "unit"))}
+    form |= {"column-record_size_kb": "", "column-file_size_kb": ""}
+    answer = signed_in.post(page_of(where), form)
+    assert answer.status_code == 302, answer.content.decode()
+    signed_in.post(f"{where}commit/")
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("column", ["9" * 5000, "300", "-1", "one"])
+def test_a_column_that_no_table_has_is_refused(signed_in: Client, column: str) -> None:
+    where = upload(signed_in)
+    answer = signed_in.post(page_of(where), {**FORM, "column-value": column})
+    assert answer.status_code == 422
+
+
 def keep(client: Client, name: str = "Lab sheet", **form: str) -> SavedMapping:
     where = upload(client)
     answer = client.post(page_of(where), {**FORM, "name": name, **form})

@@ -140,6 +140,15 @@ def test_only_who_uploaded_sees_and_commits_a_preview(signed_in: Client, sample:
     assert Client().get(where).status_code == 200, "a result can be read by all"
 
 
+def test_a_file_of_no_known_tool_opens_what_fsbench_reads(signed_in: Client) -> None:
+    answer = upload(signed_in, b"hello, world\n")
+    assert answer.status_code == 422
+    text = answer.content.decode()
+    assert "not the output of a tool that fsbench reads (the import page" in text
+    assert '<details class="card" open>\n  <summary>What fsbench reads' in text
+    assert '<details class="card">' in signed_in.get("/imports/new/").content.decode()
+
+
 def test_a_discarded_upload_is_gone(signed_in: Client, sample: Sample) -> None:
     where = upload(signed_in, sample(FIRST))["Location"]
     answer = signed_in.post(f"{where}discard/")
@@ -208,13 +217,14 @@ def test_columns_that_nothing_reads_are_left_out_with_a_tick(signed_in: Client) 
     text = signed_in.get(where).content.decode()
     assert "Column &quot;mood&quot; is not one that fsbench keeps." in text
     assert "columns “mood”, “&lt;b&gt;”</span>" in text
+    assert 'name="ignore-all" value="1">Import 1 run\n  without 2 columns</button>' in text
     file = ImportFile.objects.get()
     form = {"study": "Lab", "strict": "false", f"unread-{file.pk}": '["mood", "<b>"]'}
     form |= {f"{name}-{file.pk}": "ext3" for name in ("filesystem", "configuration")}
     form[f"take-{file.pk}"] = "1"
     refused = signed_in.post(f"{where}commit/", form)
     assert refused.status_code == 422
-    assert "Say that it is not to be read" in refused.content.decode()
+    assert "Say that it is left out (the tick" in refused.content.decode()
     for odd in ("[", "3", '["\\u0000", "\\ud800", 5]', "[" * 3000):
         answer = signed_in.post(f"{where}check/", form | {f"unread-{file.pk}": odd})
         assert answer.status_code == 302, odd
@@ -223,6 +233,21 @@ def test_columns_that_nothing_reads_are_left_out_with_a_tick(signed_in: Client) 
     assert "1 run stored" in text
     assert "line 3, column 2: 0 is kept as measured" in text
     assert "line 1: Column &quot;mood&quot; is not read, as the import says." in text
+
+
+def test_the_button_says_which_column_it_leaves_out(signed_in: Client) -> None:
+    where = upload(signed_in, b"test,value,unit,mood\nuntar,1,s,good\n")["Location"]
+    text = signed_in.get(where).content.decode()
+    assert "Import 1 run\n  without column “mood”</button>" in text
+    file = ImportFile.objects.get()
+    form = {"study": "Lab", "strict": "false", f"unread-{file.pk}": '["mood"]'}
+    form |= {f"{name}-{file.pk}": "ext3" for name in ("filesystem", "configuration")}
+    form[f"take-{file.pk}"] = "1"
+    signed_in.post(f"{where}check/", form | {f"ignore-{file.pk}": "1"})
+    text = signed_in.get(where).content.decode()
+    assert "Import 1 run</button>" in text, "ticked and checked: nothing is left to be said"
+    signed_in.post(f"{where}commit/", form | {"ignore-all": "1"})
+    assert Run.objects.count() == 1
 
 
 def test_columns_of_several_files_are_left_out_with_one_tick(signed_in: Client) -> None:

@@ -86,6 +86,17 @@ def test_who_has_it_already_needs_no_making(client: Client, lab: Study, made: li
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("path", [PDF, "/compare/deltas.md?study=lab"])
+def test_what_another_version_made_is_made_anew(
+    client: Client, lab: Study, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """A version that mends a file would leave the wrong one with everybody who has it."""
+    tag = client.get(path)["ETag"]
+    assert client.get(path, headers={"If-None-Match": tag}).status_code == 304
+    monkeypatch.setattr(answers, "VERSION", "0.0.1")
+    assert client.get(path, headers={"If-None-Match": tag}).status_code == 200
+
+
 def test_scores_and_titles_that_change_are_seen_at_once(
     client: Client, lab: Study, made: list[str]
 ) -> None:

@@ -103,6 +103,7 @@ def change(
     return user
 
 
+@transaction.atomic
 def close(
     user: User,
     by: User | str,
@@ -113,12 +114,13 @@ def close(
 
     Raises LastAdministrator, closing.DispositionError.
     """
+    kept = lock_account(user.pk)
     change(
-        user.pk,
-        role=kept_role(user),
+        kept.pk,
+        role=kept_role(kept),
         is_active=False,
-        teams=list(user.teams.all()),
-        luns=list(LunGrant.objects.filter(user=user).values_list("lun", flat=True)),
+        teams=list(kept.teams.all()),
+        luns=list(LunGrant.objects.filter(user=kept).values_list("lun", flat=True)),
         by=by,
         permalinks=permalinks,
         facts=facts,
@@ -188,6 +190,12 @@ def lock_administrators() -> list[int]:
     marked = Q(is_staff=True) | Q(is_superuser=True)
     rows = User.objects.select_for_update().order_by("pk")
     return [user.pk for user in rows.filter(marked, is_active=True)]
+
+
+def lock_account(user_id: int) -> User:
+    """The account as it is until the transaction ends. Raises User.DoesNotExist."""
+    lock_administrators()
+    return User.objects.select_for_update().get(pk=user_id)
 
 
 def _locked(user_id: int, *, role: Role, is_active: bool) -> User:

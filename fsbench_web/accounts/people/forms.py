@@ -1,5 +1,7 @@
 """Forms of the administrators' pages."""
 
+import hashlib
+import json
 import re
 from typing import Any
 
@@ -8,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
+from django.db.models import QuerySet
 
 from fsbench_web.accounts import names
 from fsbench_web.accounts.models import LunGrant, Role, Team, grantable_luns
@@ -21,6 +24,32 @@ ROLE_HELP = (
     "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
     "operators submit runs on the LUNs granted to them; administrators do everything."
 )
+
+
+def _digest(values: dict[str, Any]) -> str:
+    """Of what a page shows, to know at its form whether that changed since."""
+    plain = {
+        name: sorted(row.pk for row in value) if isinstance(value, QuerySet) else value
+        for name, value in values.items()
+    }
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+class _AsShown(forms.Form):
+    """A form that says all of its object at once, and so what it was when its page was shown."""
+
+    def state_digest(self) -> str:
+        return _digest({name: self.initial[name] for name in self._said})
+
+    _said: tuple[str, ...] = ()
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether somebody else changed it meanwhile; a form that does not say what it showed is
+        taken at its word.
+        """
+        shown = self.data.get("shown", "")
+        return bool(shown) and shown != self.state_digest()
 
 
 class _Rows(forms.ModelMultipleChoiceField):
@@ -115,8 +144,10 @@ class IdentityForm(forms.Form):
         self.label_suffix = ""
 
 
-class PersonForm(forms.Form):
+class PersonForm(_AsShown):
     """What an administrator says of an account."""
+
+    _said = ("role", "is_active", "email", "teams", "luns")
 
     role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
     is_active = forms.BooleanField(
@@ -194,8 +225,10 @@ class TeamNameForm(forms.ModelForm):
         return name
 
 
-class TeamForm(TeamNameForm):
+class TeamForm(_AsShown, TeamNameForm):
     """Name, members and LUNs of a team."""
+
+    _said = ("name", "members", "luns")
 
     members = _Rows(
         queryset=User.objects.order_by("username"),

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -28,6 +29,10 @@ from fsbench_web.accounts.requirements import Action, requires
 
 ENTRIES_SHOWN = 100
 PERMALINKS_SHOWN = 50
+_OUTDATED = (
+    "Somebody else changed this since the page was shown to you, and nothing of yours was saved. "
+    "Below is what it is now."
+)
 
 
 def _user(request: HttpRequest) -> User:
@@ -99,31 +104,41 @@ def people_list(request: HttpRequest) -> HttpResponse:
 def person(request: HttpRequest, user_id: int) -> HttpResponse:
     """Role, teams and LUNs of one account, and whether it is open."""
     found = _account(user_id)
-    form = PersonForm(request.POST if request.method == "POST" else None, user=found)
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            given: dict[str, Any] = form.cleaned_data
-            try:
-                accounts.change(
-                    found.pk,
-                    role=Role(given["role"]),
-                    is_active=given["is_active"],
-                    teams=given["teams"],
-                    luns=given["luns"].values_list("pk", flat=True),
-                    by=_user(request),
-                    email=given["email"],
-                    permalinks=form.permalinks_choice,
-                )
-            except accounts.LastAdministrator as refused:
-                form.add_error("role", str(refused))
-            except closing.DispositionError as refused:
-                form.add_error("permalinks", str(refused))
-            else:
-                messages.success(request, f"The account {found} is changed.")
-                return redirect("people:people")
-    return _person_page(request, found, form, status)
+    if request.method != "POST":
+        return _person_page(request, found, PersonForm(user=found))
+    with transaction.atomic():
+        found = accounts.lock_account(found.pk)
+        form = PersonForm(request.POST, user=found)
+        if form.is_outdated:
+            now = PersonForm(user=found)
+            return _person_page(request, found, now, 409, refused=_OUTDATED)
+        if _change(found, form, _user(request)):
+            messages.success(request, f"The account {found} is changed.")
+            return redirect("people:people")
+        return _person_page(request, found, form, 422)
+
+
+def _change(found: User, form: PersonForm, by: User) -> bool:
+    """Whether it is as the form says now; what stands against it is among the form's errors."""
+    if not form.is_valid():
+        return False
+    given: dict[str, Any] = form.cleaned_data
+    try:
+        accounts.change(
+            found.pk,
+            role=Role(given["role"]),
+            is_active=given["is_active"],
+            teams=given["teams"],
+            luns=given["luns"].values_list("pk", flat=True),
+            by=by,
+            email=given["email"],
+            permalinks=form.permalinks_choice,
+        )
+    except accounts.LastAdministrator as refused:
+        form.add_error("role", str(refused))
+    except closing.DispositionError as refused:
+        form.add_error("permalinks", str(refused))
+    return not form.errors
 
 
 def _account(user_id: int) -> User:
@@ -248,11 +263,15 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
     found = Team.objects.filter(pk=team_id).first()
     if found is None:
         raise Http404("There is no such team. The people page lists all there are.")
-    name = found.name
-    form = TeamForm(request.POST if request.method == "POST" else None, team=found)
-    status = 200
-    if request.method == "POST":
-        status = 422
+    if request.method != "POST":
+        return _team_page(request, found, found.name, TeamForm(team=found))
+    with transaction.atomic():
+        found = Team.objects.select_for_update().get(pk=team_id)
+        name = found.name
+        form = TeamForm(request.POST, team=found)
+        if form.is_outdated:
+            now = TeamForm(team=found)
+            return _team_page(request, found, name, now, 409, refused=_OUTDATED)
         if form.is_valid():
             given: dict[str, Any] = form.cleaned_data
             try:
@@ -268,7 +287,19 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
             else:
                 messages.success(request, f"The team {found} is changed.")
                 return redirect("people:people")
-    context = {"team": found, "name": name, "form": form}
+        return _team_page(request, found, name, form, 422)
+
+
+def _team_page(
+    request: HttpRequest,
+    found: Team,
+    name: str,
+    form: TeamForm,
+    status: int = 200,
+    *,
+    refused: str = "",
+) -> HttpResponse:
+    context = {"team": found, "name": name, "form": form, "refused": refused}
     return render(request, "accounts/team.html", context, status=status)
 
 

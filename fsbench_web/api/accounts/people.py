@@ -46,7 +46,9 @@ class PeopleOut(PageOut):
 
 class AccountIn(Strict):
     username: str = Field(max_length=150)
-    password: str = Field(max_length=4096)
+    password: str = Field(
+        "", max_length=4096, description="none where sign-in with a password is switched off"
+    )
     role: RoleName
 
 
@@ -100,11 +102,16 @@ def list_people(
 )
 @requires(Action.ADMINISTER)
 def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
-    """With a password to be handed over safely: its first sign-in leads to choosing another."""
+    """With a password to be handed over safely: its first sign-in leads to choosing another.
+    Where sign-in with a password is switched off, without one: a subject is linked to it.
+    """
     values = cleaned(AccountForm(account.model_dump()))
+    if account.password and not settings.PASSWORD_SIGN_IN:
+        sentence = "Sign-in with a password is switched off here: leave it out."
+        raise Refused(422, [("password", sentence)])
     try:
         made = people.create(
-            values["username"], values["password"], Role(values["role"]), user_of(request)
+            values["username"], values.get("password", ""), Role(values["role"]), user_of(request)
         )
     except people.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None

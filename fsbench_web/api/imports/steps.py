@@ -216,11 +216,12 @@ def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
             uploads.commit_stashed(import_id, user)
         elif row.state != ImportState.ACCEPTED:
             raise Refused(409, [(None, f"Import {import_id} is {row.state}: it cannot be stored.")])
+        row = Import.objects.select_related("study").get(pk=import_id)
     except Import.DoesNotExist:
         raise Http404(gone(import_id)) from None
     except ImportRefused as refused:
         raise refusal(refused) from None
-    return detail(request, Import.objects.select_related("study").get(pk=import_id))
+    return detail(request, row)
 
 
 @router.delete(
@@ -233,13 +234,10 @@ def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
 @requires(Action.IMPORT)
 def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
     """One that was not stored. What is stored stays."""
-    discardable = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)
-    row = Import.objects.filter(
-        pk=import_id, state__in=discardable, created_by=user_of(request)
-    ).first()
-    if row is None:
-        raise Http404(gone(import_id))
-    row.delete()
+    try:
+        uploads.discard(import_id, user_of(request))
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
     return Status(204, None)
 
 

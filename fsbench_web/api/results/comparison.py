@@ -24,6 +24,7 @@ from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
@@ -46,9 +47,10 @@ _ERRORS = {404: Error, 422: Error}
 class VerdictOut(Schema):
     """Whether a difference is more than chance. ``status`` is significant, equal (equivalent), tie
     (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
-    ``p_holm`` is corrected over the ``tested`` pairs of the table. ``ratio`` is the speed of the
-    row over that of the one that it is judged against, between ``ratio_low`` and ``ratio_high`` at
-    95%; ``blocks`` are those that both were measured in. ``more_blocks`` would decide a tie.
+    ``p_holm`` is corrected over the ``tested`` pairs that the table's contenders make. ``ratio`` is
+    the speed of the row over that of the one that it is judged against, between ``ratio_low`` and
+    ``ratio_high`` at 95%; ``blocks`` are those that both were measured in. ``more_blocks`` would
+    decide a tie.
     ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, ``p_normal`` that the
     logarithms of the ratios are normal, ``rank_low`` and ``rank_high`` Wilcoxon's interval.
     """
@@ -189,12 +191,15 @@ class FindingOut(Schema):
 
 
 class FindingsOut(Schema):
-    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was."""
+    """``tested`` pairs were tested at once, of the table with most; ``margin_percent`` is null
+    where nothing was. ``notes`` say what of the address chooses nothing, and why.
+    """
 
     summary: list[FindingOut]
     findings: list[FindingOut]
     tested: int
     margin_percent: float | None
+    notes: list[str]
 
 
 class PictureFilters(Filters):
@@ -263,14 +268,16 @@ def get_findings(
     """Every number in them stands in the tables; a winner that is not significantly ahead is
     called a tie.
     """
-    tables = _comparison(request, response).tables
-    found = findings.collected(tables)
+    shown = _comparison(request, response)
+    found = findings.collected(shown.tables)
+    ignored = set_aside(shown.spec)
     every = [one for test in found.tests for one in (test.headline, *test.others)]
     return {
         "summary": [_finding(one) for one in found.summary],
         "findings": [_finding(one) for one in every],
         "tested": found.tested,
         "margin_percent": found.margin_percent,
+        "notes": [str(ignored)] if ignored else [],
     }
 
 

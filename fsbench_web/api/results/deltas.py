@@ -11,8 +11,8 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.selection.wording import set_aside
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import BoundedComparison, answered
 from fsbench_web.compare.tables.delta_tables import (
@@ -290,8 +290,8 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         answer["work"] = [one.as_dict() for one in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
-    if result := set_aside(ComparisonSpec.from_query(request.GET)):
-        answer["notes"] = [result]
+    if ignored := set_aside(ComparisonSpec.from_query(request.GET)):
+        answer["notes"] = [str(ignored)]
     return answer
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -43,7 +44,17 @@ class WorkerState:
         return [(spec.name, announced.get(slug)) for slug, spec in FILESYSTEMS.items()]
 
     @property
-    def tools(self) -> list[tuple[str, dict[str, object]]]:
+    def usable_tools(self) -> list[tuple[str, dict[str, object]]]:
+        """(name, what was announced of it) of the programs that are there."""
+        return [one for one in self._tools if one[1].get("usable")]
+
+    @property
+    def missing_tools(self) -> list[tuple[str, dict[str, object]]]:
+        """The same of those that are not, or cannot be used."""
+        return [one for one in self._tools if not one[1].get("usable")]
+
+    @property
+    def _tools(self) -> list[tuple[str, dict[str, Any]]]:
         return sorted(self.worker.capabilities.get("tools", {}).items())
 
     @property
@@ -51,6 +62,12 @@ class WorkerState:
         """(label, what the worker announced of it) for every tracer fsbench knows."""
         announced = self.worker.capabilities.get("tracing", {})
         return [(one.label, announced.get(slug)) for slug, one in TRACERS.items()]
+
+    @property
+    def limit_problems(self) -> list[str]:
+        """Which limits of runs cannot be held there, and why; each sentence once."""
+        announced = self.worker.capabilities.get("limits") or {}
+        return [text for text in dict.fromkeys(map(str, announced.values())) if text]
 
     @property
     def guest(self) -> GuestAbility | None:

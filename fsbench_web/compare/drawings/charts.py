@@ -7,7 +7,6 @@ from fsbench_web.compare.drawings.ceilings import ceilings_of
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
-from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import SUM
 from fsbench_web.figures import palette
@@ -43,16 +42,14 @@ def chart(
     """
     rows = [table.rows[place] for place in nearest_first(table)]
     values = [table.bar_of(row) for row in rows]
-    scale, least = table.scale, numbers.least_decimals(values)
+    scale = table.scale
     series = [style.series for style in palette.styles([row.contender for row in rows], among)]
     return bars(
         [
             Bar(
                 label=row.contender,
                 value=value / scale.divisor,
-                text=numbers.amount(value, table.unit, least)
-                if table.has_published_rows
-                else scale.amount(value, row.interval.half_width if row.interval else None),
+                text=table.amount(value, row.interval.half_width if row.interval else None),
                 series=number,
                 is_best=row.mark == "best",
                 interval=(

@@ -42,7 +42,13 @@ def _put(canvas: Canvas, top: float, shape: Shape) -> None:
             "middle": canvas.drawCentredString,
             "end": canvas.drawRightString,
         }[shape.anchor]
-        draw(shape.x, top - shape.y, _printable(shape.text))
+        text = _printable(shape.text)
+        draw(shape.x, top - shape.y, text)
+        if shape.link:
+            width = pdfmetrics.stringWidth(text, BOLD if shape.bold else REGULAR, shape.size)
+            left = shape.x - {"start": 0, "middle": width / 2, "end": width}[shape.anchor]
+            low = top - shape.y - shape.size * 0.25
+            canvas.linkURL(shape.link, (left, low, left + width, low + shape.size), thickness=0)
     elif isinstance(shape, Line):
         canvas.setStrokeColor(colour)
         canvas.setLineWidth(shape.thickness)

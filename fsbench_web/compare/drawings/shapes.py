@@ -49,7 +49,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Text:
-    """Words whose baseline begins, has its middle, or ends at (x, y)."""
+    """Words whose baseline begins, has its middle, or ends at (x, y).
+
+    ``link`` is where they lead, in files that have links.
+    """
 
     x: float
     y: float
@@ -58,6 +61,7 @@ class Text:
     colour: str = "fg"
     anchor: Anchor = "start"
     bold: bool = False
+    link: str = ""
 
 
 Shape = Rect | Line | Text

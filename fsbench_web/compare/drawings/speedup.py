@@ -10,9 +10,11 @@ from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
 from fsbench_web.compare.tables.answer import Answer
 from fsbench_web.core import numbers
 
-WIDTH, ROW, TOP, LEFT, RIGHT = 340.0, 24.0, 48.0, 104.0, 46.0
+WIDTH, ROW, TOP, LEFT = 340.0, 24.0, 48.0, 104.0
 WORDS = 11.0
 _TICK_LETTER, _TICK_GAP = 7.0, 4.0
+_BOLD_LETTER, _BESIDE = 7.7, 6.0
+"""How wide a bold letter is, and how far marks stay from the words on both sides."""
 MOST = 12
 _FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 2)
 """Where all is within three times: 1 would stand alone."""
@@ -24,10 +26,11 @@ def speedup(found: Answer) -> Drawing:
     shown = found.standings[:MOST]
     low = min(0.8, *(one.lowest for one in shown))
     high = max(1.25, *(one.highest for one in shown))
-    room = WIDTH - LEFT - RIGHT
+    longest = max(len(numbers.ratio(one.mean)) + 1 for one in shown)
+    start, room = LEFT + _BESIDE, WIDTH - LEFT - 2 * _BESIDE - _BOLD_LETTER * longest
 
     def place(ratio: float) -> float:
-        return LEFT + room * (log(ratio) - log(low)) / (log(high) - log(low))
+        return start + room * (log(ratio) - log(low)) / (log(high) - log(low))
 
     bottom = TOP + ROW * len(shown)
     title = f"Speed over that of {found.baseline}, logarithmic: geometric mean, and each test"

@@ -37,7 +37,7 @@ def standalone(drawing: Drawing) -> bytes:
 
 def _element(shape: Shape) -> SafeString:
     if isinstance(shape, Text):
-        return format_html(
+        words = format_html(
             '<text class="d-{}{}" x="{}" y="{}" font-size="{}" text-anchor="{}">{}</text>',
             shape.colour,
             " d-bold" if shape.bold else "",
@@ -47,6 +47,7 @@ def _element(shape: Shape) -> SafeString:
             shape.anchor,
             shape.text,
         )
+        return format_html('<a href="{}">{}</a>', shape.link, words) if shape.link else words
     if isinstance(shape, Line):
         return format_html(
             '<line class="d-{}" x1="{}" y1="{}" x2="{}" y2="{}" stroke-width="{}"/>',

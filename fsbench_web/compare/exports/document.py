@@ -58,20 +58,18 @@ class Document:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: ``of`` is the value, ``text`` the same as people read it.
-
-    ``text`` takes the row and the decimals that all scores of the table have at least.
+    """One column of a table: ``of`` is the value, in the unit in which it is stored; ``text`` the
+    same as people read it, in that of the table's ``scale``.
     """
 
     heading: str
     kind: Literal["text", "number"]
     of: Callable[[DeltaRow], Value]
-    text: Callable[[DeltaRow, int], str]
+    text: Callable[[DeltaRow], str]
 
 
 def columns(table: DeltaTable) -> list[Column]:
     """The columns that have anything in this table."""
-    unit = table.unit
     rows = table.rows
     found = [
         _text("Contender", lambda row: row.contender),
@@ -81,58 +79,36 @@ def columns(table: DeltaTable) -> list[Column]:
     if table.has_several_studies:
         found.append(_text("Study", lambda row: row.study_title))
     found += [
-        Column("n", "number", lambda row: row.runs, lambda row, _: _plain(row.runs)),
+        Column("n", "number", lambda row: row.runs, lambda row: _plain(row.runs)),
         Column(
-            "Score",
-            "number",
-            lambda row: row.score,
-            lambda row, least: numbers.amount(row.score, unit, least),
+            *("Score", "number", lambda row: row.score),
+            lambda row: table.amount(row.score, _half_width(row)),
         ),
     ]
     if table.has_printed_units:
         found += [
             Column(
-                "As printed",
-                "number",
-                lambda row: row.printed_score,
-                lambda row, _: _plain(row.printed_score),
+                *("As printed", "number", lambda row: row.printed_score),
+                lambda row: _plain(row.printed_score),
             ),
             _text("Printed in", lambda row: row.printed_unit),
         ]
     if any(row.interval is not None for row in rows):
         found += [
+            Column("Mean", "number", _mean, lambda row: table.amount(_mean(row), _half_width(row))),
             Column(
-                "Mean",
-                "number",
-                lambda row: row.interval.mean if row.interval else None,
-                lambda row, least: numbers.amount(
-                    row.interval.mean if row.interval else None, unit, least
-                ),
-            ),
-            Column(
-                "± 95%",
-                "number",
-                lambda row: row.interval.half_width if row.interval else None,
-                lambda row, least: numbers.amount(
-                    row.interval.half_width if row.interval else None, unit, least
-                ),
+                *("± 95%", "number", _half_width),
+                lambda row: table.amount(_half_width(row), _half_width(row)),
             ),
         ]
     if table.has_shares:
         found += [
-            Column(
-                "The LUN itself",
-                "number",
-                lambda row: row.share.ceiling if row.share else None,
-                lambda row, least: numbers.amount(
-                    row.share.ceiling if row.share else None, unit, least
-                ),
-            ),
+            Column("The LUN itself", "number", _ceiling, lambda row: table.amount(_ceiling(row))),
             Column(
                 "Of the LUN, %",
                 "number",
                 lambda row: row.share.percent if row.share else None,
-                lambda row, _: row.share.percent_words[:-1] if row.share else numbers.MISSING,
+                lambda row: row.share.percent_words[:-1] if row.share else numbers.MISSING,
             ),
         ]
     found.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
@@ -172,6 +148,18 @@ def remarks(table: DeltaTable) -> list[str]:
             f"{'; '.join(kinds)}. Of the LUN is the score in percent of that, of speed."
         )
     return parts
+
+
+def _mean(row: DeltaRow) -> float | None:
+    return row.interval.mean if row.interval else None
+
+
+def _half_width(row: DeltaRow) -> float | None:
+    return row.interval.half_width if row.interval else None
+
+
+def _ceiling(row: DeltaRow) -> float | None:
+    return row.share.ceiling if row.share else None
 
 
 def _verdict(row: DeltaRow) -> str | None:
@@ -224,15 +212,15 @@ def _letter(place: int) -> str:
 
 
 def _text(heading: str, of: Callable[[DeltaRow], str | None]) -> Column:
-    return Column(heading, "text", of, lambda row, _: of(row) or numbers.MISSING)
+    return Column(heading, "text", of, lambda row: of(row) or numbers.MISSING)
 
 
 def _percent(heading: str, of: Callable[[DeltaRow], float | None]) -> Column:
-    return Column(heading, "number", of, lambda row, _: numbers.percent(of(row)))
+    return Column(heading, "number", of, lambda row: numbers.percent(of(row)))
 
 
 def _printed(heading: str, of: Callable[[DeltaRow], Decimal | None]) -> Column:
-    return Column(heading, "number", of, lambda row, _: _plain(of(row)))
+    return Column(heading, "number", of, lambda row: _plain(of(row)))
 
 
 def _plain(value: object) -> str:

@@ -89,12 +89,12 @@ def escaped(text: str) -> str:
 
 
 def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
-    shown, notes, least = columns(table), footnotes(table), table.least_decimals
+    shown, notes = columns(table), footnotes(table)
     caption = f"{escaped(table_title(table))} ({escaped(unit_line(table))})"
     label = f"tab:fsbench-{number}"
     rows = []
     for row in table.rows:
-        cells = [_cell(column, column.text(row, least)) for column in shown]
+        cells = [_cell(column, column.text(row)) for column in shown]
         if row.mark == "best":
             cells[0] = rf"\textbf{{{cells[0]}}}"
         if found := marks(row, notes):

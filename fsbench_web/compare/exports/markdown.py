@@ -34,7 +34,7 @@ def escaped(text: str) -> str:
 
 
 def _table(table: DeltaTable) -> list[str]:
-    shown, notes, least = columns(table), footnotes(table), table.least_decimals
+    shown, notes = columns(table), footnotes(table)
     lines = [
         f"## {escaped(table_title(table))}",
         "",
@@ -44,7 +44,7 @@ def _table(table: DeltaTable) -> list[str]:
         _row(["---" if column.kind == "text" else "---:" for column in shown]),
     ]
     for row in table.rows:
-        cells = [escaped(column.text(row, least)) for column in shown]
+        cells = [escaped(column.text(row)) for column in shown]
         if row.mark == "best":
             cells[0] = f"**{cells[0]}** (best)"
         if found := marks(row, notes):

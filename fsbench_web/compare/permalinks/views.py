@@ -293,6 +293,8 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "compare/permalink_edit.html", context, status=422)
     # The numbers are not written again: whatever happened to them meanwhile stays visible.
     with transaction.atomic():
+        Permalink.objects.select_for_update().filter(pk=link.pk).first()
+        _to_change(request, key)  # it may be deleted or another's by now
         form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
         audit.note(request.user, "permalink changed", f"permalink {key}", fields=form.changed_data)
     messages.success(request, "Saved. The numbers and the address are the same as before.")

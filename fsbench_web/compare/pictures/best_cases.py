@@ -9,6 +9,7 @@ from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
 from fsbench_web.compare.selection import profiles
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -39,7 +40,9 @@ class BestCases(CategoryPicture):
                 self.test = self.tables[0].test
             self.answers = found.work
             emulated = found.emulated.sentence if found.emulated else ""
-            if work.profile:
+            ignored = set_aside(work)
+            self.notices += [str(ignored)] if ignored else []
+            if work.profile and not ignored:
                 self.notices.append("A work profile is of its own tests, whichever test is chosen.")
         self.notices += [emulated] if emulated else []
 

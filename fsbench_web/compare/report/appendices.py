@@ -49,15 +49,15 @@ def tables_of(
         table = each.entry
         if each.opens:
             yield FoldBegins(each.opens.title, each.opens.of)
-        shown, notes, least = columns(table), footnotes(table), table.least_decimals
+        shown, notes = columns(table), footnotes(table)
         yield Grid(
             columns=tuple((column.heading, column.kind == "number") for column in shown),
             rows=tuple(
                 (
-                    shown[0].text(row, least)
+                    shown[0].text(row)
                     + (f" ({row.mark})" if row.mark else "")
                     + "".join(f" ({mark})" for mark in marks(row, notes)),
-                    *(column.text(row, least) for column in shown[1:]),
+                    *(column.text(row) for column in shown[1:]),
                 )
                 for row in table.rows
             ),

@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import Count, Max, Q
 
 from fsbench_web.catalog.configurations import preparation
-from fsbench_web.catalog.models import Environment, HardwareProfile, Workload
+from fsbench_web.catalog.models import HardwareProfile, Workload
+from fsbench_web.compare.report.recorded_systems import systems
 from fsbench_web.studies.jobs.forms.workload import named_parameters
 from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series, Study
 from fsbench_web.studies.runs import repeats
@@ -63,9 +64,16 @@ def method_of(study: Study) -> Method:
     is_part = len(rows) > MOST_SERIES
     profiles, workloads = _measured_with(study, listed, is_part)
     environments = {run.environment.pk: run.environment for run in runs.values() if run.environment}
+    labels: dict[int, list[str]] = defaultdict(list)
+    for row in listed:
+        run = runs.get(row.newest or 0)
+        if run and run.environment_id and row.configuration.label not in labels[run.environment_id]:
+            labels[run.environment_id].append(row.configuration.label)
     return Method(
         hardware=tuple((one.name, _facts_of(one)) for one in profiles),
-        environments=tuple((str(one), _environment(one)) for one in environments.values()),
+        environments=systems(
+            (str(one), labels[one.pk], one.facts) for one in environments.values()
+        ),
         workloads=tuple((one.title, _parameters(one)) for one in workloads),
         series=tuple(
             _recorded(
@@ -156,11 +164,3 @@ def _recorded(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
 
 def _facts_of(profile: HardwareProfile) -> tuple[tuple[str, str], ...]:
     return tuple((str(label), str(value)) for label, value in profile.facts)
-
-
-def _environment(environment: Environment) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (f"{section}: {label}", str(value))
-        for section, facts in environment.facts.items()
-        for label, value in facts
-    )

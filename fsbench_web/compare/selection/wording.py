@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from fsbench_web.compare.selection import profiles, properties
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.settings import CELLS, CONTENDERS
 from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
 from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
@@ -128,7 +129,13 @@ def flag_meaning(flag: str) -> str:
 
 
 def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
-    """What the comparison shows, as one sentence."""
+    """What the comparison shows, as one sentence, and which of its filters choose nothing."""
+    ignored = set_aside(spec)
+    return f"{in_words(spec, choices)} {ignored}" if ignored else in_words(spec, choices)
+
+
+def in_words(spec: ComparisonSpec, choices: ScoreChoices) -> str:
+    """What the comparison shows, as one sentence, for who says the others elsewhere."""
     titles = dict(choices.studies)
     offered: tuple[tuple[str, str, Sequence[str], Mapping[str, str]], ...] = (
         ("file system", "file systems", spec.filesystems, {}),
@@ -155,24 +162,7 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         ),
         *_settings(spec),
     ]
-    return " ".join(filter(None, ("; ".join(parts) + ".", set_aside(spec))))
-
-
-def set_aside(spec: ComparisonSpec) -> str:
-    """Which filters of the address choose nothing, because what is ranked by has operations of its
-    own; "" for none.
-    """
-    given = (("test", spec.tests), ("category", spec.categories))
-    named = [name for name, chosen in given if chosen]
-    if not (named and spec.is_of_work):
-        return ""
-    choose, them = ("choose", "them") if len(named) > 1 else ("chooses", "it")
-    work = "a work profile" if spec.profile else "a range of sizes"
-    leave = "profile" if spec.profile else "block, file and operation"
-    return (
-        f"{joined(named).capitalize()} of this address {choose} nothing: ranked is by {work}, "
-        f"which says its operations itself. Leave out {leave} to rank by {them}."
-    )
+    return "; ".join(parts) + "."
 
 
 def work_words(spec: ComparisonSpec) -> str:

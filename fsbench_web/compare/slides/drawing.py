@@ -17,6 +17,10 @@ _CHART_TOP, _CHART_BOTTOM = 152.0, 442.0
 _FOOT = 10.5
 _ADDRESS_CHARACTERS = 130
 """Of a line of the foot, beside the name at its end."""
+_SMALL = 8.5
+_SMALL_CHARACTERS = 160
+_SMALL_LINES = 4
+"""Of an address that two lines do not hold."""
 _LARGEST = 2.1
 """How many times as large as on a page a chart of few bars is."""
 
@@ -43,7 +47,7 @@ def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
         *_sentence(slide.sentence),
         *(placed(shape, _LEFT, _CHART_TOP, times) for shape in figure.shapes),
         Line(_LEFT, 456, _RIGHT, 456, "grid", 1),
-        *_foot(foot, address_lines(slide.address)),
+        *_foot(foot, slide.address),
         Text(_RIGHT, 524, "fsbench", 13, "accent", "end", True),
     ]
     summary = f"{slide.sentence} {figure.summary} {' '.join(foot_of(slide))} {slide.address}"
@@ -51,25 +55,48 @@ def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
 
 
 def address_lines(address: str) -> list[str]:
-    """One line or two, broken behind an "&" where that fits: together they are the address. What is
-    longer than two lines is cut in its middle.
+    """One line or two, of a longer address four in smaller letters, broken behind an "&" where that
+    fits: together they are the address. What is longer than these is cut in its middle.
     """
-    if len(address) <= _ADDRESS_CHARACTERS:
-        return [address]
-    whole = shortened_inside(address, 2 * _ADDRESS_CHARACTERS)
-    end = whole.rfind("&", 0, _ADDRESS_CHARACTERS) + 1
-    if len(whole) - end > _ADDRESS_CHARACTERS:
-        end = _ADDRESS_CHARACTERS
-    return [whole[:end], whole[end:]]
+    for most, count in ((_ADDRESS_CHARACTERS, 2), (_SMALL_CHARACTERS, _SMALL_LINES)):
+        if len(address) <= most * count:
+            return _broken(address, most, count)
+    return _broken(
+        shortened_inside(address, _SMALL_CHARACTERS * _SMALL_LINES),
+        *(_SMALL_CHARACTERS, _SMALL_LINES),
+    )
 
 
-def _foot(sentences: Sequence[str], address: Sequence[str]) -> list[Shape]:
-    """Closer together where the address takes two lines."""
-    top, step, ends = (474, 15, [524]) if len(address) == 1 else (470, 14, [514, 527])
-    places = [*(top + step * place for place in range(len(sentences))), *ends]
+def _broken(text: str, most: int, count: int) -> list[str]:
+    """At most ``count`` lines, which hold it all."""
+    lines: list[str] = []
+    while len(text) > most:
+        end = text.rfind("&", 0, most) + 1
+        left = count - len(lines) - 1
+        if not end or len(text) - end > most * left:
+            end = most
+        lines.append(text[:end])
+        text = text[end:]
+    return [*lines, text]
+
+
+def _foot(sentences: Sequence[str], address: str) -> list[Shape]:
+    """Closer together the more lines the address takes; each of these leads there."""
+    lines = address_lines(address)
+    size, top, step, end, leading = _FOOT, 474, 15, 524.0, 0.0
+    if len(lines) > 1:
+        top, step, end, leading = 470, 14, 514.0, 13.0
+    if len(address) > 2 * _ADDRESS_CHARACTERS:
+        size, top, step, end, leading = _SMALL, 466, 12, 501.0, 9.5
     return [
-        Text(_LEFT, at, line, _FOOT, "muted")
-        for at, line in zip(places, [*sentences, *address], strict=True)
+        *(
+            Text(_LEFT, top + step * place, line, _FOOT, "muted")
+            for place, line in enumerate(sentences)
+        ),
+        *(
+            Text(_LEFT, end + leading * place, line, size, "muted", link=address)
+            for place, line in enumerate(lines)
+        ),
     ]
 
 

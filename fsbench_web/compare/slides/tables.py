@@ -12,6 +12,7 @@ from fsbench_web.compare.pictures.drawable import category_of, offer, tables
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection import profiles
+from fsbench_web.compare.selection.set_aside import FiltersSetAside, set_aside, without_set_aside
 from fsbench_web.compare.selection.slide import rest_of, without
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.values import short
@@ -36,6 +37,7 @@ class SlideTable:
     categories: Sequence[str]
     among: Iterable[str]
     query: str = ""
+    set_aside: FiltersSetAside | None = None
 
 
 def compared(given: QueryDict) -> QueryDict:
@@ -76,7 +78,7 @@ def of_tables(found: Sequence[DeltaTable], given: QueryDict) -> SlideTable:
 
 
 def _of_work(spec: ComparisonSpec, given: QueryDict) -> SlideTable:
-    spec = profiles.decided(spec)
+    ignored, spec = set_aside(spec), profiles.decided(spec)
     found = comparison(replace(spec, sort=""))
     if not found.tables:
         raise SpecError([sentence for one in found.work for sentence in one.sentences] or [NOTHING])
@@ -85,11 +87,11 @@ def _of_work(spec: ComparisonSpec, given: QueryDict) -> SlideTable:
         if given.get("in") == table.category.partition("@")[0]:  # without its version
             place["in"] = table.category
     shown = of_tables(found.tables, place)
-    whole = replace(spec.whole, sort="")
+    whole = replace(without_set_aside(spec.whole), sort="")
     if len(found.tables) > 1:
         test, category = shown.table.test, shown.table.category
         whole = replace(whole, part_tests=(test,), part_categories=(category,))
-    return replace(shown, query=whole.to_query())
+    return replace(shown, query=whole.to_query(), set_aside=ignored)
 
 
 def _of_scores(spec: ComparisonSpec, given: QueryDict) -> SlideTable:

@@ -198,6 +198,7 @@ def _page(
         "preview": f"{files}svg?{asked}",
         "files": [(suffix.upper(), f"{files}{suffix}?{asked}") for suffix in FORMATS],
         "foot": slides.foot_of(slide),
+        "set_aside": found.set_aside,
     }
     return render(request, "compare/slide.html", context, status=400 if problems else 200)
 

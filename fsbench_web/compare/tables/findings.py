@@ -149,7 +149,8 @@ class TestFindings:
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is said of a comparison. ``tested`` pairs were tested at once, 0 where none could.
+    """All that is said of a comparison. ``tested`` pairs were tested at once, of the table with
+    most, 0 where none could.
 
     ``margin_percent`` is that of the rule of FREENIX 2002, None where nothing stands against
     anything; ``rule`` says by what it was judged, and what is exploration.
@@ -194,14 +195,14 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
-        rule(tables, pairs_tested(tables)),
+        rule(tables),
     )
 
 
 def pairs_tested(tables: Iterable[DeltaTable]) -> int:
-    """How many pairs were tested at once; 0 where none could be."""
+    """How many pairs were tested at once, of the table with most; 0 where none could be."""
     verdicts = (row.verdict for table in tables for row in table.rows)
-    return next((one.tested for one in verdicts if one is not None and one.tested), 0)
+    return max((one.tested or 0 for one in verdicts if one is not None), default=0)
 
 
 def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:

@@ -252,6 +252,15 @@ class DeltaTable:
         values = [] if self.has_published_rows else [row.score for row in self.rows]
         return readable.scale_of(self.unit, values, self.unit_base)
 
+    def amount(self, value: float | None, half_width: float | None = None) -> str:
+        """A value in the table's unit as it is written below ``scale.unit``.
+
+        With the digits that the half-width of its interval leaves; what a paper printed with all.
+        """
+        if value is None or self.has_published_rows:
+            return numbers.amount(value, self.unit, self.least_decimals)
+        return self.scale.amount(value, half_width)
+
     @cached_property
     def has_published_rows(self) -> bool:
         return any(row.origin == "published" for row in self.rows)

@@ -15,9 +15,10 @@ from fsbench_web.compare.answers import charts_answer, csv_answer, plain_refusal
 from fsbench_web.compare.choices import form, work_choice
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.properties import PROPERTIES
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
-from fsbench_web.compare.selection.wording import FILTERS, describe
+from fsbench_web.compare.selection.wording import FILTERS, in_words
 from fsbench_web.compare.tables.bounds import BoundedComparison, answered, bounded, by_rows
 from fsbench_web.compare.tables.confounding import in_turn
 from fsbench_web.compare.tables.delta_tables import (
@@ -71,7 +72,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "query": limited.address.to_query(),
         "json_query": _for_programs(limited.address, shown.tables).to_query(),
         "form": form(limited.address, shown.choices, shown.tables),
-        "description": describe(spec, shown.choices),
+        "description": in_words(spec, shown.choices),
+        "set_aside": set_aside(limited.address),
         **compare_tabs.page_context(
             *(limited.address, view, tab, shown.tables),
             limited.part.whole.tests if limited.part else spec.tests,

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded, by_rows
@@ -58,6 +59,7 @@ def tests(request: HttpRequest) -> HttpResponse:
         "compare_at": compare_tabs.address(
             spec, view, compare_tabs.TESTS, all_categories=all_categories
         ),
+        "set_aside": set_aside(spec),
         "emulated": emulated,
         "part": part,
         "part_links": part_links(limited.spec, part) if part else None,

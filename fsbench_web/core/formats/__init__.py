@@ -248,9 +248,9 @@ def parse(name: str, data: bytes) -> ParsedResult:
                 1,
                 None,
                 f"{name} starts with {quoted(first)} and is not the output of a tool that fsbench "
-                f"reads ({', '.join(FORMATS)}), nor a table. A table has a header row with the "
-                "columns test, record_size_kb, file_size_kb, value and unit, separated by commas, "
-                "semicolons or tabs.",
+                "reads (the import page and /guide/formats/ name them), nor a table. A table has a "
+                "header row with the columns test, record_size_kb, file_size_kb, value and unit, "
+                "separated by commas, semicolons or tabs.",
             )
         ]
     )

@@ -32,7 +32,7 @@ _MAY_DIFFER = (
 """Files, the seed, repetitions, and how much is said (IOR's user guide, "Options")."""
 _SETTING = re.compile(
     r"^\s*(api|access|type|ordering in a file|ordering inter file|xfersize|blocksize|"
-    r"aggregate filesize|pattern|stonewallingTime|stoneWallingWearOut)\s*[:=]\s*(.+?)\s*$"
+    r"aggregate filesize|pattern|stonewallingTime|stoneWallingWearOut)\s*[:=]\s*(.+?)(?<!\s)\s*$"
 )
 _KEPT = {
     "Max(MiB)": ("max", "MiB/s"),

@@ -4,14 +4,17 @@ Binary segmentation: of all places where a line can be parted in two, the one wi
 p-value of Student's t-test between the means of the two sides is a change if it is significant and
 the means differ by at least ``margin_percent``; both sides are then looked at in the same way.
 
-The mean of a side is that of its points, each the mean of its repeats, however many these are. Its
-error is taken from what repeats scatter by within their points, or from what points scatter by
-around the mean of their side, whichever is larger: three runs of one evening are alike, and say
-little of the next evening. Both are pooled over the two sides, because a side of one or two points
-knows nothing of its own, and the degrees of freedom are those of the one taken. The p-value is
-multiplied by the number of places tried (Bonferroni), because the smallest of many is small by
-chance. Below four values in all nothing is told from noise, and a level of zero has no percentages:
-there no change begins.
+The mean of a side is that of its points, each the mean of its repeats, however many these are. It
+is tested twice: with the error that repeats scatter by within their points, and with that which
+points scatter by around the mean of their side. The larger p-value counts, because one of the two
+is the noise that there is, and nobody knows which: three runs of one evening are alike, and say
+little of the next evening (an intersection-union test: R. L. Berger, Technometrics 24, 1982). Both
+errors are pooled over the two sides, because a side of one or two points knows nothing of its own.
+Of two points there are the repeats alone: that one evening is another than the next is then not
+told from a change. The p-value is multiplied by the number of places tried (Bonferroni), because
+the smallest of many is small by chance. Below four values in all nothing is told from noise, and a
+level of zero has no percentages: there no change begins. ``benchmarks/trends.py`` shows how often
+noise alone makes a step, looked at once, and after each new point.
 
 The two sides decide whether the margin is reached. What a Change says is of the levels between it
 and the changes next to it, which may differ by less.
@@ -90,15 +93,19 @@ def _tested(
 ) -> tuple[float, float, float] | None:
     """Mean before and after, and the p-value; None where nothing says how large the noise is."""
     before, after = _mean(left), _mean(right)
-    errors: list[tuple[float, float]] = []
+    apart = abs(after - before)
+    found: list[float] = []
     repeats = [point for point in (*left, *right) if len(point) > 1]
     if repeats:
-        freedom: float = sum(len(point) - 1 for point in repeats)
+        freedom = sum(len(point) - 1 for point in repeats)
         within = fsum(
             (value - fsum(point) / len(point)) ** 2 for point in repeats for value in point
         )
-        counts = [sum(map(len, side)) for side in (left, right)]
-        errors.append((within / freedom * (1 / counts[0] + 1 / counts[1]), freedom))
+        # A mean of points: of each the mean of its repeats has its own error.
+        shares = fsum(
+            fsum(1 / len(point) for point in side) / len(side) ** 2 for side in (left, right)
+        )
+        found.append(_p_value(apart, within / freedom * shares, freedom))
     freedom = len(left) + len(right) - 2
     if freedom > 0:
         between = fsum(
@@ -106,13 +113,18 @@ def _tested(
             for side, mean in ((left, before), (right, after))
             for point in side
         )
-        errors.append((between / freedom * (1 / len(left) + 1 / len(right)), freedom))
-    if not errors:
-        return None
-    error2, freedom = max(errors)
+        error2 = between / freedom * (1 / len(left) + 1 / len(right))
+        found.append(_p_value(apart, error2, freedom))
+    return (before, after, max(found)) if found else None
+
+
+def _p_value(apart: float, error2: float, freedom: int) -> float:
+    """Of Student's t, two-sided; without scatter its limit. ``error2`` is the variance of
+    ``apart``.
+    """
     if error2 == 0:
-        return before, after, 1.0 if after == before else 0.0
-    return before, after, 2 * float(stdtr(freedom, -abs(after - before) / sqrt(error2)))
+        return 1.0 if apart == 0 else 0.0
+    return 2 * float(stdtr(freedom, -apart / sqrt(error2)))
 
 
 def _mean(points: Sequence[Sequence[float]]) -> float:

@@ -18,7 +18,8 @@ UNSTEADY = "unsteady"
 CONTENDED = "contended"
 DRIFTED = "drifted"
 BUSY = "busy"
-OF_RUNS = (CONTENDED, DRIFTED, BUSY)
+SWAPPED = "swapped"
+OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED)
 """Flags of whole runs; no cell carries them."""
 CACHED = "cached"
 UNCACHED = "uncached"
@@ -90,6 +91,12 @@ FLAGS: dict[str, Flag] = {
         "The machine was busy with other work when one of the repeats began: its load average, "
         "without what an earlier benchmark left in it, was above 0.5 a processor.",
     ),
+    SWAPPED: Flag(
+        "may have swapped",
+        "of a repeat whose limit of memory was none of swap",
+        "The kernel could not limit the swap of one of the repeats, and something was swapped out "
+        "meanwhile: it may have had more memory than its limit.",
+    ),
 }
 LEFT_OUT: dict[str, str] = {
     **{slug: flag.of_cells for slug, flag in FLAGS.items()},
@@ -97,6 +104,11 @@ LEFT_OUT: dict[str, str] = {
     UNCACHED: "beyond the cache",
 }
 """Why cells are left out of a selection, in words."""
+
+
+def has_swapped(noted: Mapping[str, Any] | None) -> bool:
+    """Whether a run may have swapped beyond its limit of memory (``swap`` of its conditions)."""
+    return noted is not None and noted.get("written_bytes") != 0
 
 
 def ordered(flags: set[str]) -> list[str]:

@@ -104,7 +104,8 @@ def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float |
 
     None where the unit says neither bytes nor operations a second nor a time of one operation. Of
     latencies the means alone have one: what is known of the LUN is its mean, and a percentile of
-    the benchmark's in percent of it would say nothing.
+    the benchmark's in percent of it would say nothing. Of requests of several sizes rates of bytes
+    alone have one.
     """
     known = unit_factor(unit)
     if score <= 0 or (known is None and unit != "KB/s"):
@@ -113,6 +114,8 @@ def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float |
         # Every tool that fsbench runs itself prints KB of 1024 bytes (conversion.MEANT_BY).
         factor = float(known.factor) if known else 1024.0
         return 100 * score * factor / (1024 * found.kb_s)
+    if found.request.sizes is not None:
+        return None  # a ceiling of several sizes is of bytes alone (``ceilings.of_cells``)
     if known.dimension == OPERATIONS:
         return 100 * score / found.iops
     if known.dimension == TIME and testnames.is_mean_latency(test):

@@ -10,9 +10,9 @@ disagree.
 
 When several pairs are tested at once some differ by chance alone. So each pair's p-value (Welch's
 test, two-sided: the scatter of the two need not be alike) is corrected with Holm's method (1979)
-over all pairs that are tested together, and what passes the rule is significant only if the
-corrected p-value is at most 0.05 as well. Holm holds whatever the dependence between the pairs is,
-and scores of one run depend on each other much.
+over all pairs that are tested together, or may have been: who is best was seen in the same numbers.
+What passes the rule is significant only if the corrected p-value is at most 0.05 as well. Holm
+holds whatever the dependence between the pairs is, and scores of one run depend on each other much.
 """
 
 from collections.abc import Mapping, Sequence
@@ -174,18 +174,29 @@ def _reciprocal(value: float | None) -> float | None:
     return None if value is None else 1 / value
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def pairs_of(contenders: int) -> int:
+    """How many pairs so many contenders make."""
+    return contenders * (contenders - 1) // 2
+
+
+def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     """Holm's corrected p-values, in the order given: S. Holm, Scand. J. Statist. 6 (1979).
 
     The smallest of m is multiplied by m, the next by m - 1 and so on; none is below the one before
-    it, nor above 1. Raises ValueError for what is no probability.
+    it, nor above 1. ``family`` is m where these were picked, by what was measured, out of so many
+    hypotheses; what the others' p-values are may then stay unknown, because no order of all makes
+    one of these larger than the order in which these come first. Raises ValueError for what is no
+    probability, or a family smaller than what is tested of it.
     """
     if not all(0.0 <= p <= 1.0 for p in p_values):
         raise ValueError("a p-value is not between 0 and 1")
+    count = len(p_values) if family is None else family
+    if count < len(p_values):
+        raise ValueError("a family is of all that is tested of it")
     found = [0.0] * len(p_values)
     least = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
+        least = max(least, min(1.0, p_values[place] * (count - rank)))
         found[place] = least
     return found
 

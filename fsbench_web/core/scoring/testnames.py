@@ -211,6 +211,13 @@ def percentile_of(test: str) -> float | None:
     return percent if 0 <= percent <= 100 else None
 
 
+def is_mean_of_samples(test: str) -> bool:
+    """Whether the mean of a test's interval samples is of the test: that of the percentiles, or of
+    the largest, of many intervals is neither of the whole (G. Tene, "How NOT to measure latency").
+    """
+    return percentile_of(test) is None and not is_slowest(test)
+
+
 def label_of_latency(latency: str) -> str:
     """What people read of ``latency_of``: "Randread, completion latency"."""
     kind = next(kind for kind in _LATENCIES if latency.endswith(f"_{kind}"))

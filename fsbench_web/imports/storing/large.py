@@ -14,7 +14,7 @@ from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import kilobytes
+from fsbench_web.imports import guesses, kilobytes
 from fsbench_web.imports.checks import (
     label_problems,
     target_problems,
@@ -70,8 +70,9 @@ def read(source: SourceFile, say: Say) -> LargeTable:
 
 def _configuration(filesystem: str, configuration: str, source: SourceFile, target: Target) -> str:
     """As ``imports.plan`` says it of small tables, of what the rows say."""
-    label = configuration or source.given.configuration or target.configuration
-    return label or filesystem.lower()
+    beside = source.given.configuration or target.configuration
+    label = guesses.written_label(configuration) or beside
+    return label or guesses.written_label(filesystem)
 
 
 def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedRun]:

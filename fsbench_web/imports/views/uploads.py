@@ -272,11 +272,11 @@ def _correct(request: HttpRequest, row: Import) -> list[ImportProblem]:
 def commit(request: HttpRequest, import_id: int) -> HttpResponse:
     """Store the previewed files as they were corrected. Sent twice, it stores them once."""
     row = get_object_or_404(Import, pk=import_id)
-    if row.state == ImportState.PREVIEWED and row.created_by == request.user:
-        problems = _correct(request, row)
-        if problems:
-            return _preview(request, row, problems, status=422)
     try:
+        if row.state == ImportState.PREVIEWED and row.created_by == request.user:
+            problems = _correct(request, row)
+            if problems:
+                return _preview(request, row, problems, status=422)
         if row.state == ImportState.PREVIEWED and row.report.get("large"):
             queue.accept(uploaded(request, import_id), user_of(request))
             return redirect("imports:show", import_id=import_id)
@@ -295,12 +295,10 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 @requires(Action.IMPORT)
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
-    row = Import.objects.filter(
-        pk=import_id, state__in=quota.DISCARDABLE, created_by=user_of(request)
-    ).first()
-    if row is None:
-        raise Http404(gone(import_id))
-    query = urlencode({name: text for name, text in row.target.items() if text and name in FIELDS})
-    row.delete()
+    try:
+        target = asdict(uploads.discard(import_id, user_of(request)))
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
+    query = urlencode({name: text for name, text in target.items() if text and name in FIELDS})
     messages.info(request, "The upload was discarded. Nothing of it was stored.")
     return redirect(f"{reverse('imports:new')}?{query}")

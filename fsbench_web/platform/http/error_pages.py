@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.loader import render_to_string
-from django.urls import Resolver404
+from django.urls import Resolver404, resolve
 
 from fsbench_web.platform.http import problems
 
@@ -104,6 +104,36 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return _json(400, sentence or fallback)
     # Without the request: a context processor that reads the session may be what failed.
     return _page(None, 400, "400.html", {"sentence": sentence})
+
+
+def not_allowed(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware: 405 as a page, where a browser showed an empty one. Whoever signs in anew while
+    sending a form lands so on the form's own address.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if not isinstance(response, HttpResponseNotAllowed) or _is_api(request):
+            return response
+        context = {"is_form": "POST" in response["Allow"], "above": _above(request.path)}
+        page = _page(request, 405, "405.html", context | {"path": request.path})
+        page["Allow"] = response["Allow"]
+        return page
+
+    return answer
+
+
+def _above(path: str) -> str:
+    """The nearest address above one: what a form's address changes, most often."""
+    while path := path.rstrip("/").rpartition("/")[0]:
+        try:
+            resolve(f"{path}/")
+        except Resolver404:
+            continue
+        return f"{path}/"
+    return "/"
 
 
 def database_away(

@@ -107,6 +107,8 @@ def load(file: Path) -> None:
             source.backup(connection.connection)
         connection.close()
         return
+    # Known before anything is lost: that the tool is there, and reads what this pg_dump wrote.
+    _tool("pg_restore", "--list", str(file))
     with connection.cursor() as cursor:
         cursor.execute("DROP SCHEMA IF EXISTS public CASCADE")
         cursor.execute("CREATE SCHEMA public")

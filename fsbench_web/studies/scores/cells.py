@@ -172,7 +172,8 @@ def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
             repeats = curve.loads.setdefault(row.load, Repeats())
             repeats.add(row.run_id, row.value, row.flags or ())
             # Of several runs the repeats themselves say how far they scatter.
-            repeats.samples = row.samples or () if len(repeats.values) == 1 else ()
+            is_single = len(repeats.values) == 1 and testnames.is_mean_of_samples(name)
+            repeats.samples = row.samples or () if is_single else ()
     return list(found.values())
 
 

@@ -18,7 +18,7 @@ from fsbench_web.core.scoring.columns import (
     TestColumns,
 )
 from fsbench_web.core.scoring.confidence import sample_interval
-from fsbench_web.core.scoring.testnames import at_load
+from fsbench_web.core.scoring.testnames import at_load, is_mean_of_samples
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
@@ -224,12 +224,16 @@ def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
     """The interval of a single run's value is that of its interval samples.
 
     Repeats are independent of each other and samples hardly are: where there are repeats, samples
-    are not asked. A mean of a matrix has no samples of its own.
+    are not asked. A mean of a matrix has no samples of its own, and percentiles of intervals have
+    no mean that says anything of the percentile of all.
     """
     single = {
         test
         for test, whole in wholes.items()
-        if MEAN in whole.scores and whole.scores[MEAN].repeats == 1 and MEAN not in whole.intervals
+        if MEAN in whole.scores
+        and whole.scores[MEAN].repeats == 1
+        and MEAN not in whole.intervals
+        and is_mean_of_samples(test)
     }
     if not single:
         return

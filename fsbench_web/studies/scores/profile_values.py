@@ -17,7 +17,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
-from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED
+from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED, SWAPPED, has_swapped
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.core.workloads.registry import workload_types
@@ -165,13 +165,16 @@ def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
         series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED
     ).order_by("id")
     found: dict[int, dict[int, Repeat]] = {}
-    columns = ("id", "series_id", "block", "is_contended", "drift_percent", "conditions__busy")
-    for pk, series_id, block, is_contended, drift, busy in rows.values_list(*columns):
+    columns = ("id", "series_id", "block", "is_contended", "drift_percent")
+    noted = ("conditions__busy", "conditions__swap")
+    for row in rows.values_list(*columns, *noted):
+        pk, series_id, block, is_contended, drift, busy, swap = row
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
         flags = (
             *(CONTENDED,) * bool(is_contended),
             *(DRIFTED,) * has_drifted,
             *(BUSY,) * (busy is not None),
+            *(SWAPPED,) * has_swapped(swap),
         )
         found.setdefault(series_id, {})[pk] = Repeat(pk, block, flags)
     return found

@@ -35,7 +35,9 @@ from fsbench_web.core.scoring.quality import (
     OUTLIER,
     RULES,
     SPIKE,
+    SWAPPED,
     UNSTEADY,
+    has_swapped,
 )
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.units import is_known, lower_is_better
@@ -188,7 +190,10 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
-        parts = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, "busy" in conditions))
+        parts = (
+            *((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, "busy" in conditions)),
+            (SWAPPED, has_swapped(conditions.get("swap"))),
+        )
         if flags := tuple(flag for flag, is_so in parts if is_so):
             found.unsound[run_id] = flags
         if block:

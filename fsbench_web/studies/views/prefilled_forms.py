@@ -42,6 +42,13 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
     serieses = [found[key] for key in dict.fromkeys(ids) if key in found]
     repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
     query = run_details.submit_together(serieses, max(repeats, 1)) if serieses else ""
+    if query and _is_key(blocks) and int(blocks) > repeats:
+        messages.info(
+            request,
+            f"About {int(blocks):,} more blocks would decide, and a job has {MAXIMUM_REPEATS} at "
+            "most: these are the first. What is compared differs by little beside its noise; less "
+            "noise (a machine at rest, longer runs) may help more than many blocks.",
+        )
     if not query:
         messages.error(
             request,

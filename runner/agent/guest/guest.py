@@ -35,7 +35,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
-from runner.agent.guest import initramfs, kernel_log
+from runner.agent.guest import guest_console, initramfs, kernel_log
 
 # Above runner/agent: /fsbench in the image.
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,10 +45,9 @@ EMULATED, KVM = "emulated", "kvm"
 # All that QEMU can emulate, but for what is quicker on a real processor alone: the kernel and the C
 # library move memory byte by byte where a processor says that it is quick at that.
 EMULATED_CPU = "max,erms=off,fsrm=off,la57=off"
-CONSOLE, OOPS = "console.log", "oops.txt"
-CONSOLE_BYTES = 4 * 1024 * 1024
-CONSOLE_LOG_LINES = 2000
-LINE_CHARACTERS = 2000
+OOPS = "oops.txt"
+# As the worker reads them (runner/executors/stream.py); one that is longer is no message.
+LONGEST_MESSAGE = 16 * 1024 * 1024
 CHUNK_CHARACTERS = 16 * 1024
 # The agent ends its tool and unmounts within this time; the worker kills this program after 3 s.
 STOP_GRACE_S = 2.3
@@ -155,49 +154,13 @@ def block_sizes(path: str) -> str:
     return ""
 
 
-class Console:
-    """What the guest's kernel prints: kept, passed on, and watched for trouble."""
-
-    def __init__(self) -> None:
-        self.kept = bytearray()
-        self.first_trouble = ""
-        self.is_panic = False
-        self._rest = b""
-        self._lines = 0
-
-    def feed(self, data: bytes) -> None:
-        if len(self.kept) < CONSOLE_BYTES:
-            self.kept += data[: CONSOLE_BYTES - len(self.kept)]
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._line(kernel_log.plain(line.decode("utf-8", "replace")))
-
-    def _line(self, line: str) -> None:
-        if not line:
-            return
-        kind = kernel_log.kind_of(line)
-        self.is_panic = self.is_panic or kind == kernel_log.PANIC
-        if kind in kernel_log.FATAL and not self.first_trouble:
-            self.first_trouble = kind
-        self._lines += 1
-        if self._lines == CONSOLE_LOG_LINES:
-            line = f"Further lines of the console are in {CONSOLE} only."
-        if self._lines <= CONSOLE_LOG_LINES:
-            say("log", stream="console", text=line[:LINE_CHARACTERS])
-
-    @property
-    def text(self) -> str:
-        lines = self.kept.decode("utf-8", "replace").replace("\r", "").split("\n")
-        return "\n".join(kernel_log.TERMINAL.sub("", line) for line in lines)
-
-
 class Guest:
     """One boot from start to end. ``reason`` is why it did not end as it should."""
 
     def __init__(self, request: "dict[str, Any]", command: "list[str] | None" = None) -> None:
         self.request = request
         self.command = command
-        self.console = Console()
+        self.console = guest_console.Console(lambda line: say("log", stream="console", text=line))
         self.errors: list[str] = []
         self.reason = ""
         self.said_stderr = b""
@@ -205,7 +168,7 @@ class Guest:
         self.exit_code: int | None = None
         self.boot_s: float | None = None
         self.must_stop = False
-        self._rest = b""
+        self._messages = guest_console.Lines(LONGEST_MESSAGE)
 
     def run(self) -> int:
         ours, theirs = socket.socketpair()
@@ -304,13 +267,12 @@ class Guest:
         return None
 
     def _take(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
+        for line, _ in self._messages.feed(data):
             # The first of a boot may be half of one that nobody heard.
             try:
                 message = json.loads(line)
                 kind = message["type"]
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 continue
             self._heard = time.monotonic()
             if kind == "alive":
@@ -339,11 +301,12 @@ class Guest:
 
     def _end(self, qemu_code: int) -> int:
         """Say how it ended. The kernel's own words come first: they explain the rest."""
+        self.console.end()
         trouble = kernel_log.problem_in(self.console.text)
         is_well = self.exit_code == 0 and not self.reason
         is_crash = trouble is not None and (trouble.is_fatal or not is_well)
         if self.request["do"] == "run" or not is_well:
-            send_output(CONSOLE, self.console.text)
+            send_output(guest_console.CONSOLE, self.console.text)
         if is_crash and trouble is not None:
             send_output(OOPS, "\n".join(trouble.lines) + "\n")
             # That it was stopped then is no news, unless somebody wanted it as well.
@@ -367,8 +330,8 @@ class Guest:
         if code:
             how = f"exit status {code}" if code > 0 else f"signal {-code}"
             return f"QEMU ended with {how}{': ' + said[-1][:300].rstrip('.') if said else ''}."
-        last = [line for line in self.console.text.splitlines() if line.strip()]
-        tail = f" The last it said: {kernel_log.plain(last[-1])[:300]}." if last else ""
+        last = self.console.last_line
+        tail = f" The last it said: {last[:300]}." if last else ""
         return f"The guest ended before its run did.{tail}"
 
 

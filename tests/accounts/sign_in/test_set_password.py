@@ -114,3 +114,25 @@ def test_the_api_sets_one_too_and_needs_the_scope(alice: User) -> None:
     assert call(mighty, '{"password": "chosen by the caller"}')[0] == 422
     assert call(mighty, where="/api/v1/people/4711/password")[0] == 404
     assert User.objects.get(pk=alice.pk).check_password(answer["password"])
+
+
+def test_without_passwords_a_program_makes_an_account_that_has_none(
+    root: Client, settings: Settings
+) -> None:
+    settings.PASSWORD_SIGN_IN = False
+    named = {"username": "carol", "role": "viewer"}
+    made = root.post("/api/v1/people", named, content_type="application/json")
+    assert made.status_code == 201
+    assert not User.objects.get(username="carol").has_usable_password()
+    given = {**named, "username": "dave", "password": "correct horse battery"}
+    refused = root.post("/api/v1/people", given, content_type="application/json")
+    assert refused.status_code == 422
+    assert [one["field"] for one in refused.json()["errors"]] == ["password"]
+    assert not User.objects.filter(username="dave").exists()
+
+
+def test_with_passwords_an_account_needs_one(root: Client) -> None:
+    named = {"username": "carol", "role": "viewer"}
+    refused = root.post("/api/v1/people", named, content_type="application/json")
+    assert refused.status_code == 422
+    assert [one["field"] for one in refused.json()["errors"]] == ["password"]

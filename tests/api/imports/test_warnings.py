@@ -115,8 +115,8 @@ def test_a_preview_is_made_strict_and_columns_are_ignored_step_by_step(writer: C
     other = {"files": [{"id": file["id"], "ignore_columns": ["room"]}], "strict": False}
     preview = writer.patch(where, other, content_type="application/json").json()
     assert [one["message"] for one in preview["problems"]] == [
-        'Column "mood" is not one that fsbench keeps. Say that it is not to be read '
-        "(ignore_columns), or call it what it is."
+        'Column "mood" is not one that fsbench keeps. Say that it is left out '
+        "(the tick of the preview, or ignore_columns of a call), or which column it is."
     ]
     # What no database keeps is no column's name.
     odd = {"files": [{"id": file["id"], "ignore_columns": ["\0", "\ud800", "x" * 5000]}]}

@@ -96,6 +96,23 @@ def test_the_worker_page_shows_what_it_can_do_and_what_it_runs(client, runs, wor
     assert "busy" in page
 
 
+def test_what_a_worker_lacks_is_folded_below_what_it_has(client, worker):
+    tools = {
+        "fio": {"usable": True, "version": "3.33"},
+        "smbd": {"usable": False, "reason": "smbd is not installed: install samba."},
+    }
+    capabilities = worker_announcement().capabilities | {"tools": tools}
+    announce(worker_announcement(capabilities=capabilities))
+    page = client.get("/workers/lab1/").content.decode()
+    programs = page[page.index('id="programs-head"') :]
+    there, lacking = programs.split("<details", 1)
+    assert "<dt>fio</dt>" in there
+    assert "smbd" not in there
+    assert "<strong>1 missing</strong>" in lacking
+    assert "install samba." in lacking.split("</details>")[0]
+    assert page.index('id="luns-head"') < page.index('id="host-head"'), "disks stand first"
+
+
 def test_it_is_drained_and_resumed_by_buttons_of_signed_in_users(client, worker, ann):
     page = reverse("catalog:worker", args=["lab1"])
     assert "Drain for maintenance" not in client.get(page).content.decode()

@@ -15,9 +15,12 @@ from fsbench_web.compare.exports.document import Document, one_line
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.report import appendices
+from fsbench_web.compare.report.blocks import Grid
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring.confidence import Interval
 from tests.compare.conftest import make_run, make_score
 
 HOSTILE = [
@@ -223,6 +226,41 @@ def test_a_workbook_of_very_many_tables_says_what_it_leaves_to_one_sheet():
     assert book["All rows"].max_row == 231
     said = [one[1] for one in book["About"].iter_rows(values_only=True) if one[0] == "Sheets"]
     assert said[0].startswith("The first 200 of 230 tables")
+
+
+@pytest.mark.parametrize(
+    ("unit", "base", "score", "half_width", "shown", "text", "width"),
+    [
+        ("KiB/s", 1024, 16_408_223.6, 5_195.59, "GiB/s", "15.648", "0.005"),
+        ("s", None, 0.0174813, 0.00466, "ms", "17", "5"),
+        ("ns", None, 3_254_321.0, 12_345.0, "ms", "3.254", "0.012"),
+        ("KB/s", None, 692_055.0, 1_000.0, "KB/s", "692,055", "1,000"),
+        ("ms", None, 12.5, 0.3, "ms", "12.50", "0.30"),
+    ],
+)
+def test_people_read_numbers_in_the_unit_that_stands_above_them(
+    unit, base, score, half_width, shown, text, width
+):
+    found = row("ext4", score, interval=Interval(score, half_width, 5))
+    table = DeltaTable("write", "mean", unit, unit != "KB/s", (found,), unit_base=base)
+    made = Document("t", "d", "http://x/", datetime(2026, 1, 1, tzinfo=UTC), [table])
+    plain = markdown.write(made).decode()
+    assert f"\n{shown}, " in plain
+    assert f"| {text} | {text} | {width} |" in plain
+    paper = latex.write(made).decode()
+    assert f"({shown}, " in paper
+    assert f"& {text} & {text} & {width} &" in paper
+    # Machines read what is stored, in its own unit.
+    heading, *rows = workbook(FORMATS["xlsx"].write(made))["Write mean"].iter_rows(values_only=True)
+    assert f", {unit}, " in heading[0]
+    assert (score, score, half_width) == next(one for one in rows if one[0] == "ext4")[3:6]
+    (grid,) = [
+        one
+        for one in appendices.tables_of([table], {id(table): "a"}, "x.csv")
+        if isinstance(one, Grid)
+    ]
+    assert f"({shown}, " in grid.title
+    assert grid.rows[0][3:6] == (text, text, width)
 
 
 def test_missing_is_missing():

@@ -199,6 +199,30 @@ def test_what_cannot_be_said_of_a_permalink_is_refused(client, jo, field, value,
     assert Permalink.objects.get().title == "as it was"
 
 
+@pytest.mark.parametrize("is_deleted", [True, False], ids=["deleted", "handed over"])
+def test_a_permalink_that_is_gone_at_the_last_moment_is_not_saved(
+    client: Client, jo: User, al: User, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    make_score("ext4")
+    link = pinned(jo, title="as it was", visibility="public")
+    client.force_login(jo)
+    is_valid = sharing.SharingForm.is_valid
+
+    def meanwhile(form: sharing.SharingForm) -> bool:
+        rows = Permalink.objects.filter(pk=link.pk)
+        if is_deleted:
+            rows.delete()
+        else:
+            rows.update(created_by=al)
+        return is_valid(form)
+
+    monkeypatch.setattr(sharing.SharingForm, "is_valid", meanwhile)
+    sent = {"visibility": "public", "title": "mine"}
+    status = client.post(f"/p/{link.key}/edit/", sent).status_code
+    assert status == (404 if is_deleted else 403)
+    assert not Permalink.objects.filter(title="mine").exists()
+
+
 def test_the_database_takes_no_other_visibility(jo):
     pinned(jo)
     with pytest.raises(IntegrityError), transaction.atomic():

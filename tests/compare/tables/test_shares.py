@@ -85,7 +85,7 @@ def test_pages_files_and_api_have_them(client: Client) -> None:
     }
     columns = {one.heading: one for one in document.columns(table())}
     best = next(row for row in table().rows if row.contender == "ext4")
-    assert columns["Of the LUN, %"].text(best, 0) == "83"
+    assert columns["Of the LUN, %"].text(best) == "83"
     assert columns["The LUN itself"].of(best) == 120.2
     assert any("without a file system" in said for said in document.remarks(table()))
 

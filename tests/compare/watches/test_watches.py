@@ -96,7 +96,7 @@ class TestWhatIsTold:
         kernel("6.3", 80, study="weekly")
         (message,) = watching.run_maintenance()
         assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3%, from 100.33 KB/s to")
-        assert message.sentence.endswith("slower, significant (p is below 0.0001).")
+        assert message.sentence.endswith("slower, significant (p is 0.0032).")
         (letter,) = mail.outbox
         assert letter.to == ["ada@example.org"]
         assert letter.subject == "fsbench: slower: ext4: Write, total average"

@@ -165,6 +165,14 @@ def test_a_mapping_says_what_the_header_does_not() -> None:
         read(b"t;n\n5;untar\n6;make\n")
 
 
+def test_a_number_that_is_said_of_all_rows_needs_no_column() -> None:
+    columns = {"test": 0, "unit": 1}
+    said = Mapping("long", columns=columns, constants={"value": "1.5"})
+    data = b"test,unit\nread,MB/s\nwrite,MB/s\n"
+    table = long.read(io.BytesIO(data), len(data), said, lambda share: None)
+    assert table.numbers.values.tolist() == [1.5, 1.5]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(SAMPLES),
@@ -216,6 +224,7 @@ CELLS = {
             "0e5",
         ),
         *("12.", ".5", "1.5.2", "1e", "e5", "1_000", "0x10", "٣", "000012.50", " 7", "7 ", "\xa07"),
+        *("1.234,5", "1.234", "1,234,567", '"1,234.5"', '"1.234,5"'),
         *('"1"', '"1.5"', '"1,5"', '" 2"', '""', '"', '"1""2"', '"a', "1\x00", "9" * 400),
         *("123456789012345", "1234567890123456", "9007199254740993", "0." + "3" * 16),
     ),

@@ -164,6 +164,48 @@ def test_a_bomb_is_refused_while_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> 
         tracemalloc.stop()
 
 
+def sparse(cells: str) -> str:
+    return f'<worksheet xmlns="{MAIN}"><sheetData>{cells}</sheetData></worksheet>'
+
+
+WIDE = "".join(f'<row r="{n}"><c r="KN{n}"><v>1</v></c></row>' for n in range(1, 40_001))
+# One text in many cells; what ends in a blank is not the text that they share.
+REPEATED = "".join(f'<row r="{n}"><c r="A{n}" t="s"><v>0</v></c></row>' for n in range(1, 10_001))
+LONG_TEXT = f'<sst xmlns="{MAIN}"><si><t>{"x" * 9999} </t></si></sst>'
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (book({"D": LONG}, xl__worksheets__sheet1=sparse(WIDE)), "empty places"),
+        (
+            book({"D": LONG}, xl__worksheets__sheet1=sparse(REPEATED), xl__sharedStrings=LONG_TEXT),
+            "letters",
+        ),
+    ],
+    ids=["far to the right", "one long text"],
+)
+def test_a_small_file_does_not_become_a_large_table(data: bytes, words: str) -> None:
+    assert len(data) < 500_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableFile, match=words):
+            text_of(data)
+        assert tracemalloc.get_traced_memory()[1] < 60 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_text_that_many_cells_share_is_kept_once() -> None:
+    part = sparse(
+        REPEATED.split("</row>")[0] + "</row>" + "<row r='9'><c r='A9' t='s'><v>0</v></c></row>"
+    )
+    [grid] = grids_of(book({"D": LONG}, xl__worksheets__sheet1=part, xl__sharedStrings=LONG_TEXT))
+    first, second = (row.words[0] for row in grid.rows)
+    assert first == "x" * 9999
+    assert first is second
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [

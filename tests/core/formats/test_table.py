@@ -1,5 +1,6 @@
 """Tables: delimiters, decimal signs, and every problem at its line and column."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -40,8 +41,8 @@ def test_two_decimal_signs_in_one_file_are_refused() -> None:
     assert "numbers before have a decimal ','" in message
 
 
-def test_thousands_separators_are_refused() -> None:
-    for number in ("1.234,5", "1 234", "1_234", "1'234"):
+def test_signs_that_set_no_thousands_apart_are_refused() -> None:
+    for number in ("1.23,5", "1,2345.6", "1 234", "1_234", "1'234"):
         [(line, column, message)] = problems(f"test;value;unit\nboot;{number};s\n")
         assert (line, column) == (2, 2)
         assert number in message
@@ -59,10 +60,16 @@ def test_it_reads_what_spreadsheets_write(encoding: str) -> None:
         *((one, "MB/s") for one in ("MB/s", "MB/sec", "MBps", "MBytes/s")),
         *((one, "IOPS") for one in ("IOPS", "iops")),
         *((one, one) for one in ("mb/s", "Mb/s", "Mbps", "mbps", "MB/S")),  # bits, or nobody knows
+        *((one, one) for one in ("Kb/s", "Kb/sec", "Kib/s", "Mib/s", "Gib/s", "Mib/sec")),
+        *((one, "MiB/s") for one in ("MiB/s", "mib/s", "MIB/S", "MiB/sec")),
     ],
 )
 def test_a_unit_becomes_another_only_where_both_are_one(written: str, unit: str) -> None:
     assert values(f"test,value,unit\nread,5,{written}\n") == [("read", None, None, 5.0, unit)]
+
+
+def test_a_small_b_of_a_header_stays_too() -> None:
+    assert values("fs,rw,BW (Mib/s)\next4,read,800\n") == [("read", None, None, 800.0, "Mib/s")]
 
 
 def test_a_test_without_sizes_has_none() -> None:
@@ -125,6 +132,23 @@ def test_the_same_cell_twice_is_refused() -> None:
     [(line, _, message)] = problems(HEADER + "write,4,64,1,KB/s\nwrite,4,64,2,KB/s\n")
     assert line == 3
     assert "already given in line 2" in message
+
+
+def test_repeats_in_a_column_that_nothing_reads_are_asked_about() -> None:
+    data = b"test,value,unit,Attempt,mood\nboot,1,s,a,x\nboot,2,s,b,x\nboot,3,s,c,x\n"
+    with pytest.raises(NeedsMapping) as asked:
+        parse("x", data)
+    [problem] = asked.value.problems
+    assert problem.line == 3
+    assert 'Nothing reads "Attempt", "mood": say on the import page' in problem.message
+    said = Mapping(columns={"test": 0, "value": 1, "unit": 2, "block": 3})
+    assert [v.block for v in parse_mapped(data, said).values] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("word", ["Run #", "#run", "Run no.", "trial", "Run Number", "Durchlauf"])
+def test_a_column_may_count_repeats_in_other_words(word: str) -> None:
+    data = f"test,value,unit,{word}\nboot,1,s,1\nboot,2,s,2\n".encode()
+    assert [v.repeat for v in parse("x", data).values] == [1, 2]
 
 
 def test_scores_are_not_measurements() -> None:
@@ -258,10 +282,36 @@ def test_repeats_may_begin_at_0() -> None:
     assert [(v.repeat, v.value) for v in parse("x", data).values] == [(1, 5), (2, 6)]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (("1,034.5", "987.25", "1,031"), (1034.5, 987.25, 1031)),
+        (("1.034,5", "987,25", "1.031"), (1034.5, 987.25, 1031)),
+        (("1,234,567", "765", "2.5"), (1234567, 765, 2.5)),
+        (("987.25", "12,345.", "1e3"), (987.25, 12345, 1000)),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_thousands_are_read_where_a_number_tells_it(
+    written: tuple[str, ...], read: tuple[float, ...], separator: str
+) -> None:
+    # Spreadsheets write "1,034.5" in quotes where commas separate.
+    rows = [f'"test{n}";"{text}";"s"' for n, text in enumerate(written)]
+    data = "\n".join(["test;value;unit", *rows, ""]).replace(";", separator)
+    found = parse("x", data.encode())
+    assert tuple(v.value for v in found.values) == read
+
+
+def test_numbers_whose_thousands_disagree_are_asked_about() -> None:
+    for later in ("1,234,567.5", "1.234.567"):
+        before = "90,546" if later.endswith(".5") else "90.546"
+        data = f"test;value;unit\na;{before};s\nb;{later};s\nc;765;s\n"
+        with pytest.raises(NeedsMapping, match=f'Found "{re.escape(later)}", but numbers before'):
+            parse("x", data.encode())
+
+
 def test_thousands_are_read_once_the_decimal_sign_is_said() -> None:
     data = b"test;value;unit\na;90,546;s\nb;1,234,567.5;s\nc;765;s\n"
-    with pytest.raises(UnreadableFile):
-        parse("x", data)
     columns = {"test": 0, "value": 1, "unit": 2}
     said = Mapping(delimiter=";", decimal=".", columns=columns)
     assert [v.value for v in parse_mapped(data, said).values] == [90546, 1234567.5, 765]

@@ -166,6 +166,10 @@ def test_a_matrix_is_set_against_its_cells_ceilings() -> None:
     assert average.kb_s == pytest.approx(sum(rates) / 3)
     assert average.request.words() == "random read of 4 KiB to 16 KiB, 1 outstanding"
     assert ceilings.of_cells(cells[:1], "minimum") == cells[0]
+    assert share_percent(3000, "KB/s", "write", average) == pytest.approx(45)
+    # Their ceiling is of bytes: operations of 4 and of 8 KiB are not added up, nor their times.
+    assert share_percent(3000, "ops/s", "write", average) is None
+    assert share_percent(3000, "ns", "write_lat_mean", average) is None
 
 
 def test_several_blocks_are_set_against_their_mean() -> None:

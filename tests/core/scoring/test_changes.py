@@ -2,7 +2,9 @@
 
 import random
 
+import numpy as np
 import pytest
+import scipy
 
 from fsbench_web.core.scoring.changes import changes
 
@@ -79,3 +81,24 @@ def test_equal_values_have_no_change_and_a_step_without_noise_has():
 def test_it_refuses_what_is_no_number(points):
     with pytest.raises(ValueError, match="finite number"):
         changes(points)
+
+
+def test_evenings_that_differ_are_no_change_of_level() -> None:
+    """Of three evenings, each of three runs that are alike: noise between evenings makes a step in
+    5 of 100 lines at most. By the larger of both errors, with its own freedom, it was 15.
+    """
+    draw = np.random.default_rng(20_261_127)
+    lines = 1000 * (1 + 0.05 * draw.normal(size=(400, 3, 1)) + 0.01 * draw.normal(size=(400, 3, 3)))
+    found = sum(bool(changes(line.tolist(), 0.0)) for line in lines)
+    assert found <= 28, "5% of 400 are 20; 29 or more have a chance of 3%"
+
+
+def test_the_error_of_a_mean_of_points_is_that_of_each_points_repeats() -> None:
+    """Points count alike, so that one of two runs is not as sure as one of four.
+
+    By hand: repeats scatter by 200 / 5 = 40; the mean of the first two points has a variance of
+    (40 / 2 + 40 / 4) / 4, the last of 40 / 2; Student's t of 5 degrees, times two places.
+    """
+    (found,) = changes([[90, 110], [100, 100, 100, 100], [80, 80]])
+    p_value = 2 * scipy.stats.t.sf(20 / (7.5 + 20) ** 0.5, 5)
+    assert (found.place, found.p_value) == (2, pytest.approx(2 * p_value))

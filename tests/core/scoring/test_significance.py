@@ -213,3 +213,24 @@ def test_samples_without_scatter_have_no_autocorrelation() -> None:
     assert found is not None
     assert (found.half_width, found.autocorrelation, found.follows) == (0.0, None, False)
     assert sample_interval([4.0]) is None
+
+
+def test_of_a_family_that_is_known_in_part_the_others_are_taken_as_later() -> None:
+    assert holm([0.01, 0.02], 10) == pytest.approx([0.10, 0.18])
+    assert holm([0.01, 0.02], 2) == holm([0.01, 0.02])
+    with pytest.raises(ValueError, match="all that is tested"):
+        holm([0.01, 0.02], 1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.data())
+def test_a_part_of_a_family_is_corrected_no_less_than_among_all(
+    p_values: list[float], data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(1, len(p_values)))
+    whole = holm(p_values)
+    part = holm(p_values[:count], len(p_values))
+    assert all(one >= known for one, known in zip(part, whole, strict=False))
+
+
+def test_pairs_of_contenders() -> None:
+    assert [significance.pairs_of(count) for count in range(5)] == [0, 0, 1, 3, 6]

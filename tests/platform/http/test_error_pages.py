@@ -105,6 +105,28 @@ def test_a_404_says_what_was_asked_for_and_where_to_go(client: Client, db: None)
         assert f'href="{way}"' in text
 
 
+@pytest.mark.parametrize(
+    ("method", "address", "says", "above", "allow"),
+    [
+        ("get", "/account/sign-out/", "the form was not sent", "/account/", "POST"),
+        ("get", "/compare/pin/", "the form was not sent", "/compare/", "POST"),
+        ("get", "/people/teams/", "the form was not sent", "/people/", "POST"),
+        ("get", "/imports/7/commit/", "the form was not sent", "/imports/7/", "POST"),
+        ("post", "/compare/deltas.csv", "only read, and nothing was changed", "/compare/", "GET"),
+    ],
+)
+def test_the_address_of_a_form_leads_back(
+    admin_client: Client, method: str, address: str, says: str, above: str, allow: str
+) -> None:
+    response = getattr(admin_client, method)(address)
+    assert response.status_code == 405
+    assert allow in response["Allow"]
+    text = " ".join(response.content.decode().split())
+    assert says in text
+    assert f'<a href="{above}">go to {above}</a>.' in text
+    assert 'class="site-head"' in text
+
+
 @pytest.mark.parametrize("address", ["/a%00b/", "/%F0%9F%90%A7/", "/" + "x" * 5000, "/%ff/"])
 def test_odd_addresses_are_404(client: Client, db: None, address: str) -> None:
     assert client.get(address).status_code == 404

@@ -267,12 +267,15 @@ def test_a_qemu_that_cannot_start_says_why(capfdbinary: pytest.CaptureFixture[by
 
 
 def test_half_lines_and_noise_on_the_port_are_no_messages(
-    capfdbinary: pytest.CaptureFixture[bytes],
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(guest, "LONGEST_MESSAGE", 1000)
     ended = boot(
         """
-port.sendall(b'half a line\\n[1, 2]\\n{"no": "type"}\\n\\x00\\xff\\n')
+port.sendall(b'half a line\\n[1, 2]\\n{"no": "type"}\\n\\x00\\xff\\n' + b'[' * 100000 + b'\\n')
 alive()
+port.sendall(b'x' * 5000)
+port.sendall(b'\\n')
 port.sendall(b'{"type": "log", "stream": "stdout", ')
 time.sleep(0.1)
 port.sendall(b'"text": "whole", "at": 1.0}\\n')
@@ -299,12 +302,14 @@ def test_a_guest_that_ends_before_its_agent_has_failed(
 def test_a_console_that_never_stops_is_kept_up_to_a_limit(
     capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guest, "CONSOLE_BYTES", 1000)
-    monkeypatch.setattr(guest, "CONSOLE_LOG_LINES", 10)
+    monkeypatch.setattr(guest.guest_console, "CONSOLE_BYTES", 1000)
+    monkeypatch.setattr(guest.guest_console, "CONSOLE_LOG_LINES", 10)
 
     ended = boot("alive(); print('spam\\n' * 5000, flush=True); say('exit', code=0)", capfdbinary)
 
-    assert len(ended.output("console.log")) == 1000
+    kept, _, said = ended.output("console.log").partition("[fsbench: ")
+    assert len(kept) == 1001
+    assert said == "the console printed 25,001 bytes; kept are the first 1,000]\n"
     assert len(ended.all("log")) == 10
     assert "console.log" in ended.all("log")[-1]["text"]
 
@@ -320,7 +325,7 @@ def test_qemu_gets_no_network_and_no_disk_but_the_leased(tmp_path: Path) -> None
     assert [word.partition("file=")[2].partition(",")[0] for word in drives] == [
         "/dev/null",
         str(disk),
-        str(guest.HERE / "root.squashfs"),
+        str(guest.ROOT / "root.squashfs"),
     ]
     assert "cache=none,aio=native" in drives[0]
     assert "readonly=on" in drives[2]
@@ -405,7 +410,7 @@ def _names(data: bytes) -> list[str]:
 
 
 def test_the_boot_script_is_a_shell_script() -> None:
-    subprocess.run(["sh", "-n", str(guest.HERE / "guest_boot.sh")], check=True)
+    subprocess.run(["sh", "-n", str(guest.ROOT / guest.GUEST / "guest_boot.sh")], check=True)
 
 
 def test_schedulers_of_old_kernels_have_todays_names() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.agent import counters, sampler
+from runner.agent import counters, mounted, sampler
 from runner.agent.sampler import Sampler
 
 # As Linux 6.18 printed them here; that of version 2 is the kernel's own documentation's form.
@@ -174,6 +174,16 @@ def test_a_control_group_that_others_share_is_not_the_runs(
     _, messages = sampled(root)
     assert "shares its control group" in dict(messages[0][1]["absent"])["its control group"]
     assert not any(name.startswith("group.") for name in messages[0][1]["fields"])
+
+
+def test_a_mount_whose_name_is_no_text_hides_no_other(root: Path) -> None:
+    before = (root / "proc/self/mountinfo").read_bytes()
+    foreign = b"36 35 8:1 / /mnt/f\xfcr\xc2\x85zwei\\040drei rw,noatime - ext4 none rw\n"
+    (root / "proc/self/mountinfo").write_bytes(foreign + before)
+    assert counters.group_folders(str(root))
+    first, second = mounted.mounts(str(root))
+    assert first == ("/mnt/f\\xfcr\x85zwei drei", "ext4", "rw,noatime")
+    assert second[:2] == ("/sys/fs/cgroup", "cgroup2")
 
 
 def test_version_1_of_control_groups_gives_what_it_has(root: Path, alone: None) -> None:

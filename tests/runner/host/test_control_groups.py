@@ -10,7 +10,7 @@ from fsbench_web.catalog.configurations.limits import MIB, Limits
 from runner.executors import containers
 from runner.executors.base import Message, Target
 from runner.executors.local import LocalExecutor
-from runner.host import control_groups
+from runner.host import blockdev, control_groups
 from runner.plan import RunPlan, plan_run
 
 pytestmark = pytest.mark.root
@@ -107,8 +107,29 @@ def test_docker_is_told_the_limits_of_each_device(other_loop: str) -> None:
     assert containers.rates_in([other_loop], {}) == {}
 
 
-def test_hierarchies_of_version_2_alone(tmp_path: Path) -> None:
+def test_hierarchies_of_version_2_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
-    found = control_groups.Hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n")
+    found = hierarchies(b"30 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", tmp_path, monkeypatch)
     assert (found.unified, found.folders) == (tmp_path, {})
     assert (found.has("io"), found.has("blkio")) == (True, False)
+
+
+def test_a_mount_whose_name_is_no_text_hides_no_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker asks with every heartbeat: it was silent as long as such a mount was there."""
+    lines = (
+        b"36 35 8:1 / /mnt/f\xfcr\xc2\x85zwei rw - ext4 none rw\n"
+        b"31 20 0:27 / %s/blkio rw,nosuid - cgroup cgroup rw,blkio\n"
+    )
+    found = hierarchies(lines, tmp_path, monkeypatch)
+    assert found.folders["blkio"] == tmp_path / "blkio"
+
+
+def hierarchies(
+    lines: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> control_groups.Hierarchies:
+    (folder / "self").mkdir()
+    (folder / "self" / "mountinfo").write_bytes(lines % bytes(folder))
+    monkeypatch.setattr(blockdev, "PROC", folder)
+    return control_groups.Hierarchies()

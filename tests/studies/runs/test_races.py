@@ -114,8 +114,8 @@ def test_it_finds_the_best_and_says_so_in_a_sentence(submitted: Callable[..., li
     found = race()
     assert found.ended_at is not None
     assert found.conclusion.startswith(
-        "ext4_none is the best of 3 configurations for IOzone, small by write, total average: "
-        "25% faster than xfs_none, the next best (95% interval "
+        "ext4_none came out best of 3 configurations for IOzone, small by write, total average: "
+        "25% faster than xfs_none, the other finalist (95% interval "
     )
     stands = standing(found)
     assert f"It took {Run.objects.count()} runs of 40;" in found.conclusion
@@ -189,7 +189,7 @@ def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., lis
         "It failed 2 times in one block.",
     ]
     run_to_its_end()
-    assert race().conclusion.startswith("xfs_none is the best of 3 configurations")
+    assert race().conclusion.startswith("xfs_none came out best of 3 configurations")
 
 
 def test_a_second_attempt_that_is_done_keeps_its_place(

@@ -66,6 +66,19 @@ def test_a_single_run_has_the_interval_of_its_samples(series: Series) -> None:
     assert found.half_width is None, "the half-width of repeats stays that of repeats"
 
 
+def test_percentiles_of_intervals_have_no_mean(series: Series) -> None:
+    """A log of histograms has p99 of each interval beside that of all: their mean is not averaged
+    into an interval, which did not even hold the percentile itself.
+    """
+    of_intervals = [100.0, 110.0, 105.0, 100.0, 9000.0]
+    percentile = ParsedValue(
+        "job_read_clat_hist_p99", None, None, 8000.0, "ns", 1, samples=tuple(of_intervals)
+    )
+    finished(series, percentile)
+    found = score(series, test="job_read_clat_hist_p99")
+    assert (found.value, found.interval) == (8000.0, None)
+
+
 def test_repeats_go_before_samples(series: Series) -> None:
     finished(series, sampled(21.0, [20.0, 22.0, 21.0]))
     finished(series, sampled(25.0, [24.0, 26.0, 25.0]))

@@ -1,14 +1,15 @@
 """Which differences of delta tables are more than chance. Pure.
 
 Every table asks the same of each row: is the best ahead of it? Where there is a baseline it asks of
-each row too whether it and the baseline differ. A table is one question, so these pairs are what is
-tested together: Holm's correction is over them, each once (the best and the baseline may be one
-pair, or the same row), and over nothing else, and a row says the same on whatever page, with
-whatever filter of tests and categories, it is shown. Who looks at many tables explores: of twenty
-without any difference one shows one (R. Bender and S. Lange, J. Clin. Epidemiol. 54, 2001), which
-findings say. Where two share three blocks or more (``Run.block``), the verdict is paired; elsewhere
-it is not, and says so. By the rule of FREENIX 2002 is judged what was published, and what is asked
-to be.
+each row too whether it and the baseline differ. Who is best is told by the numbers that are tested,
+so that any pair of the table may come to be asked about (J. W. Tukey, "The Problem of Multiple
+Comparisons", 1953: the best against the worst is the range of all). A table is one question: Holm's
+correction is over all pairs of its rows that could be tested, and over nothing else, and a row says
+the same on whatever page, with whatever filter of tests and categories or baseline, it is shown.
+Who looks at many tables explores: of twenty without any difference one shows one (R. Bender and S.
+Lange, J. Clin. Epidemiol. 54, 2001), which findings say. Where two share three blocks or more
+(``Run.block``), the verdict is paired; elsewhere it is not, and says so. By the rule of FREENIX
+2002 is judged what was published, and what is asked to be.
 """
 
 from collections import defaultdict
@@ -90,16 +91,18 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     blocks = [_by_block(row) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
     p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
-    adjusted = dict(zip(p_values, significance.holm(list(p_values.values())), strict=True))
+    all_pairs = significance.pairs_of(len({place for asked in p_values for place in asked}))
+    holm = significance.holm(list(p_values.values()), all_pairs)
+    adjusted = dict(zip(p_values, holm, strict=True))
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
         found = pair.found
         if isinstance(found, RatioVerdict):
-            corrected = paired.corrected(found, adjusted[pair.asked], len(p_values))
+            corrected = paired.corrected(found, adjusted[pair.asked], all_pairs)
             verdict = _of_ratio(table, blocks, pair, corrected, rule)
         elif found.p_value is not None:
-            verdict = significance.corrected(found, adjusted[pair.asked], len(p_values))
+            verdict = significance.corrected(found, adjusted[pair.asked], all_pairs)
         else:
             verdict = found
         (against_baseline if pair.is_change else against_best)[pair.row] = verdict

@@ -6,6 +6,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
+from fsbench_web.core.scoring.blocks.racing import ratio_at_every_look
 from fsbench_web.core.scoring.confidence import SAMPLES
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
@@ -187,12 +188,16 @@ def methods_of(tables: Iterable[DeltaTable]) -> set[str]:
     return {row.verdict.method for table in tables for row in table.rows if row.verdict}
 
 
-def rule(tables: Sequence[DeltaTable], tested: int) -> str:
-    """By what the tables were judged, ``tested`` pairs at once, and what of them is exploration."""
+def rule(tables: Sequence[DeltaTable]) -> str:
+    """By what the tables were judged, and what of them is exploration."""
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict]
     parts = []
     if any(one.method == FREENIX for one in verdicts):
-        holm = f", with p at most 0.05 by Holm's correction over {tested} pairs" * (tested > 1)
+        counts = {one.tested for one in verdicts if one.tested}
+        pairs = f"{max(counts)} pairs" if len(counts) == 1 else "all pairs of a table"
+        holm = f", with p at most 0.05 by Holm's correction over {pairs}" * (
+            max(counts, default=1) > 1
+        )
         parts.append(
             "A winner is significant when the 95% intervals do not overlap and the means differ by "
             f"at least {verdicts[0].margin_percent:g}%{holm}; otherwise it is a tie (the rule of "
@@ -205,9 +210,14 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
         parts.append(
             "Faster is what differs by more than chance: Student's t of the logarithms of the "
             "ratios, paired where runs share three blocks or more, p at most 0.05 by Holm's "
-            f"correction over the pairs of a table. Equivalent is what differs by less than "
+            f"correction over all pairs of a table. Equivalent is what differs by less than "
             f"{margin:g}% for sure, inconclusive what is not known yet."
         )
+        if any(_is_other_than_scores(row) for table in tables for row in table.rows):
+            parts.append(
+                "A percentage is the mean of the ratios of single repeats; it is not always the "
+                "ratio of the two scores beside it, each made of the means of all repeats."
+            )
     count = sum(1 for table in tables if any(row.verdict for row in table.rows))
     if ratios and count > 1:
         parts.append(
@@ -216,6 +226,16 @@ def rule(tables: Sequence[DeltaTable], tested: int) -> str:
             "difference one shows one by chance."
         )
     return " ".join(parts)
+
+
+def _is_other_than_scores(row: DeltaRow) -> bool:
+    """Whether a row is told to be slower by another percentage than its score is less."""
+    verdict = row.verdict
+    if verdict is None or verdict.status != SIGNIFICANT or row.best:
+        return False
+    if verdict.ratio is None or row.delta1_percent is None:
+        return False
+    return abs(100 * (1 - verdict.ratio) - row.delta1_percent) >= 1
 
 
 def reason_sentences(verdict: Verdict) -> str:
@@ -246,6 +266,7 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
     if verdict.rank_low is not None and verdict.rank_high is not None:
         low, high = (_tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
         yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
+    yield from _at_every_look(verdict)
     others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, SAMPLES)
     yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
     if clause := what_would_decide(verdict):
@@ -275,6 +296,24 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
             "What was timed took a few ticks of the tool's timer, and a tick more or less may be "
             "the whole difference: longer measurements can decide, more of them cannot."
         )
+
+
+def _at_every_look(verdict: Verdict) -> Iterator[str]:
+    """Whether a difference is one for who measured more until it was decided, too."""
+    ratio, low, high, blocks = verdict.ratio, verdict.ratio_low, verdict.ratio_high, verdict.blocks
+    if verdict.status != SIGNIFICANT or verdict.method != PAIRED or low == high:
+        return
+    if ratio is None or low is None or high is None or blocks is None:
+        return
+    found = ratio_at_every_look(ratio, low, high, blocks, verdict.tested or 1)
+    if found is None or found[0] <= 1 <= found[1]:
+        yield (
+            "The number of blocks is taken as settled before: for who measured more until this was "
+            "decided it is not sure yet."
+        )
+        return
+    least, most = (signed_percent(one) for one in found)
+    yield f"It holds for who measured more until it was decided, too: {least} to {most}."
 
 
 def no_scatter_sentence(verdict: Verdict) -> str:

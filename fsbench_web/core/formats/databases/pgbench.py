@@ -12,8 +12,8 @@ from fsbench_web.core.formats.values import Collector, number, test_name
 FORMAT = "pgbench"
 _N = r"([0-9]+(?:\.[0-9]+)?)"
 _VERSION = re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9][0-9A-Za-z.]*)")
-_TYPE = re.compile(r"^transaction type: (?:<builtin: )?(.+?)>?\s*$")
-_SCRIPT = re.compile(r"^SQL script [0-9]+: (?:<builtin: )?(.+?)>?\s*$")
+_TYPE = re.compile(r"^transaction type: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
+_SCRIPT = re.compile(r"^SQL script [0-9]+: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
 _OF_SCRIPT = re.compile(rf"^ - [0-9]+ transactions \([0-9.]+% of total, tps = {_N}\)")
 _TPS = re.compile(rf"^tps = {_N} \((without initial|excluding|including) connection")
 _LATENCY = re.compile(rf"^( - )?latency average(?: =|:) {_N} ms\s*$")

@@ -17,7 +17,9 @@ from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "fio-normal"
 _HOST = r"^(?:<([^<>]{1,80})> ?)?\s*"
-_PLAN = re.compile(_HOST + r"(\S[^:]*): \(g=[0-9]+\): (rw=.*?)(?:, iodepth=([0-9]{1,9}))?\s*$")
+_PLAN = re.compile(
+    _HOST + r"(\S[^:]*): \(g=[0-9]+\): (rw=.*?)(?:, iodepth=([0-9]{1,9}))?(?<!\s)\s*$"
+)
 _JOB = re.compile(
     _HOST + r"(\S[^:]*): \(groupid=([0-9]+)(?:, jobs=([0-9]{1,9}))?\): err=\s*([0-9]+)(.*)$"
 )

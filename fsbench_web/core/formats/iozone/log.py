@@ -29,7 +29,7 @@ FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
 _COMMAND = re.compile(r"Command line used: (.+)")
-_UNIT = re.compile(r"Output is in ([A-Za-z /%]+?)\.?\s*$")
+_UNIT = re.compile(r"Output is in ([A-Za-z /%]+?)(?<!\s)\.?\s*$")
 _UNITS = {
     "kbytes/sec": "KB/s",
     "operations per second": "ops/s",

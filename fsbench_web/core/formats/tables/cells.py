@@ -50,6 +50,11 @@ _GROUPS = {
     ",": re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(,[0-9]*)?"),
 }
 """Numbers with thousands set apart, by their decimal sign."""
+_SURE_GROUPS = {
+    ".": re.compile(r"[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})"),
+    ",": re.compile(r"[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]*|(?:\.[0-9]{3}){2,})"),
+}
+"""Those of them that tell it themselves: 1,034.5 has both signs, 1,234,567 one of them twice."""
 _ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _UNGROUPED = re.compile("[0-9]{1,3}")
 _COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
@@ -86,14 +91,18 @@ FIELDS = (
 
 
 _BYTES_A_SECOND = re.compile("([MGT])B(?:/sec|ps|ytes/s|ytes/sec)")
+_MAYBE_BITS = re.compile("[KMGT]i?b/s(?:ec)?")
+"""A small b behind a capital letter: whoever tells them apart means bits."""
 
 
 def unit_of(text: str) -> str:
     """A unit as fsbench writes it, where it is certain that both are one.
 
-    ``mb/s`` and ``Mb/s`` stay: a small b is of bits as often as of bytes.
+    ``mb/s``, ``Mb/s`` and ``Mib/s`` stay: a small b is of bits as often as of bytes.
     """
     text = text.strip()
+    if _MAYBE_BITS.fullmatch(text) is not None:
+        return text
     if (found := _BYTES_A_SECOND.fullmatch(text)) is not None:
         return f"{found[1]}B/s"
     return _UNITS.get(text.lower(), text)
@@ -181,7 +190,7 @@ class Grouping:
 class TableReading:
     """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
     and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_said``:
-    whether somebody said the decimal sign.
+    whether somebody said the decimal sign, or a number told it for sure.
     """
 
     result: ParsedResult
@@ -191,6 +200,8 @@ class TableReading:
     decimal: str = ""
     """The decimal sign of the file, once one has been seen or said."""
     is_said: bool = False
+    unread: list[str] = field(default_factory=list)
+    """Words of the header that nothing reads, of which one may tell repeats apart."""
     grouping: Grouping = field(default_factory=Grouping)
     lacks_saying: bool = False
     """Whether somebody has to say what sizes are: their unit, or the other one of the two."""
@@ -288,11 +299,17 @@ def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> Non
     )
     first = reading.seen.setdefault(key, value.line)
     if len(reading.seen) == len(reading.result.values):
+        if reading.unread and reading.lacks_saying:
+            return  # asked already, and further ones say no more
         message = (
             f"The same cell was already given in line {first}. Repeats of a cell need a column "
             "repeat or block, or a file each; what was measured at other loads needs a column "
             f"{', '.join(LOADS[:-1])} or {LOADS[-1]}."
         )
+        if reading.unread:
+            reading.lacks_saying = True
+            some = ", ".join(quoted(word) for word in reading.unread[:6])
+            message += f" Nothing reads {some}: say on the import page what stands there."
         reading.refuse(value.line, place, message)
         return
     if value.value == 0:
@@ -359,29 +376,18 @@ def repeat_of(text: str) -> int | None:
 
 def _value(reading: TableReading, place: CellPosition, line: int) -> float | None:
     """The number, read with the file's own decimal sign; None and a problem when it is none."""
-    text, message, sign = place.text, "", ""
-    if text.lower() in _NO_NUMBER:
-        message = f"{text} is not a measurement. Leave the value empty where nothing was measured."
-    elif reading.is_said and _GROUPS[reading.decimal].fullmatch(text):
-        text = text.replace({".": ",", ",": "."}[reading.decimal], "")
-    elif _POINT.fullmatch(text):
-        sign = "." if "." in text else ""
-    elif reading.comma and _COMMA.fullmatch(text):
-        sign = ","
-    elif _COMMA.fullmatch(text) and not reading.is_said:
-        reading.lacks_saying = True
-        message = (
-            f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
-            "whether it is its decimal sign."
-        )
-    else:
-        message = f"Found {quoted(text)}, expected a number such as 1234.5, without separators."
+    text, sign, message = _plain_number(reading, place.text)
     if not message and sign:
+        is_sure = bool(_sure_sign(place.text))
         if reading.decimal not in ("", sign):
             message = (
-                f"Found {quoted(text)}, but numbers before have a decimal {reading.decimal!r}."
+                f"Found {quoted(place.text)}, but numbers before have a decimal "
+                f"{reading.decimal!r}."
             )
+            # Those before may have had their thousands set apart: 90,546 and then 1,234,567.5.
+            reading.lacks_saying = reading.lacks_saying or (is_sure and not reading.is_said)
         reading.decimal = reading.decimal or sign
+        reading.is_said = reading.is_said or (is_sure and reading.decimal == sign)
     if not message:
         reading.grouping.see(line, text)
         value = float(text.replace(",", "."))
@@ -395,3 +401,39 @@ def _value(reading: TableReading, place: CellPosition, line: int) -> float | Non
             return value + 0.0  # a negative zero becomes a plain one
     reading.refuse(line, place, message)
     return None
+
+
+def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
+    """A number without what sets its thousands apart, the decimal sign that it shows or "", and
+    why it is none or has to be asked about, or "".
+    """
+    if text.lower() in _NO_NUMBER:
+        why = f"{text} is not a measurement. Leave the value empty where nothing was measured."
+        return text, "", why
+    if sign := _sure_sign(text):
+        return _without_groups(text, sign), sign, ""
+    if reading.is_said and _GROUPS[reading.decimal].fullmatch(text):
+        return _without_groups(text, reading.decimal), "", ""
+    if _POINT.fullmatch(text):
+        return text, "." if "." in text else "", ""
+    is_comma = reading.comma or (reading.is_said and reading.decimal == ",")
+    if is_comma and _COMMA.fullmatch(text):
+        return text, ",", ""
+    if _COMMA.fullmatch(text) and not reading.is_said:
+        reading.lacks_saying = True
+        why = (
+            f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
+            "whether it is its decimal sign."
+        )
+        return text, "", why
+    return text, "", f"Found {quoted(text)}, expected a number such as 1234.5, without separators."
+
+
+def _sure_sign(text: str) -> str:
+    """The decimal sign of a number that tells it by how its thousands are set apart, or ""."""
+    return next((sign for sign, one in _SURE_GROUPS.items() if one.fullmatch(text)), "")
+
+
+def _without_groups(text: str, decimal: str) -> str:
+    """A number without what sets its thousands apart."""
+    return text.replace("," if decimal == "." else ".", "")

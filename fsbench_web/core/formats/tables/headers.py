@@ -24,7 +24,10 @@ _NAMES = {
     "filesystem": ("filesystem", "file_system", "fs", "fstype", "fs_type", "dateisystem"),
     "configuration": ("configuration", "config", "label"),
     "hardware": ("hardware",),
-    "repeat": ("repeat", "run", "iteration", "repetition", "iter", "rep", "wiederholung"),
+    "repeat": (
+        *("repeat", "run", "iteration", "repetition", "iter", "rep", "wiederholung"),
+        *("trial", "run_no", "run_nr", "run_number", "durchlauf"),
+    ),
     "block": ("block",),
     "threads": ("threads", "thread", "num_threads", "nthreads", "numthreads"),
     "iodepth": ("iodepth", "io_depth", "queue_depth", "queuedepth", "qd"),
@@ -92,8 +95,8 @@ class Measure:
 
 
 def plain(word: str) -> str:
-    """A word as fields are called: ``Block Size`` is ``block_size``."""
-    return word.strip().lower().replace(" ", "_").replace("-", "_")
+    """A word as fields are called: ``Block Size`` is ``block_size``, ``Run #`` is ``run``."""
+    return word.strip(" #.\t").lower().replace(" ", "_").replace("-", "_")
 
 
 def split(word: str) -> tuple[str, str]:

@@ -125,7 +125,10 @@ def _may_be_grouped(table: LargeTable) -> bool:
 
 def _ask_for_sign(stream: BinaryIO, encoding: str, mapping: Mapping) -> None:
     """Raise NeedsMapping where it is open whether a number's sign is of decimals or thousands."""
-    grouping, column = Grouping(), mapping.columns["value"]
+    column = mapping.columns.get("value")
+    if column is None:  # one number for all rows, which somebody said
+        return
+    grouping = Grouping()
     stream.seek(0)
     text = io.TextIOWrapper(stream, encoding=encoding, errors="surrogateescape")
     for number, line in enumerate(text, start=1):

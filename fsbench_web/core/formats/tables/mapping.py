@@ -155,17 +155,23 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
         decimal=mapping.decimal,
         is_said=bool(mapping.decimal),
     )
+    unread = _unread(grid, mapping)
+    reading.unread = [word for _, word in unread if word]
     {LONG: _read_long, TESTS: _read_tests, MATRIX: _read_matrices}[mapping.shape](
         reading, grid, mapping
     )
     result = finished(reading, grid)
-    if mapping.shape != MATRIX:
-        header = next(row for row in grid.rows if row.line == mapping.header_line)
-        used = {*mapping.columns.values(), *mapping.tests}
-        result.unread_columns = [
-            (header.line, word) for place, word in enumerate(header.words) if place not in used
-        ]
+    result.unread_columns = unread
     return result
+
+
+def _unread(grid: Grid, mapping: Mapping) -> list[tuple[int, str]]:
+    """Columns that nothing reads, with the line of their header."""
+    header = next((row for row in grid.rows if row.line == mapping.header_line), None)
+    if mapping.shape == MATRIX or header is None:
+        return []
+    used = {*mapping.columns.values(), *mapping.tests}
+    return [(header.line, word) for place, word in enumerate(header.words) if place not in used]
 
 
 def finished(reading: TableReading, grid: Grid) -> ParsedResult:

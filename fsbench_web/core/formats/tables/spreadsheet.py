@@ -25,6 +25,10 @@ MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 MAX_CELLS = 400_000
 MAX_ROWS = 200_000
 MAX_COLUMNS = 300
+MAX_EMPTY = 2_000_000
+"""Places without a cell, before others of their rows."""
+MAX_LETTERS = 32 * 1024 * 1024
+"""Of all cells: one text may be that of many."""
 MAX_SHEETS = 100
 _MAX_TEXT = 10_000
 _MAX_DIRECTORY_BYTES = 1024 * 1024
@@ -163,6 +167,8 @@ class _Book:
     zip: zipfile.ZipFile
     unpacked: int = 0
     cells: int = 0
+    empty: int = 0
+    letters: int = 0
     strings: list[str] = field(default_factory=list)
 
     def sheets(self) -> list[Grid]:
@@ -232,7 +238,7 @@ class _Book:
         def end(name: str) -> None:
             local = _local(name)
             if local == "si":
-                self.strings.append("".join(parts)[:_MAX_TEXT])
+                self.strings.append(_one_line("".join(parts)[:_MAX_TEXT]))
                 if len(self.strings) > MAX_CELLS:
                     raise _refused(f"The spreadsheet has more than {MAX_CELLS} texts: split it.")
             elif local == "rPh":
@@ -299,16 +305,37 @@ class _Sheet:
         if local in ("v", "t"):
             self._takes_text = False
         elif local == "c":
-            word = "".join(self._parts)[:_MAX_TEXT]
-            if self._kind == "s":
-                known = word.isascii() and word.isdigit() and int(word) < len(self.book.strings)
-                word = self.book.strings[int(word)] if known else ""
-            word = re.sub(r"[\x00-\x1f\x7f]+", " ", word).strip()
-            if word:
+            if word := self._word():
                 self._words[self._column] = word
+                self.book.letters += len(word)
+                if self.book.letters > MAX_LETTERS:
+                    raise _refused(
+                        f"The spreadsheet has more than {MAX_LETTERS} letters: split it."
+                    )
         elif local == "row" and self._words:
             width = max(self._words) + 1
+            self.book.empty += width - len(self._words)
+            if self.book.empty > MAX_EMPTY:
+                raise _refused(
+                    f"The spreadsheet has more than {MAX_EMPTY} empty places before its cells: "
+                    "delete the empty columns, or split it."
+                )
             self.rows.append(Row(self._row, [self._words.get(n, "") for n in range(width)]))
+
+    def _word(self) -> str:
+        """What the cell says."""
+        text = "".join(self._parts)[:_MAX_TEXT]
+        if self._kind != "s":
+            return _one_line(text)
+        strings = self.book.strings
+        # A longer number is of no text, and int() takes no more than 4300 digits.
+        is_known = len(text) < 10 and text.isascii() and text.isdigit() and int(text) < len(strings)
+        return strings[int(text)] if is_known else ""
+
+
+def _one_line(text: str) -> str:
+    """Without what a terminal would obey."""
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text).strip()
 
 
 def _local(name: str) -> str:

@@ -86,9 +86,18 @@ class RatioVerdict(NamedTuple):
     def more_blocks(self) -> int | None:
         if self.status != INCONCLUSIVE:
             return None
-        # The level that Holm's method left for this pair among all.
-        p = self.p_value if self.p_holm is None else self.p_holm
-        return _more_blocks(self, FALSE_ALARM * self.p_value / p)
+        return _more_blocks(self, self._level)
+
+    @property
+    def _level(self) -> float:
+        """The level that Holm's method left for this pair among all: that of the first where the
+        corrected p-value says no more than 1.
+        """
+        if self.p_holm is None:
+            return FALSE_ALARM
+        if self.p_holm >= 1:
+            return FALSE_ALARM / (self.tested or 1)
+        return FALSE_ALARM * self.p_value / self.p_holm
 
 
 def paired(

@@ -107,12 +107,12 @@ def _result(stands: Standing) -> str:
         interval = f"95% interval {span(of_race.low, of_race.high)}"
     if of_race.status == FASTER:
         return (
-            f"{leader} is the best of {what}: {faster(of_race.ratio)} than {other}, the next best "
-            f"({interval}, in {seen} that did not choose the two)."
+            f"{leader} came out best of {what}: {faster(of_race.ratio)} than {other}, the other "
+            f"finalist ({interval}, in {seen} that did not choose the two)."
         )
     if of_race.status == EQUIVALENT:
         return (
-            f"{leader} and {other} are the best of {what}, and practically equal: within "
+            f"{leader} and {other} came out best of {what}, and are practically equal: within "
             f"{race.margin_percent:g}% of each other ({interval}, in {seen})."
         )
     return (

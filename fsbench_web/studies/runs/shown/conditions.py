@@ -32,10 +32,38 @@ class LockWait:
 
 
 @dataclass(frozen=True)
+class SwapBesideLimit:
+    """Of a run whose memory was limited and its swap could not be: what the host has of it, and
+    what was swapped out meanwhile, by whatever ran there; None: not known.
+    """
+
+    space_bytes: int
+    written_bytes: int | None
+
+    @property
+    def has_held(self) -> bool:
+        """Whether the limit held all the same: nothing was swapped out."""
+        return self.written_bytes == 0
+
+    @property
+    def words(self) -> str:
+        """What is known, in a sentence."""
+        space = numbers.size(self.space_bytes)
+        known = f"The kernel of its host cannot limit swap, of which there was {space}"
+        if self.written_bytes is None:
+            return f"{known}: how much was swapped out meanwhile is not known."
+        if self.has_held:
+            return f"{known}: nothing was swapped out meanwhile, so that its memory limit held."
+        written = numbers.size(self.written_bytes)
+        return f"{known}: {written} was swapped out meanwhile, by this run or others."
+
+
+@dataclass(frozen=True)
 class Conditions:
     """``before`` and ``device`` are (label, value) in order; ``raw`` are the kernel's counts.
 
     ``layout`` says how files lay on the device, where the file system was aged before.
+    ``swap`` is there where a limit of memory was none of swap.
     ``locks`` are those that were waited for longest; ``no_locks`` is why they are not known.
     """
 
@@ -46,6 +74,7 @@ class Conditions:
     others: list[ConcurrentRun]
     locks: list[LockWait]
     no_locks: str
+    swap: SwapBesideLimit | None
 
 
 def conditions(run: Run) -> Conditions:
@@ -70,6 +99,7 @@ def conditions(run: Run) -> Conditions:
         ],
         locks=_locks(noted.get("locks") or {}),
         no_locks=(noted.get("locks") or {}).get("reason", ""),
+        swap=_swap(noted.get("swap") or {}),
     )
 
 
@@ -94,6 +124,11 @@ def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = "dropped" if noted["caches_dropped"] else "not dropped (its log says why)"
         rows.append(("Page cache", text))
     return rows
+
+
+def _swap(noted: Mapping[str, Any]) -> SwapBesideLimit | None:
+    space = noted.get("space_bytes")
+    return None if space is None else SwapBesideLimit(space, noted.get("written_bytes"))
 
 
 def _layout(noted: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -9,7 +9,17 @@ import numpy as np
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED, FLAGS, RULES, Flag, ordered
+from fsbench_web.core.scoring.quality import (
+    BUSY,
+    CONTENDED,
+    DRIFTED,
+    FLAGS,
+    RULES,
+    SWAPPED,
+    Flag,
+    has_swapped,
+    ordered,
+)
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import probes
@@ -109,6 +119,7 @@ def _of_run(run: Run) -> list[FlagLine]:
         *(FlagLine(FLAGS[CONTENDED]) for _ in range(run.is_contended)),
         *(FlagLine(FLAGS[DRIFTED]) for _ in range(has_drifted)),
         *(FlagLine(FLAGS[BUSY]) for _ in range("busy" in run.conditions)),
+        *(FlagLine(FLAGS[SWAPPED]) for _ in range(has_swapped(run.conditions.get("swap")))),
     ]
 
 

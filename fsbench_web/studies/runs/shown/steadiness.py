@@ -11,6 +11,7 @@ from fsbench_web.core.scoring.steady_state import (
     WINDOW,
     steady_state,
 )
+from fsbench_web.core.scoring.testnames import is_mean_of_samples
 from fsbench_web.studies.scores.measurements import Measurement
 
 MOST_SHOWN = 200
@@ -43,7 +44,9 @@ def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
 def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
     if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
         return Steadiness(measurement, len(samples), None, "an interval has no number")
-    found, interval = steady_state(samples), sample_interval(samples)
+    found = steady_state(samples)
+    has_mean = is_mean_of_samples(measurement.test)
+    interval = sample_interval(samples) if has_mean else None
     if found.start is not None:
         words = f"steady from interval {found.start + 1} on"
         return Steadiness(measurement, found.count, found.start + 1, words, interval)

@@ -23,6 +23,7 @@ from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
 from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
+from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_significance import row, table
@@ -124,6 +125,18 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
     assert "Median" not in study_rows(short, "filesystem")
 
 
+def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
+    assert "ratio of the two scores" not in uncertainty.rule([found], 1)
+    of_matrices = tuple(
+        one if one.best else one._replace(delta1_percent=(one.delta1_percent or 0) + 6)
+        for one in found.rows
+    )
+    assert "is not always the ratio of the two scores" in uncertainty.rule(
+        [dataclasses.replace(found, rows=of_matrices)], 1
+    )
+
+
 def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired() -> None:
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     best = verdict_of(found, "xfs")
@@ -132,6 +145,9 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     # By hand: the logarithms of the five ratios are log 1.1 + log of OWN.
     logs = [log(1.1 * own) for own in OWN]
     assert best.p_value == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
+    assert "It holds for who measured more until it was decided, too" in (
+        uncertainty.reason_sentences(best)
+    )
     other = verdict_of(found, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
     assert uncertainty.effect(other).startswith("9.1% slower, 7.6 to 10.5%, paired in 5")
@@ -312,7 +328,7 @@ def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
         best = next(one for one in rows if one["best"])["verdict"]
         assert (best["status"], best["method"], best["blocks"], best["tested"]) == (
             *("significant", "paired", 5),
-            2,
+            3,
         ), query
         assert best["ratio_low"] == pytest.approx(1.083, abs=0.001)
         [file] = client.get(f"/compare/deltas.json?{query}&part_test=untar").json()["tables"][-1:]
@@ -347,9 +363,27 @@ def test_what_is_not_decided_can_be_ordered(client: Client, spec: Any, ann: User
     page = client.get(wanted)
     assert page.status_code == 200
     assert Run.objects.count() == 4, "nothing is ordered before it is confirmed"
+    few = client.get(re.sub(r"blocks=\d+", "blocks=5", link[1].replace("&amp;", "&")), follow=True)
+    assert "and a job has" not in few.content.decode()
+    many = re.sub(r"blocks=\d+", "blocks=1528", link[1].replace("&amp;", "&"))
+    page = client.get(many, follow=True)
+    assert f"repeats={MAXIMUM_REPEATS}&" in page.redirect_chain[0][0]
+    assert "About 1,528 more blocks would decide, and a job has 20 at most" in page.content.decode()
 
 
 @pytest.mark.parametrize("query", ["", "series=1", "series=x&blocks=-1", "series=99&blocks=9" * 20])
 def test_an_order_of_nothing_is_the_plain_form(client: Client, ann: User, query: str) -> None:
     client.force_login(ann)
     assert client.get(f"/runs/new/blocks/?{query}")["Location"] == "/runs/new/"
+
+
+def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
+    """Paired in five blocks p is 0.03: a t-test takes the five as settled before."""
+    ratios = (1.16, 1.05, 1.2, 1.01, 1.1)
+    scattered = [value * ratio for value, ratio in zip(EXT4, ratios, strict=True)]
+    [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", scattered))])
+    best = verdict_of(found, "xfs")
+    assert (best.status, best.method) == ("significant", "paired")
+    assert "for who measured more until this was decided it is not sure yet" in (
+        uncertainty.reason_sentences(best)
+    )

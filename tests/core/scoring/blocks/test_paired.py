@@ -202,3 +202,14 @@ def test_holm_over_a_family_takes_back_what_chance_found() -> None:
     assert found[0].more_blocks is not None
     equal = of_logarithms([0.001, -0.001, 0.0005, -0.0005])
     assert family([equal, *nothing])[0].status == EQUIVALENT
+
+
+def test_of_a_pair_that_is_far_from_sure_the_level_is_that_of_its_family() -> None:
+    """Where Holm's p is 1 it says nothing of the level: the more pairs, the more blocks."""
+    pair = of_logarithms([0.2, -0.11, 0.16, -0.05, 0.04])
+    among = [family([pair] * count)[0] for count in (10, 1000)]
+    assert [one.p_holm for one in among] == [1.0, 1.0]
+    few, many = (one.more_blocks for one in among)
+    assert few is not None
+    assert many is not None
+    assert few < many

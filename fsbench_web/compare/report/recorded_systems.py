@@ -1,0 +1,57 @@
+"""The systems that a study was measured on, each fact once. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fsbench_web.core import numbers
+
+Facts = tuple[tuple[str, str], ...]
+Sections = Mapping[str, Iterable[Sequence[object]]]
+
+_FIRST = ("Operating system", "Machine", "Tools", "Execution", "LUN", "File system")
+"""What readers look for; the kernel's own settings come after it."""
+_UNAFFECTED = "Not affected"
+_MOST_NAMED = 6
+
+
+def systems(
+    recorded: Iterable[tuple[str, Sequence[str], Sections]],
+) -> tuple[tuple[str, Facts], ...]:
+    """(heading, facts) of each of ``recorded``, which are (name, configurations, facts by section).
+
+    The first is told whole, and the others by what of them is otherwise: ext4 and XFS on one
+    machine have all but their tools and mount options in common.
+    """
+    found: list[tuple[str, Facts]] = []
+    whole: dict[str, str] = {}
+    for name, configurations, sections in recorded:
+        facts: dict[str, str] = {}
+        for label, value in _in_order(sections):
+            facts[label] = f"{facts[label]}; {value}" if label in facts else value
+        heading = f"{name}: {_named(configurations)}" if configurations else name
+        if not found:
+            whole = facts
+            found.append((heading, tuple(facts.items())))
+            continue
+        other = tuple(one for one in facts.items() if whole.get(one[0]) != one[1])
+        lacking = tuple((label, numbers.MISSING) for label in whole if label not in facts)
+        found.append((f"{heading}; what differs from the first", (*other, *lacking)))
+    return tuple(found)
+
+
+def _named(configurations: Sequence[str]) -> str:
+    more = len(configurations) - _MOST_NAMED
+    named = ", ".join(configurations[:_MOST_NAMED])
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _in_order(sections: Sections) -> Iterable[tuple[str, str]]:
+    """Facts with their section before them; what a processor is not affected by is one fact."""
+    place = {name: number for number, name in enumerate(_FIRST)}
+    for section in sorted(sections, key=lambda name: place.get(name, len(place))):
+        facts = [(str(label), str(value)) for label, value in sections[section]]
+        unaffected = [label for label, value in facts if value == _UNAFFECTED]
+        for label, value in facts:
+            if len(unaffected) < 2 or value != _UNAFFECTED:
+                yield f"{section}: {label}", value
+        if len(unaffected) > 1:
+            yield f"{section}: not affected", ", ".join(unaffected)

@@ -1,0 +1,164 @@
+"""Measurements written: new ones into blocks, others into the place of a block's."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from django.db import IntegrityError
+
+from fsbench_web.core import measurement_columns as columns_of
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.core.measurement_columns import MOST_IN_BLOCK, MeasuredTest, MeasurementColumns
+from fsbench_web.studies.models import MeasurementBlock
+from fsbench_web.studies.scores.measurements.numbers import Flags, Measurement
+from fsbench_web.studies.scores.measurements.reading import StoredBlock, of_run, read
+from fsbench_web.studies.scores.rows import as_json, insert_rows
+
+_COLUMNS = ("run_id", "artefact_id", "count", "tests", "content", "flags", "samples")
+_AT_ONCE = 100
+_FEW = 500
+"""Numbers whose blocks are some kilobytes together, beside which a ``COPY`` is two visits more."""
+
+
+@dataclass(frozen=True)
+class NewBlock:
+    """Numbers to be stored."""
+
+    run_id: int
+    artefact_id: int | None
+    columns: MeasurementColumns
+    flags: Flags | None = None
+    samples: Mapping[int, Any] = field(default_factory=dict)
+
+    def encoded(self) -> Iterator[dict[str, Any]]:
+        """What the columns of rows are to hold, MOST_IN_BLOCK numbers a row."""
+        for start in range(0, len(self.columns), MOST_IN_BLOCK):
+            part = slice(start, start + MOST_IN_BLOCK)
+            columns = self.columns.taken(part).pruned()
+            yield {
+                "run_id": self.run_id,
+                "artefact_id": self.artefact_id,
+                "count": len(columns),
+                "tests": columns.summary(),
+                "content": columns_of.encode(columns),
+                "flags": self.flags and columns_of.encode_flags(self.flags[0], self.flags[1][part]),
+                "samples": columns_of.encode_samples(
+                    {
+                        place - start: some
+                        for place, some in self.samples.items()
+                        if start <= place < part.stop
+                    }
+                ),
+            }
+
+
+def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored: None) -> int:
+    """Write the numbers of runs; returns how many. The caller holds the transaction.
+
+    ``say`` is told after each piece how many were written. What ``blocks`` makes as it goes is in
+    memory a piece at a time.
+    """
+    stored = 0
+    encoded = (row for block in blocks for row in block.encoded())
+
+    def piece() -> Iterator[list[Any]]:
+        nonlocal stored
+        for row in islice(encoded, _AT_ONCE):
+            stored += row["count"]
+            yield [as_json(row[key]) if key == "tests" else row[key] for key in _COLUMNS]
+
+    while insert_rows(MeasurementBlock, _COLUMNS, piece()):
+        say(stored)
+    return stored
+
+
+def rows_of_few(blocks: Sequence[NewBlock]) -> list[MeasurementBlock] | None:
+    """The rows of few numbers, which are not written: they go with others by ``insert_together``.
+
+    None for more than ``_FEW``: ``store`` those.
+    """
+    if sum(len(block.columns) for block in blocks) > _FEW:
+        return None
+    return [MeasurementBlock(**row) for block in blocks for row in block.encoded()]
+
+
+def store_values(
+    run_id: int, artefact_id: int | None, values: Iterable[ParsedValue], *, is_new: bool = False
+) -> int:
+    """Store numbers of one output; returns how many. The caller holds the transaction.
+
+    ``is_new``: the run has none yet, which spares asking. Raises IntegrityError for a cell that the
+    run holds already, or that comes twice.
+    """
+    some = list(values)
+    if not some:
+        return 0
+    _refuse_repeated(run_id, some, is_new=is_new)
+    columns, samples = of_values(some)
+    return store([NewBlock(run_id, artefact_id, columns, samples=samples)])
+
+
+def of_values(values: Sequence[ParsedValue]) -> tuple[MeasurementColumns, dict[int, Any]]:
+    """Numbers of one output, at least one, as columns; and their samples by place."""
+    columns = _columns(values)
+    return columns, {place: list(one.samples) for place, one in enumerate(values) if one.samples}
+
+
+def _columns(values: Iterable[ParsedValue | Measurement]) -> MeasurementColumns:
+    return columns_of.of_rows(
+        (
+            MeasuredTest(one.test, one.load, one.unit),
+            one.record_size_kb,
+            one.file_size_kb,
+            one.value,
+            one.line,
+        )
+        for one in values
+    )
+
+
+def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
+    """Put other numbers into the place of a block's; of none it goes. At most MOST_IN_BLOCK."""
+    found = MeasurementBlock.objects.filter(pk=block.pk)
+    if not rows:
+        found.delete()
+        return
+    columns = _columns(rows)
+    samples = {place: one.samples for place, one in enumerate(rows) if one.samples is not None}
+    flags = coded([one.flags for one in rows])
+    (values,) = NewBlock(block.run_id, block.artefact_id, columns, flags, samples).encoded()
+    found.update(**values)
+
+
+def write_flags(block: StoredBlock, flags: Flags) -> None:
+    """Write the flags of a block's numbers in place of the old."""
+    MeasurementBlock.objects.filter(pk=block.pk).update(flags=columns_of.encode_flags(*flags))
+
+
+def coded(flags: Sequence[Sequence[str] | None]) -> Flags:
+    """The flags of each number as they are stored."""
+    keys = [None if one is None else tuple(one) for one in flags]
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return list(places), np.array([places[key] for key in keys], dtype=np.int64)
+
+
+def _refuse_repeated(run_id: int, values: Sequence[ParsedValue], *, is_new: bool) -> None:
+    cells = {(one.test, one.load, one.record_size_kb, one.file_size_kb) for one in values}
+    is_repeated = len(cells) < len(values)
+    if not is_repeated and not is_new:
+        tests = {cell[:2] for cell in cells}
+        found = of_run(run_id)
+        if any(
+            (test, load) in tests
+            for some in found.values_list("tests", flat=True)
+            for test, load, *_ in some
+        ):
+            is_repeated = any(
+                (test.test, test.load, record_kb, file_kb) in cells
+                for numbers in read(found, tests.__contains__)
+                for test, record_kb, file_kb, _, _ in numbers.columns.rows()
+            )
+    if is_repeated:
+        raise IntegrityError(f"A cell of run {run_id} is given twice: a run has one number of it.")

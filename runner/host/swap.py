@@ -1,0 +1,45 @@
+"""The swap of this host: what there is, what was written to it, and runs that it may not hold.
+
+A limit of memory is one of memory and swap together only where the kernel accounts for swap:
+Kernel's Documentation/admin-guide/cgroup-v2.rst (memory.swap.max) and cgroup-v1/memory.rst
+(memory.memsw.limit_in_bytes). Others discard that half of it without a word.
+"""
+
+import mmap
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from runner.host.hardware import text_of
+
+PROC = Path("/proc")
+NOT_LIMITED = (
+    "This host's kernel cannot limit swap (it has no accounting of it; some want swapaccount=1 on "
+    "their command line), and the host has {} of it: a run with a limit of memory can swap beyond "
+    "that. Turn swap off (swapoff -a) while you measure."
+)
+
+
+def space_bytes() -> int:
+    """How much swap space is in use as such (proc(5), /proc/swaps: KiB)."""
+    lines = text_of(PROC / "swaps").splitlines()[1:]
+    sizes = (line.split()[2] for line in lines if len(line.split()) > 2)
+    return sum(int(size) * 1024 for size in sizes if size.isdigit())
+
+
+def written_bytes() -> int | None:
+    """What was swapped out since the start, to disks or compressed (zswap); None: not told."""
+    text = text_of(PROC / "vmstat")
+    pages = [
+        int(found[1])
+        for name in ("pswpout", "zswpout")
+        if (found := re.search(rf"^{name} (\d+)$", text, re.M))
+    ]
+    return sum(pages) * mmap.PAGESIZE if pages else None
+
+
+def tell(on_message: Callable[[Mapping[str, Any]], None]) -> None:
+    """Say of a run that its memory is limited and its swap is not; nothing without any swap."""
+    if space := space_bytes():
+        on_message({"type": "unlimited_swap", "space_bytes": space})

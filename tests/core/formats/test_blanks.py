@@ -1,0 +1,44 @@
+"""Thousands of blanks within a line are looked at once, and not once for each of them."""
+
+import re
+import time
+
+import pytest
+
+from fsbench_web.core.formats import filebench, ior
+from fsbench_web.core.formats.databases import pgbench
+from fsbench_web.core.formats.diskspd import crystaldiskmark
+from fsbench_web.core.formats.elbencho import table as elbencho
+from fsbench_web.core.formats.fio import normal as fio
+from fsbench_web.core.formats.iozone import log as iozone
+
+LINES = {
+    "fio": (fio._PLAN, "seq: (g=0): rw=read{}x, iodepth=8", "rw=read{}x"),
+    "ior": (ior._SETTING, "xfersize : 1{}MiB", "1{}MiB"),
+    "crystaldiskmark": (crystaldiskmark._SETTING, "Test: 1{}GiB (x5) [D: 5%]", "1{}GiB (x5)"),
+    "elbencho": (elbencho._ROW, "WRITE   Elapsed : 1{}s", "1{}s"),
+    "filebench": (
+        filebench._SETTING,
+        "2: bigfile populated: 1{}files...",
+        "bigfile populated: 1{}files",
+    ),
+    "pgbench": (pgbench._TYPE, "transaction type: <builtin: TPC{}B>", "TPC{}B"),
+    "pgbench script": (pgbench._SCRIPT, "SQL script 1: <builtin: TPC{}B>", "TPC{}B"),
+    "iozone": (iozone._UNIT, "Output is in k{}Bytes/sec.", "k{}Bytes/sec"),
+}
+
+
+@pytest.mark.parametrize(("pattern", "line", "found"), LINES.values(), ids=LINES)
+@pytest.mark.parametrize("tail", ["", " ", "\t  "])
+def test_a_line_is_read_as_ever(pattern: re.Pattern[str], line: str, found: str, tail: str) -> None:
+    match = pattern.search(line.format(" ") + tail)
+    assert match is not None
+    assert found.format(" ") in match.groups()
+
+
+@pytest.mark.parametrize(("pattern", "line", "found"), LINES.values(), ids=LINES)
+def test_many_blanks_cost_no_time(pattern: re.Pattern[str], line: str, found: str) -> None:
+    long_line = line.format(" " * 9000)
+    began = time.process_time()
+    pattern.search(long_line)
+    assert time.process_time() - began < 0.3
