@@ -191,19 +191,32 @@ class DeviceEnergy:
         """Nothing is open."""
 
 
+def mount_lines(root: str = "/") -> "list[tuple[list[str], list[str]]]":
+    """The fields of each mount, those before the hyphen and those behind it, as the kernel escapes
+    them (proc_pid_mountinfo(5)), latest last. Raises OSError.
+
+    Names are bytes of any encoding, may have all else that counts as a space or a line, and the
+    source of a mount may be empty.
+    """
+    data = Path(root, "proc/self/mountinfo").read_bytes()
+    halves = (
+        line.partition(" - ") for line in data.decode("utf-8", "backslashreplace").split("\n")
+    )
+    found = [(before.split(" "), after.split(" ")) for before, _, after in halves]
+    return [(fields, kind) for fields, kind in found if len(fields) > 5 and len(kind) > 2]
+
+
 def group_folders(root: str = "/") -> "dict[str, str]":
     """Where this process's control group is, below ``root``: {controller: folder}, "" for the
     unified hierarchy (version 2), or PRESSURE where it has no controller for I/O.
     """
     mounted: dict[str, tuple[str, str]] = {}
     try:
-        mountinfo = Path(root, "proc/self/mountinfo").read_text(encoding="utf-8")
-        mine = Path(root, "proc/self/cgroup").read_text(encoding="utf-8")
+        known = mount_lines(root)
+        mine = Path(root, "proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
+    for fields, kind in known:
         if kind[0] == "cgroup2":
             mounted.setdefault("", (fields[4], fields[3]))
         elif kind[0] == "cgroup":

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (python -I)
 
 if TYPE_CHECKING:
-    from runner.agent import commands, machine, messages, zpool
+    from runner.agent import commands, counters, machine, messages, zpool
 else:
     import commands
+    import counters
     import machine
     import messages
     import zpool
@@ -26,9 +27,7 @@ REMOVE_S = 1.5
 def mounts() -> list[tuple[str, str, str]]:
     """(mount point, file system, options in effect) of everything mounted here, latest last."""
     found = []
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
+    for fields, kind in counters.mount_lines():
         point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
         options = dict.fromkeys(fields[5].split(",") + kind[2].split(","))
         found.append((point, kind[0], ",".join(options)))

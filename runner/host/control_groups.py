@@ -48,9 +48,12 @@ class Hierarchies:
     def __init__(self, mounts: str | None = None) -> None:
         self.unified: Path | None = None
         self.folders: dict[str, Path] = {}
-        text = Path("/proc/self/mounts").read_text() if mounts is None else mounts
-        for line in text.splitlines():
-            _, point, kind, options = line.split()[:4]
+        if mounts is None:
+            # Names are bytes of any encoding, and a source may be empty (blockdev.parse_mountinfo).
+            data = Path("/proc/self/mounts").read_bytes()
+            mounts = data.decode("utf-8", "backslashreplace")
+        for line in filter(None, mounts.split("\n")):
+            _, point, kind, options = line.split(" ")[:4]
             if kind == "cgroup2" and self.unified is None:
                 self.unified = Path(point)
             elif kind == "cgroup":

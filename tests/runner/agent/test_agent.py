@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runner.agent import agent, commands, guest, mounted
+from runner.agent import agent, commands, counters, guest, mounted
 from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
@@ -93,6 +93,23 @@ def test_it_runs_all_steps_and_tells_them(tmp_path: Path) -> None:
     outputs = {message["name"]: message["text"] for message in of(messages, "output")}
     assert outputs == {"out.txt": "two\n", "stderr of out.txt": "three\n"}
     assert messages[-1] == messages[-1] | {"type": "done", "ok": True}
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("odd_mounts")
+def test_mounts_of_odd_names_are_no_trouble(tmp_path: Path) -> None:
+    assert mounted.mounts()[-1][:2] == (f"{tmp_path}/empty", "tmpfs")
+    assert counters.group_folders()
+    status, messages = run(
+        plan(
+            tmp_path,
+            shell("true"),
+            filesystem="tmpfs",
+            unmount=["umount", f"{tmp_path}/none"],
+            mount_point=f"{tmp_path}/none",
+        )
+    )
+    assert status == 0, of(messages, "error")
 
 
 def test_it_streams_lines_while_the_tool_still_runs(tmp_path: Path) -> None:

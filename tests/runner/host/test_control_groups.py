@@ -112,3 +112,11 @@ def test_hierarchies_of_version_2_alone(tmp_path: Path) -> None:
     found = control_groups.Hierarchies(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n")
     assert (found.unified, found.folders) == (tmp_path, {})
     assert (found.has("io"), found.has("blkio")) == (True, False)
+
+
+@pytest.mark.usefixtures("odd_mounts")
+def test_a_mount_of_an_odd_name_hides_no_hierarchy() -> None:
+    """A worker asks with every heartbeat: it ended before the first one."""
+    found = control_groups.Hierarchies()
+    assert found.unified or found.folders
+    assert set(LocalExecutor().limit_problems()) == {"rates", "memory"}
