@@ -1,8 +1,9 @@
 """From claim to result, with an agent that is played: what is stored, and what never is."""
 
+import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fsbench_web.studies.models import Lease, LogLine, MeasurementBlock, Run, Ru
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import execute, last_checks, places
+from runner.execution.tracing import Tracing
 from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop
 from runner.executors.fake import FakeExecutor, message
@@ -628,6 +630,29 @@ def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_eras
     assert "scratch was not erased" in run.reason
     assert host.executor.plans == []  # type: ignore[attr-defined]
     assert AuditEntry.objects.filter(what="run refused", thing=f"run {run.pk}").exists()
+    assert_not_measured(run)
+
+
+def test_a_lun_that_is_taken_while_a_tracer_is_made_ready_is_not_erased(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = submitted(host)
+
+    @contextlib.contextmanager
+    def slow(*arguments: Any, **named: Any) -> Iterator[Tracing]:
+        device = host.device(host.entry("scratch"))
+        taken = os.open(device, os.O_RDONLY | os.O_EXCL)
+        try:
+            yield Tracing()
+        finally:
+            os.close(taken)
+
+    monkeypatch.setattr(execute, "tracing", slow)
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "scratch was not erased" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
     assert_not_measured(run)
 
 
