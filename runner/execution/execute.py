@@ -206,6 +206,8 @@ def _erase_and_measure(
                     recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                     places.wipe_layers(luns, recorder)
                     with (
+                        # A guest's mkfs and mount are in its own kernel: this host's sees neither.
+                        places.held_exclusively(luns if machine.is_guest else ()),
                         _watched_device(data.number, recorder),
                         MountWatch(data.entry, plan.own_mark) as watch,
                     ):

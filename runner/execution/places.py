@@ -164,6 +164,24 @@ def locked(places: Sequence[UsedLun]) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def held_exclusively(places: Sequence[UsedLun]) -> Iterator[None]:
+    """Nobody on this host can mount these devices meanwhile, or add them to an array; only who
+    does not ask for them exclusively, as QEMU, can use them. Raises RunRefused.
+    """
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            try:
+                descriptor = os.open(place.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+            except OSError as error:
+                raise RunRefused(
+                    f"{place.name} was not erased. It cannot be opened exclusively: "
+                    f"{error.strerror}."
+                ) from None
+            stack.callback(os.close, descriptor)
+        yield
+
+
 def _lock_of(place: UsedLun) -> contextlib.AbstractContextManager[None]:
     if not place.entry.is_mount:
         return device_lock(Path(place.device), LOCK_WAIT_S)

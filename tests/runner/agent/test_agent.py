@@ -96,6 +96,31 @@ def test_it_runs_all_steps_and_tells_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.parametrize(
+    ("phase", "changes"), [("precondition", {}), ("benchmark", {"mount_point": ""})]
+)
+def test_nobody_mounts_a_device_while_a_tool_writes_to_it(
+    tmp_path: Path, other_loop: str, phase: str, changes: dict[str, Any]
+) -> None:
+    """dd and fio open it as anybody does."""
+    subprocess.run(["mkfs.ext2", "-q", other_loop], check=True)
+    point, mark = tmp_path / "point", tmp_path / "mark"
+    point.mkdir()
+    mount = f"mount {other_loop} {point}; echo $? > {mark}"
+    status, messages = run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))
+    assert status == 0, of(messages, "error")
+    assert mark.read_text().strip() != "0"
+
+    taken = os.open(other_loop, os.O_RDONLY | os.O_EXCL)
+    mark.unlink()
+    status, messages = run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))
+    os.close(taken)
+    assert status == 1
+    assert "somebody began to use it" in of(messages, "error")[0]["reason"]
+    assert not mark.exists()
+
+
+@pytest.mark.root
 @pytest.mark.usefixtures("odd_mounts")
 def test_mounts_of_odd_names_are_no_trouble(tmp_path: Path) -> None:
     assert mounted.mounts()[-1][:2] == (f"{tmp_path}/empty", "tmpfs")
