@@ -332,6 +332,7 @@ def test_messages_that_make_no_sense_go_to_the_log(
         on_message({"type": "nosuch"})
         on_message({"type": "log", "text": "no time"})
         on_message({"type": "command", "phase": "x"})
+        on_message({"type": "log", "at": float("inf"), "stream": "stdout", "text": "no time"})
         on_message(message("log", stream="stdout", text="nul \x00 here"))
         return fake.succeed(plan, on_message, should_stop)
 
@@ -339,7 +340,7 @@ def test_messages_that_make_no_sense_go_to_the_log(
     run = carry_out(submitted(host), host)
     assert run.state == RunState.DONE
     strange = run.log_lines.filter(text__startswith="A message that cannot be understood")
-    assert strange.count() == 3
+    assert strange.count() == 4
     assert run.log_lines.filter(text="nul \ufffd here").exists()
 
 
