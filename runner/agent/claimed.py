@@ -1,8 +1,10 @@
 """The devices of a plan, held exclusively while a tool writes to them that does not hold them."""
 
 import contextlib
+import errno
 import os
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     from runner.agent import commands
 else:
     import commands
+
+# Who only looks whether it is free holds it no longer.
+PASSING_S = 2.0
 
 
 @contextlib.contextmanager
@@ -35,10 +40,14 @@ def _devices(plan: dict[str, Any]) -> "list[str]":
 
 
 def _opened(device: str) -> int:
-    try:
-        return os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
-    except OSError as error:
-        raise commands.StepFailed(
-            f"{device} cannot be opened for this run alone ({error.strerror}): somebody began to "
-            "use it. It was not written to any more."
-        ) from None
+    deadline = time.monotonic() + PASSING_S
+    while True:
+        try:
+            return os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise commands.StepFailed(
+                    f"{device} cannot be opened for this run alone ({error.strerror}): somebody "
+                    "began to use it. It was not written to any more."
+                ) from None
+        time.sleep(0.05)

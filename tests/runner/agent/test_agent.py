@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,16 @@ def test_nobody_mounts_a_device_while_a_tool_writes_to_it(
     status, messages = run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))
     assert status == 0, of(messages, "error")
     assert mark.read_text().strip() != "0"
+
+    def look() -> None:
+        taken = os.open(other_loop, os.O_RDONLY | os.O_EXCL)
+        time.sleep(0.8)
+        os.close(taken)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    assert run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))[0] == 0
+    looking.join()
 
     taken = os.open(other_loop, os.O_RDONLY | os.O_EXCL)
     mark.unlink()
