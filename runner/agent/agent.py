@@ -30,6 +30,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, 
 if TYPE_CHECKING:
     from runner.agent import (
         barrier,
+        claimed,
         commands,
         filling,
         fsbench_folder,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     )
 else:
     import barrier
+    import claimed
     import commands
     import filling
     import fsbench_folder
@@ -258,11 +260,12 @@ def run(plan: dict[str, Any]) -> int:
             if is_benchmark and not has_begun:
                 has_begun = True
                 barrier.wait(plan)
-            run_step(
-                planned,
-                watched_folder=plan["mount_point"] if is_benchmark else "",
-                watch_every_s=commands.watch_every_s(plan),
-            )
+            with claimed.held(plan, planned["phase"]):
+                run_step(
+                    planned,
+                    watched_folder=plan["mount_point"] if is_benchmark else "",
+                    watch_every_s=commands.watch_every_s(plan),
+                )
             mounted.check_step(plan, planned)
             if planned is last:
                 flush(plan, used_before)
