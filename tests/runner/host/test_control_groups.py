@@ -140,4 +140,4 @@ def test_a_mount_of_an_odd_name_hides_no_hierarchy() -> None:
     """A worker asks with every heartbeat: it ended before the first one."""
     found = control_groups.Hierarchies()
     assert found.unified or found.folders
-    assert set(LocalExecutor().limit_problems()) == {"rates", "memory"}
+    assert {"rates", "memory"} <= set(LocalExecutor().limit_problems())
