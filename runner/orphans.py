@@ -131,7 +131,7 @@ def _is_on_top(number: int, mounts: list[blockdev.Mount]) -> bool:
 
 def _unmount(number: int) -> None:
     """A person may have come in between: it is looked again whose mount that is."""
-    with locks.device_lock(Path(f"/dev/{blockdev.kernel_name(number)}")):
+    with locks.device_lock(Path(blockdev.path_of(number))):
         if not _is_on_top(number, blockdev.own_mounts()):
             raise ToolError(f"Something else is mounted on {MOUNT_POINT} by now: look again.")
         blockdev.run_tool("umount", MOUNT_POINT)
@@ -218,7 +218,7 @@ def _processors(config: WorkerConfig) -> Iterator[Orphan]:
 
 def _has_own_label(number: int) -> bool:
     try:
-        found = signatures.of(f"/dev/{blockdev.kernel_name(number)}")
+        found = signatures.of(blockdev.path_of(number))
     except ToolError:
         return False
     return any(signature.label == OWN_LABEL for signature in found)

@@ -15,8 +15,8 @@ what is surely large comes before what may be larger. Compression makes requests
 makes bytes fewer, and what the whole machine does grows with the time that a run takes, whatever
 made it long. A difference of the set-up lifts nothing above what was measured to differ more. What
 lies within ``ALIKE_PERCENT`` by two one-sided tests (D. J. Schuirmann, 1987) is alike. Multiplicity
-of the ends themselves is not corrected. ``benchmarks/explanations.py`` shows by simulation how
-often nothing is called different, and by seeded runs how often the cause is first.
+of the ends themselves is not corrected. ``benchmarks/simulations/explanations.py`` shows by
+simulation how often nothing is called different, and by seeded runs how often the cause is first.
 """
 
 from collections.abc import Mapping, Sequence

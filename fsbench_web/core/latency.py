@@ -10,7 +10,8 @@ The interval of a percentile is that of order statistics, which asks nothing of 
 between which two of the sorted latencies it lies at 95%, by the binomial distribution (J.-Y. Le
 Boudec, "Performance Evaluation of Computer and Communication Systems", 2010, theorem 2.1). It takes
 requests as independent. Requests of one run seldom are: what scatters between runs is in the
-intervals of the repeats' own percentiles, which scores have. ``benchmarks/tails.py`` shows both.
+intervals of the repeats' own percentiles, which scores have. ``benchmarks/simulations/tails.py``
+shows both.
 """
 
 from bisect import bisect_left

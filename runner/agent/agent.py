@@ -30,6 +30,7 @@ sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  #
 from runner.agent import (
     barrier,
     commands,
+    exclusive,
     filling,
     fsbench_folder,
     machine,
@@ -247,11 +248,12 @@ def run(plan: dict[str, Any]) -> int:
             if is_benchmark and not has_begun:
                 has_begun = True
                 barrier.wait(plan)
-            run_step(
-                planned,
-                watched_folder=plan["mount_point"] if is_benchmark else "",
-                watch_every_s=commands.watch_every_s(plan),
-            )
+            with exclusive.held(plan, planned["phase"]):
+                run_step(
+                    planned,
+                    watched_folder=plan["mount_point"] if is_benchmark else "",
+                    watch_every_s=commands.watch_every_s(plan),
+                )
             mounted.check_step(plan, planned)
             if planned is last:
                 flush(plan, used_before)

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+# Of one file: /proc/stat of thousands of processors and interrupts is smaller.
+MOST_BYTES = 4 * 1024 * 1024
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 DEVICE = (
@@ -31,15 +33,26 @@ class Source:
     def __init__(self, path: str, names: Sequence[str], read_out: Callable[[str], Numbers]) -> None:
         self.names = list(names)
         self._read_out = read_out
+        self._room_bytes = 65536
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self) -> Numbers:
         """A number for each name; None where it is not there this time."""
         try:
-            found = self._read_out(os.pread(self._file, 65536, 0).decode("ascii", "replace"))
+            found = self._read_out(self._whole().decode("ascii", "replace"))
         except (OSError, ValueError, IndexError, KeyError):
             found = []
         return found[: len(self.names)] + [None] * (len(self.names) - len(found))
+
+    def _whole(self) -> bytes:
+        """In one call, so that all numbers are of one moment: /proc/stat grows with processors and
+        interrupts, and what stands behind these matters too.
+        """
+        while len(data := os.pread(self._file, self._room_bytes, 0)) == self._room_bytes:
+            if self._room_bytes >= MOST_BYTES:
+                raise ValueError("larger than any of the kernel's counters")
+            self._room_bytes *= 4
+        return data
 
     def close(self) -> None:
         os.close(self._file)
@@ -53,7 +66,7 @@ def processors(text: str) -> Numbers:
     lines = text.split("\n")
     user, nice, system, idle, iowait, irq, soft, steal = map(int, lines[0].split()[1:9])
     ticks = (user + nice, system, irq + soft, idle, iowait, steal)
-    switched = next(line for line in reversed(lines) if line.startswith("ctxt "))
+    switched = next((line for line in reversed(lines) if line.startswith("ctxt ")), "")
     return [*(round(one * TICK_MS) for one in ticks), int(switched.split()[1])]
 
 
@@ -197,11 +210,13 @@ def mount_table(root: str = "/") -> "list[tuple[list[str], list[str]]]":
     Raises OSError.
     """
     # Names are bytes: one that is no text must not hide all the others. The kernel escapes spaces,
-    # tabs and line feeds alone; names may have all else that counts as a space or line.
+    # tabs and line feeds alone; names may have all else that counts as a space or line, and the
+    # source of a mount may be empty.
     content = Path(root, "proc/self/mountinfo").read_bytes()
     lines = content.decode("utf-8", "backslashreplace").split("\n")
-    parts = [line.partition(" - ") for line in lines if line]
-    return [(before.split(" "), after.split(" ")) for before, _, after in parts]
+    halves = (line.partition(" - ") for line in lines)
+    found = [(before.split(" "), after.split(" ")) for before, _, after in halves]
+    return [(fields, kind) for fields, kind in found if len(fields) > 5 and len(kind) > 2]
 
 
 def group_folders(root: str = "/") -> "dict[str, str]":

@@ -5,7 +5,7 @@ what it was worth.
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,7 @@ from runner.execution.finish import (
     verdict,
 )
 from runner.execution.mount_watch import MountWatch
-from runner.execution.places import RunStopped
+from runner.execution.places import RunStopped, UsedLun
 from runner.execution.record import Recorder
 from runner.execution.refusals import REFUSALS
 from runner.execution.spool import Spool
@@ -187,21 +187,6 @@ def _erase_and_measure(
                         health = _beside(recorder, partial(disk_health.read, data.device))
                         recorder.conditions["lun"] |= {"health": health} if health else {}
                 places.verify(host, luns, recorder, run.confirmed)
-                last_checks.note_erasures(run, host, luns, recorder)
-                last_checks.still_wanted(run, host, recorder)
-                last_checks.still_free(run, host, luns, recorder)
-                journals, members = places.by_use(luns)
-                target = Target(
-                    run.pk,
-                    host.name,
-                    data.name,
-                    data.device,
-                    journals[0].name if journals else "",
-                    journals[0].device if journals else "",
-                    members=tuple((one.name, one.device) for one in members),
-                )
-                recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
-                places.wipe_layers(luns, recorder)
                 owned = block_events.instance_prefix(host.config.site, host.name)
                 unseen = (
                     IN_A_GUEST
@@ -210,18 +195,41 @@ def _erase_and_measure(
                     if configuration.filesystem == RAW
                     else ""
                 )
-                with (
-                    tracing(
-                        run, data.number, owned, configuration.filesystem, unseen
-                    ) as recorder.tracing,
-                    _watched_device(data.number, recorder),
-                    MountWatch(data.entry, plan.own_mark) as watch,
-                ):
-                    outcome = _together(run, plan, target, executor, recorder, spool, watch)
+                # Before the last checks, because a tracer may be compiled for a minute.
+                with tracing(
+                    *(run, data.number, owned, configuration.filesystem, unseen),
+                    recorder.should_stop,
+                ) as recorder.tracing:
+                    last_checks.note_erasures(run, host, luns, recorder)
+                    last_checks.still_wanted(run, host, recorder)
+                    last_checks.still_free(run, host, luns, recorder)
+                    recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                    places.wipe_layers(luns, recorder)
+                    with (
+                        # A guest's mkfs and mount are in its own kernel: this host's sees neither.
+                        places.held_exclusively(luns if machine.is_guest else ()),
+                        _watched_device(data.number, recorder),
+                        MountWatch(data.entry, plan.own_mark) as watch,
+                    ):
+                        target = _target(run, host, luns)
+                        outcome = _together(run, plan, target, executor, recorder, spool, watch)
             places.wait_until_free(luns, recorder)
             if plan.layers or plan.is_pool:
                 places.wipe_layers(luns, recorder, is_over=True)
     return plan, outcome
+
+
+def _target(run: Run, host: Host, luns: Sequence[UsedLun]) -> Target:
+    data, (journals, members) = luns[0], places.by_use(luns)
+    return Target(
+        run.pk,
+        host.name,
+        data.name,
+        data.device,
+        journals[0].name if journals else "",
+        journals[0].device if journals else "",
+        members=tuple((one.name, one.device) for one in members),
+    )
 
 
 def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:

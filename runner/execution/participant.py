@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
 
@@ -44,6 +44,7 @@ from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
 
+_Result = TypeVar("_Result")
 TELL_EVERY_S = 1.0
 _LAST_LINES = 200
 LOG_NAME = "log.txt"
@@ -177,8 +178,12 @@ class _ClientMessages:
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.part.run_id, error)
             reconnect()
-            if now - self._told > stop_after_s():
+            if self.is_overdue():
                 raise LeaseLost("the database is away") from None
+
+    def is_overdue(self) -> bool:
+        """Whether the run may be over for all that this client knows (``Recorder.is_overdue``)."""
+        return time.monotonic() - self._told > stop_after_s()
 
     def should_stop(self) -> bool:
         """What ``places.verify`` asks while it waits. Raises LeaseLost, Stopped."""
@@ -225,7 +230,8 @@ def _measure(said: _ClientMessages) -> None:
         with places.locked(luns):
             _check(said, run, place)
             if host.config.drops_caches:
-                drop_caches()
+                # Writing back much memory takes longer than a silence may.
+                _beside(said.tell, drop_caches, threading.Event())
             parts.move(part, ClientState.READY)
             plan = replace(plan, start_at=_begin_at(said))
             parts.move(part, ClientState.MEASURING)
@@ -286,7 +292,8 @@ def _run(said: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch
     stop = threading.Event()
 
     def should_stop() -> bool:
-        return stop.is_set() or bool(watch.problem)
+        # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
+        return stop.is_set() or said.is_overdue() or bool(watch.problem)
 
     def work() -> Outcome:
         return said.host.executor.run(plan, target, said.take, should_stop)
@@ -295,8 +302,8 @@ def _run(said: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch
 
 
 def _beside(
-    tell: Callable[[], None], work: Callable[[], Outcome], stop: threading.Event
-) -> Outcome:
+    tell: Callable[[], None], work: Callable[[], _Result], stop: threading.Event
+) -> _Result:
     """Do ``work`` in a thread while this one tells that it lives; its end is waited for always."""
     with ThreadPoolExecutor(1, thread_name_prefix="client") as pool:
         future = pool.submit(log_lines.carried(work))

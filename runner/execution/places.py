@@ -5,6 +5,7 @@ holds for one holds for all: nothing of any is erased before every check of all 
 """
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -162,6 +163,33 @@ def locked(places: Sequence[UsedLun]) -> Iterator[None]:
                 descriptor = os.open(place.device, os.O_RDONLY | os.O_CLOEXEC)
                 stack.callback(os.close, descriptor)
         yield
+
+
+@contextlib.contextmanager
+def held_exclusively(places: Sequence[UsedLun]) -> Iterator[None]:
+    """Nobody on this host can mount these devices meanwhile, or add them to an array; only who
+    does not ask for them exclusively, as QEMU, can use them. Raises RunRefused.
+    """
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            descriptor = _opened_exclusively(place)
+            stack.callback(os.close, descriptor)
+        yield
+
+
+def _opened_exclusively(place: UsedLun) -> int:
+    """Who only looks whether it is free, as this worker itself, is waited for."""
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        try:
+            return os.open(place.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise RunRefused(
+                    f"{place.name} was not erased. It cannot be opened exclusively: "
+                    f"{error.strerror}."
+                ) from None
+        time.sleep(0.05)
 
 
 def _lock_of(place: UsedLun) -> contextlib.AbstractContextManager[None]:

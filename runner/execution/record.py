@@ -145,7 +145,7 @@ class Recorder:
             if handler is None:
                 raise KeyError(message.get("type"))
             handler(message)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             self.log(f"A message that cannot be understood: {str(message)[:500]}")
 
     def _on_log(self, message: Message) -> None:

@@ -5,7 +5,7 @@ What a tracer cannot do fails no run: it is kept and shown as the reason why the
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -73,12 +73,17 @@ class Tracing:
 
 @contextlib.contextmanager
 def tracing(
-    run: Run, number: int | None, owner: str, filesystem: str = "", why_not: str = ""
+    run: Run,
+    number: int | None,
+    owner: str,
+    filesystem: str = "",
+    why_not: str = "",
+    has_to_end: Callable[[], bool] = lambda: False,
 ) -> Iterator[Tracing]:
     """Watch the device while the run uses it, where it is an extra one that asks for it.
 
     ``number``: of the device; None of a folder. ``why_not``: why this host's kernel does not see
-    operations of the file system, or "".
+    operations of the file system, or "". ``has_to_end`` is asked while the tracers are made ready.
     """
     found = Tracing()
     wanted = split(run.tracing)
@@ -99,7 +104,7 @@ def tracing(
                 if why_not:
                     raise TraceError(why_not)
                 found.operations = stack.enter_context(
-                    operation_events.counted(number, filesystem, name)
+                    operation_events.counted(number, filesystem, name, has_to_end=has_to_end)
                 )
             except TraceError as error:
                 found.problems[OPERATIONS] = str(error)

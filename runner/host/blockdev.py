@@ -367,7 +367,7 @@ def is_read_only(number: int) -> bool:
 def identity(number: int) -> dict[str, str]:
     """serial, wwn, model and transport as far as the host can tell. Raises ToolError."""
     columns = "SERIAL,WWN,MODEL,TRAN"
-    output = run_tool("lsblk", "--nodeps", "--json", "-o", columns, f"/dev/{kernel_name(number)}")
+    output = run_tool("lsblk", "--nodeps", "--json", "-o", columns, path_of(number))
     device = json.loads(output)["blockdevices"][0]
     return {key: str(value).strip() for key, value in device.items() if value}
 

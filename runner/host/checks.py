@@ -132,9 +132,9 @@ def _backing(entry: LunEntry, real: str) -> tuple[bool, str]:
 def _path(entry: LunEntry, number: int) -> tuple[bool, str]:
     found = blockdev.device_number(entry.path)
     if found != number:
-        now = f"/dev/{blockdev.kernel_name(found)}" if found is not None else "no block device"
+        now = blockdev.path_of(found) if found is not None else "no block device"
         return False, (
-            f"{entry.path} leads to {now} now, and no longer to /dev/{blockdev.kernel_name(number)}"
+            f"{entry.path} leads to {now} now, and no longer to {blockdev.path_of(number)}"
             ", where it led a moment ago: submit the run again once it is settled."
         )
     return True, f"{entry.path} leads there"

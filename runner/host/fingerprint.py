@@ -76,7 +76,7 @@ def _of_device(number: int) -> dict[str, str]:
         found["partition"] = f"{_line(part / 'partition')} at {_line(part / 'start')}"
         found["partuuid"] = run_tool(
             *("lsblk", "--nodeps", "--noheadings", "--output", "PARTUUID"),
-            f"/dev/{blockdev.kernel_name(number)}",
+            blockdev.path_of(number),
         ).strip()
     backing = _line(folder / "loop/backing_file")
     if backing and Path(backing).is_file():

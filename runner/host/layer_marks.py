@@ -84,7 +84,7 @@ class AssembledDevice:
         """Neither tool touches what is in use. Raises ToolError."""
         folder = blockdev.sys_folder(self.number)
         if (folder / "md").is_dir():
-            run_tool("mdadm", "--stop", f"/dev/{blockdev.kernel_name(self.number)}")
+            run_tool("mdadm", "--stop", blockdev.path_of(self.number))
         elif (folder / "dm").is_dir():
             run_tool("dmsetup", "remove", self.name)
         elif _is_bcache(self.number):
@@ -139,6 +139,6 @@ def _stop(folder: Path) -> None:
 
 def _has_mark(number: int) -> bool:
     try:
-        return bool(left_on(f"/dev/{blockdev.kernel_name(number)}"))
+        return bool(left_on(blockdev.path_of(number)))
     except (ToolError, OSError):
         return False

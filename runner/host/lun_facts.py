@@ -36,7 +36,7 @@ def identity(entry: LunEntry, number: int | None) -> list[list[str]]:
     if entry.controller:
         facts.append(["Controller", entry.controller])
     if number is not None:
-        facts.append(["Device", f"/dev/{blockdev.kernel_name(number)}"])
+        facts.append(["Device", blockdev.path_of(number)])
         with contextlib.suppress(ToolError, ValueError, LookupError):
             facts += [[label, value] for label, value in _identity_of_device(number)]
     return facts

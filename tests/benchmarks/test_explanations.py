@@ -1,9 +1,10 @@
-"""How the promise of explanations is held against a simulation (benchmarks/explanations.py)."""
+"""How the promise of explanations is held against a simulation
+(benchmarks/simulations/explanations.py)."""
 
 import pytest
 import scipy  # its parts are loaded when they are asked for
 
-from benchmarks import explanations
+from benchmarks.simulations import explanations
 
 
 def test_a_share_of_five_percent_is_hardly_ever_refused_and_six_and_a_half_is() -> None:

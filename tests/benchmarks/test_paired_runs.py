@@ -1,4 +1,5 @@
-"""What a run adds to a tool: how blocks are paired and answered (benchmarks/paired_runs.py)."""
+"""What a run adds to a tool: how blocks are paired and answered
+(benchmarks/overhead/paired_runs.py)."""
 
 import math
 import random
@@ -6,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import paired_blocks, paired_control, paired_runs, sampling_within
-from benchmarks.paired_blocks import Blocks, Control, RatioEstimate, of_block
+from benchmarks.overhead import paired_blocks, paired_control, paired_runs, sampling_within
+from benchmarks.overhead.paired_blocks import Blocks, Control, RatioEstimate, of_block
 
 
 @pytest.mark.parametrize("order", ["ABBA", "BAAB"])
@@ -41,7 +42,7 @@ def test_the_control_is_what_one_side_changed_by_and_the_other_did_not() -> None
 def test_a_session_is_refused_for_what_one_side_leaves_behind_not_for_a_drift(
     name: str, is_refused: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The simulation itself is benchmarks/paired_control.py; here 20 of its sessions."""
+    """The simulation itself is benchmarks/overhead/paired_control.py; here 20 of its sessions."""
     monkeypatch.setattr(paired_control, "TRIALS", 20)
     known = {**paired_control.ALIKE, **paired_control.OF_ONE_SIDE}
     added = next(one for title, one in known.items() if title.startswith(name))

@@ -213,6 +213,18 @@ def _next_data(descriptor: int, place: int) -> int | None:
 
 
 @pytest.fixture
+def odd_mounts(tmp_path: Path) -> Iterator[None]:
+    """A mount whose point is no UTF-8 and has another line's end, and one of an empty source."""
+    points = [tmp_path / os.fsdecode(name) for name in (b"Z\xfcrich\xe2\x80\xa8", b"empty")]
+    for point, source in zip(points, ("odd", ""), strict=True):
+        point.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", source, point], check=True)
+    yield
+    for point in points:
+        subprocess.run(["umount", point], check=True)
+
+
+@pytest.fixture
 def other_loop(tmp_path: Path) -> Iterator[str]:
     """A loop device that is in no list of LUNs."""
     path = tmp_path / "other.img"

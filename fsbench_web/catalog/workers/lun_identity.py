@@ -84,6 +84,16 @@ def shared_disk(fingerprint: Fingerprint) -> str:
     return f"WWN {wwn.lower()}"[:200]
 
 
+def unnamed_disk(fingerprint: Fingerprint) -> str:
+    """What the disk of a partition is on its own host, where it has no worldwide name: "disk 17",
+    or "disk at" its place; "" of what is no partition, or where neither is known.
+    """
+    if fingerprint.get("kind") != "device" or "partition" not in fingerprint:
+        return ""
+    number, slot = fingerprint.get("disk"), fingerprint.get("slot")
+    return f"disk {number}" if number else f"disk at {slot}" if slot else ""
+
+
 def in_words(fingerprint: Fingerprint) -> str:
     """For people: "serial S3Z, WWN 0x5002, 500107862016 bytes"."""
     parts = [

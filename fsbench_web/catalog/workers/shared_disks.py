@@ -1,20 +1,32 @@
-"""Which LUNs are in use as a disk that another worker lists too: no page may call one free."""
+"""Which LUNs are in use as a disk that another LUN is on too: no page may call one free."""
 
 from collections.abc import Iterable
 
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.models import Lun, OtherUse, Worker
-from fsbench_web.catalog.workers.lun_identity import shared_disk
+from fsbench_web.catalog.workers.lun_identity import shared_disk, unnamed_disk
+
+
+def disk_of(lun: Lun) -> str:
+    """What no other LUN may be in use as meanwhile: its disk, by the worldwide name, or as the host
+    of a partition knows it; "" where neither is known, and of what is the whole of such a disk.
+
+    Partitions of one disk have one I/O scheduler, and measure each other.
+    """
+    if name := shared_disk(lun.fingerprint):
+        return name
+    own = unnamed_disk(lun.fingerprint)
+    return f"{own} of {lun.worker.name}"[:200] if own else ""
 
 
 def note_other_use(luns: Iterable[Lun]) -> None:
-    """Set ``Lun.other_use`` of each. One query where any has a worldwide name, else none; one
+    """Set ``Lun.other_use`` of each. One query where the disk of any has a name, else none; one
     more where a run has one of these.
 
     A LUN that the run itself leases is in use as what it is, and not noted; so the LUNs are best
     read with ``select_related("lease")``.
     """
-    named = [(lun, name) for lun in luns if (name := shared_disk(lun.fingerprint))]
+    named = [(lun, name) for lun in luns if (name := disk_of(lun))]
     if not named:
         return
     uses = Worker.objects.filter(

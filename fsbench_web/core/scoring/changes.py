@@ -13,8 +13,8 @@ errors are pooled over the two sides, because a side of one or two points knows 
 Of two points there are the repeats alone: that one evening is another than the next is then not
 told from a change. The p-value is multiplied by the number of places tried (Bonferroni), because
 the smallest of many is small by chance. Below four values in all nothing is told from noise, and a
-level of zero has no percentages: there no change begins. ``benchmarks/trends.py`` shows how often
-noise alone makes a step, looked at once, and after each new point.
+level of zero has no percentages: there no change begins. ``benchmarks/simulations/trends.py`` shows
+how often noise alone makes a step, looked at once, and after each new point.
 
 The two sides decide whether the margin is reached. What a Change says is of the levels between it
 and the changes next to it, which may differ by less.

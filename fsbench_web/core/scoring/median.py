@@ -10,7 +10,7 @@ Stutsman and R. Ricci, *Taming Performance Variability*, OSDI 2018): of the repe
 subsets of each size are taken, and the smallest size is the answer at which their ends, on average,
 are within x% of their median. CONFIRM draws 200 subsets by lot, of ten values or more; here the
 mean over all subsets is worked out, which the hypergeometric distribution gives, and six are
-enough. ``benchmarks/medians.py`` simulates both.
+enough. ``benchmarks/simulations/medians.py`` simulates both.
 """
 
 from collections.abc import Sequence

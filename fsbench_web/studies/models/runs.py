@@ -200,10 +200,10 @@ class Lease(models.Model):
 
     A run holds one for its data LUN, one for its journal LUN if it has one, one for each
     controller that these are on where the host's file names it, and one for each disk that has a
-    worldwide name: other hosts may list the same one. A row without a run, or none, means
-    that the LUN, controller or disk is free. ``token`` grows with every lease of the row (a fencing
-    token): whatever a worker writes for a run carries the tokens of all its leases, and a write
-    with an older one is refused (studies.runs.lifecycle).
+    worldwide name (other hosts may list the same one), or that is a partition's. A row without a
+    run, or none, means that the LUN, controller or disk is free. ``token`` grows with every lease
+    of the row (a fencing token): whatever a worker writes for a run carries the tokens of all its
+    leases, and a write with an older one is refused (studies.runs.lifecycle).
     """
 
     lun = models.OneToOneField(Lun, null=True, on_delete=models.CASCADE, related_name="lease")

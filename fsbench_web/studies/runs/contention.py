@@ -5,34 +5,40 @@ from typing import Any
 
 from django.db.models import Q
 
-from fsbench_web.studies.models import ACTIVE_STATES, Run
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.models import ACTIVE_STATES, Run, RunClient
 
 
 def others_meanwhile(run: Run, until: datetime) -> list[dict[str, Any]]:
     """The runs whose time overlaps that of ``run``: [{run, lun, same}], ``same`` what they share.
 
-    A host is one worker with all its LUNs; a controller is named by the host's own list of LUNs.
-    Each of two overlapping runs finds the other when it ends. One query.
+    A host is one worker with all its LUNs; a run of several clients is on the host of each. A
+    controller is named by the host's own list of LUNs. Each of two overlapping runs finds the other
+    when it ends. Two queries.
     """
     lun = run.series.lun
     if lun is None or run.started_at is None:
         return []
+    names = [lun.worker.name, *(name for name, _ in run.series.runs_on.clients)]
+    as_client = RunClient._base_manager.filter(worker__in=names).values("run")
     overlapping = (
-        Run.objects.filter(series__lun__worker=lun.worker_id, started_at__lt=until)
-        .filter(Q(state__in=ACTIVE_STATES) | Q(ended_at__gt=run.started_at))
+        Run.objects.filter(Q(series__lun__worker__name__in=names) | Q(pk__in=as_client))
+        .filter(Q(state__in=ACTIVE_STATES) | Q(ended_at__gt=run.started_at), started_at__lt=until)
         .exclude(pk=run.pk)
         .select_related("series__lun")
         .order_by("id")
     )
-    found = []
-    for other in overlapping:
-        assert other.series.lun is not None
-        shares = bool(lun.controller) and lun.controller == other.series.lun.controller
-        found.append(
-            {
-                "run": other.pk,
-                "lun": other.series.lun.name,
-                "same": "controller" if shares else "host",
-            }
-        )
-    return found
+    return [
+        {
+            "run": other.pk,
+            "lun": other.series.lun.name if other.series.lun else "",
+            "same": "controller" if _shares_controller(lun, other.series.lun) else "host",
+        }
+        for other in overlapping
+    ]
+
+
+def _shares_controller(one: Lun, other: Lun | None) -> bool:
+    if other is None or not one.controller:
+        return False
+    return (one.worker_id, one.controller) == (other.worker_id, other.controller)

@@ -4,7 +4,8 @@ A run needs its data LUN, its journal LUN if it has one, the other LUNs of its s
 other workers that measure with it, every controller that the hosts' files name for these
 (``Lun.controller``; one serves one run at a time on a host), and every disk that these are by its
 worldwide name: a LUN of a storage network may be on the lists of several hosts, whole on one and by
-a partition on another. All are taken in one transaction or none is. Rows are locked in the order of
+a partition on another. The disk of a partition that has no such name is leased as its host knows
+it. All are taken in one transaction or none is. Rows are locked in the order of
 their keys everywhere, and leases before runs, so that no two transactions wait for each other.
 """
 
@@ -17,7 +18,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.catalog.workers.lun_identity import shared_disk
+from fsbench_web.catalog.workers.shared_disks import disk_of
 from fsbench_web.platform.clock import AT_DATABASE
 from fsbench_web.studies.models import Lease, Run, Series
 
@@ -61,7 +62,7 @@ def resources(series: Series) -> list[Resource]:
     return [
         *sorted(_of_lun(lun) for lun in luns),
         *sorted({_of_controller(lun) for lun in luns if lun.controller}),
-        *sorted({_of_disk(lun) for lun in luns if shared_disk(lun.fingerprint)}),
+        *sorted({disk for lun in luns if (disk := _of_disk(lun)) is not None}),
     ]
 
 
@@ -73,8 +74,9 @@ def _of_controller(lun: Lun) -> Resource:
     return ("controller", lun.worker_id, lun.controller)
 
 
-def _of_disk(lun: Lun) -> Resource:
-    return ("disk", 0, shared_disk(lun.fingerprint))
+def _of_disk(lun: Lun) -> Resource | None:
+    name = disk_of(lun)
+    return ("disk", 0, name) if name else None
 
 
 def _resource(lease: Lease) -> Resource:

@@ -8,6 +8,7 @@ and renamed to ``new``; with ``--sync-folder`` the folder is written too, as Dov
 is asked to (mail_fsync=always). Reading takes a message of ``new`` or ``cur``, reads it whole and,
 if it was new, moves it to ``cur`` as seen; what is left of 100 percent changes its flags by
 another rename. Each process has mailboxes of its own, so that none waits for what another deleted.
+All begin together, once each has read the names of its messages.
 Prints the rate of the operations that began within the measured time, of all and of each kind, and
 percentiles of each kind's latencies, one JSON object a line. Stdlib only.
 """
@@ -15,10 +16,12 @@ percentiles of each kind's latencies, one JSON object a line. Stdlib only.
 import argparse
 import os
 import random
+import struct
 import sys
 import tempfile
 import time
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
@@ -29,6 +32,8 @@ KINDS = ("deliver", "read", "delete", "flag")
 BLOCK = 64 * 1024
 SEEN = ":2,S"
 FLAGGED = ":2,FS"
+# From the word to the begin.
+BEGIN_S = 0.1
 
 
 class Mailbox:
@@ -98,8 +103,13 @@ class Mailbox:
         self.messages[at] = (place, name)
 
 
-def work(wanted: argparse.Namespace, number: int, begin_at: float) -> dict[str, "array[int]"]:
-    """What one process does; its latencies in ns by kind, without those of the warm-up."""
+def work(
+    wanted: argparse.Namespace, number: int, when: Callable[[], float]
+) -> dict[str, "array[int]"]:
+    """What one process does; its latencies in ns by kind, without those of the warm-up.
+
+    ``when`` is asked once it knows its messages: the moment at which all begin (monotonic).
+    """
     own = [
         Mailbox(f"{wanted.folder}/{box:06d}")
         for box in range(number, wanted.mailboxes, wanted.processes)
@@ -111,6 +121,7 @@ def work(wanted: argparse.Namespace, number: int, begin_at: float) -> dict[str, 
     found = {kind: array("q") for kind in KINDS}
     shares = [wanted.deliver, wanted.read, wanted.delete]
     shares.append(100 - sum(shares))
+    begin_at = when()
     time.sleep(max(0.0, begin_at - time.monotonic()))
     counted_from = begin_at + wanted.warm_up
     end = counted_from + wanted.seconds
@@ -150,14 +161,22 @@ def create(wanted: argparse.Namespace) -> None:
 def run(wanted: argparse.Namespace) -> bool:
     """Whether every process came to its end."""
     with tempfile.TemporaryDirectory(prefix="fsbench-maildir-") as results:
-        begin_at = time.monotonic() + 0.2
+        ready, go = os.pipe(), os.pipe()
         children = []
         for number in range(wanted.processes):
             child = os.fork()
             if child == 0:
-                _child(wanted, number, begin_at, results)
+                os.close(go[1])
+                _child(wanted, number, ready[1], go[0], results)
             children.append(child)
+        os.close(ready[1])
+        # Until each has looked at its mailboxes, or has failed: cold folders take their time.
+        os.read(ready[0], 1)
+        begin = struct.pack("d", time.monotonic() + BEGIN_S)
+        os.write(go[1], begin * wanted.processes)
         statuses = [os.waitpid(child, 0)[1] for child in children]
+        for end in (ready[0], *go):
+            os.close(end)
         if any(statuses):
             return False
         latencies = {kind: array("q") for kind in KINDS}
@@ -176,10 +195,14 @@ def run(wanted: argparse.Namespace) -> bool:
     return True
 
 
-def _child(wanted: argparse.Namespace, number: int, begin_at: float, results: str) -> None:
+def _child(wanted: argparse.Namespace, number: int, ready: int, go: int, results: str) -> None:
+    def when() -> float:
+        os.close(ready)
+        return float(struct.unpack("d", os.read(go, 8))[0])
+
     status = 1
     try:
-        for kind, found in work(wanted, number, begin_at).items():
+        for kind, found in work(wanted, number, when).items():
             Path(results, f"{number}.{kind}").write_bytes(found.tobytes())
         status = 0
     except OSError as error:

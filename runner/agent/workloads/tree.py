@@ -46,6 +46,8 @@ def ensure_folder(folder: Path, stamp: str, fill: Callable[[Path], None]) -> Non
         if folder.is_dir() and told.is_file() and told.read_text("utf-8") == stamp:
             return
         part = folder.with_name(f"{folder.name}.part")
+        # Else it would be the stamp of what comes now, should this be ended before its own is there
+        told.unlink(missing_ok=True)
         for old in (part, folder):
             shutil.rmtree(old, ignore_errors=True)
         fill(part)

@@ -39,6 +39,7 @@ MOST_S = 3600
 BEGIN_WAIT_S = 60.0
 """Compiling takes a second, and more where every processor is busy."""
 END_WAIT_S = 30.0
+_ASK_EVERY_S = 0.2
 _GATE = f"sys_enter_{operation_scripts.GATE}"
 _MOST_PROCESSES = 2**22
 """PID_MAX_LIMIT of include/linux/threads.h: no process has a larger number."""
@@ -133,8 +134,13 @@ class Operations:
         """Whether it came to its bound before it was ended."""
         return self._is_cut
 
-    def wait_until_attached(self) -> bool:
-        if self._is_told.wait(BEGIN_WAIT_S) and not self._is_attached:
+    def wait_until_attached(self, has_to_end: Callable[[], bool]) -> bool:
+        """``has_to_end`` is asked meanwhile: a run that compiles for a minute still lives."""
+        deadline = time.monotonic() + BEGIN_WAIT_S
+        while not self._is_told.wait(_ASK_EVERY_S):
+            if has_to_end() or time.monotonic() > deadline:
+                return False
+        if not self._is_attached:
             # It closed its output, and is about to end.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_WAIT_S)
@@ -193,11 +199,16 @@ class Operations:
 
 @contextlib.contextmanager
 def counted(
-    number: int, filesystem: str, name: str, folder: Path = TRACEFS
+    number: int,
+    filesystem: str,
+    name: str,
+    folder: Path = TRACEFS,
+    has_to_end: Callable[[], bool] = lambda: False,
 ) -> Iterator[Operations]:
     """What is done to the file system on this block device is counted from ``begin`` to ``end``.
 
-    ``name`` is a word of the program's command line (``owner`` and the run). Raises TraceError.
+    ``name`` is a word of the program's command line (``owner`` and the run). ``has_to_end`` says
+    whether nobody wants it any more, and is asked until it counts. Raises TraceError.
     """
     block_events.mount(folder)
     if why := why_not(folder):
@@ -212,7 +223,7 @@ def counted(
         process = _started(script, (device, str(gate), name), errors.fileno())
         found = Operations(process, by, gate)
         try:
-            if not found.wait_until_attached():
+            if not found.wait_until_attached(has_to_end):
                 raise TraceError(_why_failed(process, errors.fileno()))
             yield found
         finally:

@@ -96,7 +96,7 @@ def restore_schedulers(folder: Path) -> list[str]:
             path.unlink(missing_ok=True)
             continue
         try:
-            with locks.device_lock(Path(f"/dev/{name}")):
+            with locks.device_lock(Path(blockdev.path_of(found.number))):
                 if path.exists():  # not put back meanwhile by a run that ended
                     parts += _put_back(name, found)
                     path.unlink(missing_ok=True)

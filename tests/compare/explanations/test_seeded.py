@@ -1,14 +1,14 @@
 """Causes that were seeded in real runs come first: recorded runs of a loop device, kept small.
 
-Made by ``benchmarks.explanations seeded --keep``: one try of each cause, five blocks, with the
-samples at the ends of the benchmark's commands alone.
+Made by ``benchmarks.simulations.explanations seeded --keep``: one try of each cause, five blocks,
+with the samples at the ends of the benchmark's commands alone.
 """
 
 from pathlib import Path
 
 import pytest
 
-from benchmarks.seeded_causes import SEEDS, Try
+from benchmarks.simulations.seeded_causes import SEEDS, Try
 from fsbench_web.compare.explanations import words
 from fsbench_web.core.explanation import RunCosts, explained
 from fsbench_web.core.setup_effects import SetupDifference

@@ -1,5 +1,10 @@
 """Applications as workloads: what they call, what they refuse, and real runs of all of them."""
 
+import json
+import shutil
+import time
+from pathlib import Path
+
 import pytest
 
 from fsbench_web.core import units
@@ -7,7 +12,7 @@ from fsbench_web.core.workloads import ParameterError, Place, presets, workload_
 from fsbench_web.core.workloads.applications import container_image
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.agent.workloads import image_layers, latencies
+from runner.agent.workloads import image_layers, latencies, maildir
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
 
@@ -60,6 +65,35 @@ def test_percentiles_are_latencies_that_were_measured() -> None:
     # Of a hundred, one is beyond the 99th: no more than chance.
     assert [name for name, _ in latencies.percentiles(ordered[:100])] == ["p50", "p90", "max"]
     assert dict(latencies.percentiles([])) == {}
+
+
+def test_mail_is_measured_once_the_names_of_all_messages_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of a spool of cold folders on a slow disk that takes longer than any warm-up."""
+    folder = str(tmp_path / "spool")
+    assert maildir.main(["create", folder, "--mailboxes=4", "--messages=2"]) == 0
+    look = maildir.Mailbox.look
+
+    def slowly(mailbox: maildir.Mailbox) -> None:
+        time.sleep(1.0)
+        look(mailbox)
+
+    monkeypatch.setattr(maildir.Mailbox, "look", slowly)
+    # Two processes of two mailboxes each: two seconds until they know them.
+    wanted = ["--mailboxes=4", "--processes=2", "--seconds=1"]
+    assert maildir.main(["run", folder, *wanted]) == 0
+    first = json.loads(capfd.readouterr().out.splitlines()[0])
+    assert first["fsbench"] == "maildir_operations"
+    assert float(first["value"]) > 0
+
+
+def test_a_process_that_fails_ends_all(tmp_path: Path) -> None:
+    folder = str(tmp_path / "spool")
+    assert maildir.main(["create", folder, "--mailboxes=2"]) == 0
+    shutil.rmtree(tmp_path / "spool/000001")
+    wanted = ["--mailboxes=2", "--processes=2", "--seconds=1"]
+    assert maildir.main(["run", folder, *wanted]) == 1
 
 
 @pytest.mark.django_db

@@ -6,13 +6,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runner.agent import agent, commands, mounted
+from runner.agent import agent, commands, counters, mounted
 from runner.agent.guest import guest
 from runner.execution import record
 from runner.executors import stream
@@ -94,6 +95,58 @@ def test_it_runs_all_steps_and_tells_them(tmp_path: Path) -> None:
     outputs = {message["name"]: message["text"] for message in of(messages, "output")}
     assert outputs == {"out.txt": "two\n", "stderr of out.txt": "three\n"}
     assert messages[-1] == messages[-1] | {"type": "done", "ok": True}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("phase", "changes"), [("precondition", {}), ("benchmark", {"mount_point": ""})]
+)
+def test_nobody_mounts_a_device_while_a_tool_writes_to_it(
+    tmp_path: Path, other_loop: str, phase: str, changes: dict[str, Any]
+) -> None:
+    """dd and fio open it as anybody does."""
+    subprocess.run(["mkfs.ext2", "-q", other_loop], check=True)
+    point, mark = tmp_path / "point", tmp_path / "mark"
+    point.mkdir()
+    mount = f"mount {other_loop} {point}; echo $? > {mark}"
+    status, messages = run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))
+    assert status == 0, of(messages, "error")
+    assert mark.read_text().strip() != "0"
+
+    def look() -> None:
+        taken = os.open(other_loop, os.O_RDONLY | os.O_EXCL)
+        time.sleep(0.8)
+        os.close(taken)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    assert run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))[0] == 0
+    looking.join()
+
+    taken = os.open(other_loop, os.O_RDONLY | os.O_EXCL)
+    mark.unlink()
+    status, messages = run(plan(tmp_path, shell(mount, phase), device=other_loop, **changes))
+    os.close(taken)
+    assert status == 1
+    assert "somebody began to use it" in of(messages, "error")[0]["reason"]
+    assert not mark.exists()
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("odd_mounts")
+def test_mounts_of_odd_names_are_no_trouble(tmp_path: Path) -> None:
+    assert mounted.mounts()[-1][:2] == (f"{tmp_path}/empty", "tmpfs")
+    assert counters.group_folders()
+    status, messages = run(
+        plan(
+            tmp_path,
+            shell("true"),
+            filesystem="tmpfs",
+            unmount=["umount", f"{tmp_path}/none"],
+            mount_point=f"{tmp_path}/none",
+        )
+    )
+    assert status == 0, of(messages, "error")
 
 
 def test_it_streams_lines_while_the_tool_still_runs(tmp_path: Path) -> None:

@@ -107,6 +107,28 @@ def test_it_reads_every_count_by_its_name(root: Path, alone: None) -> None:
     ]
 
 
+@pytest.mark.parametrize("interrupts", [40_000, 200_000])
+def test_a_machine_of_many_processors_and_interrupts_is_sampled(
+    root: Path, interrupts: int
+) -> None:
+    """What counts of /proc/stat stands behind its interrupts, and comes to be more meanwhile."""
+    running, messages = sampled(root)
+    longer = PROC_STAT.replace("intr 123", "intr 123" + " 0" * interrupts)
+    (root / "proc/stat").write_text(longer.replace("297072599", "297072600"))
+    running.sample()
+    place = messages[0][1]["fields"].index("cpu.context_switches")
+    assert [sample["values"][place] for _, sample in messages[1:]] == [297072599, 297072600]
+    assert first(sampled(root)[1])["cpu.context_switches"] == 297072600
+
+
+def test_what_the_kernel_leaves_out_is_left_out(root: Path) -> None:
+    running, messages = sampled(root)
+    (root / "proc/stat").write_text(PROC_STAT.replace("ctxt", "none"))
+    running.sample()
+    place = messages[0][1]["fields"].index("cpu.context_switches")
+    assert [sample["values"][place] for _, sample in messages[1:]] == [297072599, None]
+
+
 def test_the_energy_goes_on_where_its_counter_begins_again(root: Path) -> None:
     running, messages = sampled(root)
     (root / "sys/class/powercap/intel-rapl:0/energy_uj").write_text("50\n")

@@ -51,6 +51,27 @@ def test_a_tree_is_kept_and_one_that_is_only_half_there_is_made_anew(tmp_path: P
     assert {path.name for path in folder.parent.iterdir()} == {"tree", "tree.stamp", "lock"}
 
 
+def test_a_tree_that_was_just_made_is_never_taken_for_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ended between the tree and its stamp, as by a run that is killed."""
+    folder = tmp_path / "top" / "tree"
+    run(tree.__file__, "generated", str(folder), "2")
+
+    def killed(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    def fill(part: Path) -> None:
+        tree.generate(part, 9)
+        monkeypatch.setattr(Path, "write_text", killed)
+
+    with pytest.raises(KeyboardInterrupt):
+        tree.ensure_folder(folder, "1 9", fill)
+    monkeypatch.undo()
+    run(tree.__file__, "generated", str(folder), "2")
+    assert len(list(folder.rglob("file*.c"))) == 2
+
+
 def test_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
     top = tmp_path / "top"
     top.mkdir()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import seeded_causes
+from benchmarks.simulations import seeded_causes
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.price import Price
 from fsbench_web.core.explanation import explained
@@ -167,7 +167,10 @@ def test_a_real_run_knows_what_its_work_cost(
 
 @pytest.mark.root
 def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
-    """fsync after every fourth write, and no other difference: benchmarks.explanations has more."""
+    """fsync after every fourth write, and no other difference.
+
+    More of them: benchmarks.simulations.explanations.
+    """
     job = "[w]\nrw=randwrite\nbs=16k\nsize=2m\nrandrepeat=0\n"
     with seeded_causes.loop_device(tmp_path) as device:
         sides = [

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +302,50 @@ def test_a_client_that_falls_silent_is_told_from_one_that_failed(lab: Lab) -> No
     run.clients.filter(place=1).update(seen_at="2020-01-01T00:00:00Z")
     with pytest.raises(parts.ClientsCannotContinue, match="node2 sent no heartbeat"):
         parts.progress_of(run.pk)
+
+
+def test_a_client_that_has_much_to_write_back_is_not_silent(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """Of hundreds of gigabytes of memory to slow disks: longer than a silence may be."""
+    settings.WORKER_SILENT_AFTER_S = 4
+    monkeypatch.setattr(participant, "drop_caches", lambda: threading.Event().wait(7))
+    monkeypatch.setattr(clients, "START_AHEAD_S", 5.0)
+    lab.host("node1", LocalExecutor())
+    second = lab.host("node2", LocalExecutor())
+    second.config = replace(second.config, drops_caches=True)
+    run = lab.carry_out(lab.submitted())
+    assert run.state == RunState.DONE, run.reason
+
+
+def test_a_client_ends_in_time_while_the_database_hangs(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """As a cut network leaves it: the thread that asks comes back long after its lease is over."""
+    lab.host("node1", FakeExecutor(fake.wait_to_be_stopped))
+    has_ended, in_time = threading.Event(), []
+
+    def measure(plan: Any, say: Callable[..., None], should_stop: Callable[[], bool]) -> Any:
+        settings.WORKER_SILENT_AFTER_S = 3
+        monkeypatch.setattr(parts, "heartbeat", hang)
+        found = fake.wait_to_be_stopped(plan, say, should_stop)
+        has_ended.set()
+        return found
+
+    def hang(part: parts.Part) -> None:
+        in_time.append(has_ended.wait(15))
+        raise parts.LeaseLost("as another run has it")
+
+    lab.host("node2", FakeExecutor(measure))
+    run = lab.submitted()
+    handle = lifecycle.claim(run.pk, Worker.objects.get(name="node1"))
+    assert handle is not None
+    lab.ask(run.pk, Worker.objects.get(name="node2"))
+    wait_for(lambda: states(run)["node2"] == ClientState.READY)
+    parts.start(handle, clock.now())
+    for part in lab.parts:
+        part.result(30)
+    assert in_time == [True]
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:

@@ -1,8 +1,10 @@
 """From claim to result, with an agent that is played: what is stored, and what never is."""
 
+import contextlib
 import os
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,16 @@ from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine
 from fsbench_web.studies.models import Lease, LogLine, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import execute, last_checks, places
+from runner.execution.tracing import Tracing
 from runner.executors import fake
-from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop
+from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop, Target
 from runner.executors.fake import FakeExecutor, message
+from runner.executors.guest import GuestExecutor
 from runner.host import checks
 from runner.host.luns import read_luns
 from runner.plan import RunPlan
@@ -327,6 +332,7 @@ def test_messages_that_make_no_sense_go_to_the_log(
         on_message({"type": "nosuch"})
         on_message({"type": "log", "text": "no time"})
         on_message({"type": "command", "phase": "x"})
+        on_message({"type": "log", "at": float("inf"), "stream": "stdout", "text": "no time"})
         on_message(message("log", stream="stdout", text="nul \x00 here"))
         return fake.succeed(plan, on_message, should_stop)
 
@@ -334,7 +340,7 @@ def test_messages_that_make_no_sense_go_to_the_log(
     run = carry_out(submitted(host), host)
     assert run.state == RunState.DONE
     strange = run.log_lines.filter(text__startswith="A message that cannot be understood")
-    assert strange.count() == 3
+    assert strange.count() == 4
     assert run.log_lines.filter(text="nul \ufffd here").exists()
 
 
@@ -629,6 +635,58 @@ def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_eras
     assert host.executor.plans == []  # type: ignore[attr-defined]
     assert AuditEntry.objects.filter(what="run refused", thing=f"run {run.pk}").exists()
     assert_not_measured(run)
+
+
+def test_a_lun_that_is_taken_while_a_tracer_is_made_ready_is_not_erased(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = submitted(host)
+
+    @contextlib.contextmanager
+    def slow(*arguments: Any, **named: Any) -> Iterator[Tracing]:
+        device = host.device(host.entry("scratch"))
+        taken = os.open(device, os.O_RDONLY | os.O_EXCL)
+        try:
+            yield Tracing()
+        finally:
+            os.close(taken)
+
+    monkeypatch.setattr(execute, "tracing", slow)
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "scratch was not erased" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+    assert_not_measured(run)
+
+
+def test_nobody_mounts_a_lun_while_a_guest_has_it(
+    make_host: MakeHost,
+    submitted: Submit,
+    carry_out: CarryOut,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """What its kernel has mounted, this host's does not know of, and QEMU does not ask for it."""
+    point, refused = tmp_path / "point", []
+    point.mkdir()
+
+    def boot(self: Any, plan: RunPlan, target: Target, *rest: Any) -> Outcome:
+        tool("mkfs.ext2", "-q", str(tmp_path / "scratch.img"), "64M")
+        done = subprocess.run(["mount", target.device, point], capture_output=True, check=False)
+        refused.append(done.returncode)
+        return Outcome(1, reason="It is played.")
+
+    for name, played in {
+        **{"run": boot, "refusal": lambda *_: "", "why_wait": lambda *_: ""},
+        **{"announcement": lambda _: {}, "facts": lambda _: []},
+    }.items():
+        monkeypatch.setattr(GuestExecutor, name, played)
+    host = make_host(guests=GuestExecutor("none", "test", folder=tmp_path, cache=tmp_path))
+    run = submitted(host, machine=Machine("linux-image-6.1", EMULATED, 512 * MIB, 1))
+    carry_out(run, host)
+    assert "It is played." in run.reason
+    assert refused == [32]
 
 
 def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(

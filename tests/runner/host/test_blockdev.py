@@ -66,3 +66,21 @@ def test_lists_of_processors() -> None:
     assert blockdev.cpu_list("\n") == []
     with pytest.raises(ValueError, match="invalid literal"):
         blockdev.cpu_list("0-x")
+
+
+def test_a_device_in_a_folder_of_dev_is_asked_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ATA over Ethernet: the kernel calls it etherd!e0.0, and udev makes /dev/etherd/e0.0."""
+    asked: list[tuple[str, ...]] = []
+    (tmp_path / "etherd!e0.0").mkdir()
+    (tmp_path / "152:0").symlink_to("etherd!e0.0")
+    monkeypatch.setattr(blockdev, "SYS_BLOCK", tmp_path)
+
+    def lsblk(*argv: str) -> str:
+        asked.append(argv)
+        return '{"blockdevices": [{"serial": "S1"}]}'
+
+    monkeypatch.setattr(blockdev, "run_tool", lsblk)
+    assert blockdev.identity(os.makedev(152, 0)) == {"serial": "S1"}
+    assert asked[0][-1] == "/dev/etherd/e0.0"

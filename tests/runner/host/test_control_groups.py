@@ -133,3 +133,11 @@ def hierarchies(
     (folder / "self" / "mountinfo").write_bytes(lines % bytes(folder))
     monkeypatch.setattr(blockdev, "PROC", folder)
     return control_groups.Hierarchies()
+
+
+@pytest.mark.usefixtures("odd_mounts")
+def test_a_mount_of_an_odd_name_hides_no_hierarchy() -> None:
+    """A worker asks with every heartbeat: it ended before the first one."""
+    found = control_groups.Hierarchies()
+    assert found.unified or found.folders
+    assert {"rates", "memory"} <= set(LocalExecutor().limit_problems())

@@ -12,7 +12,7 @@ from runner.executors import containers
 from runner.executors.base import Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import control_groups, swap
-from tests.runner.host.test_control_groups import planned
+from tests.runner.host.test_control_groups import hierarchies, planned
 
 SWAPS = """Filename\t\t\tType\t\tSize\tUsed\tPriority
 /dev/vdb2               partition\t1048576\t0\t-2
@@ -64,17 +64,17 @@ def test_the_container_that_was_made_says_it(made: int | None, is_limited: bool)
 
 
 @pytest.mark.usefixtures("proc")
-def test_groups_without_accounting_of_swap(tmp_path: Path) -> None:
+def test_groups_without_accounting_of_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = tmp_path / "memory", tmp_path / "unified"
     group = new / "system.slice"
     for folder in (old, group):
         folder.mkdir(parents=True)
-    of_old = control_groups.Hierarchies(f"cgroup {old} cgroup rw,memory 0 0\n")
+    of_old = hierarchies(b"31 20 0:27 / %s rw - cgroup cgroup rw,memory\n", old, monkeypatch)
     assert "cannot limit swap" in control_groups.swap_problem(of_old)
     (old / "memory.memsw.limit_in_bytes").write_text("5\n")
     assert control_groups.swap_problem(of_old) == ""
     (new / "cgroup.controllers").write_text("memory\n")
-    of_new = control_groups.Hierarchies(f"cgroup2 {new} cgroup2 rw 0 0\n")
+    of_new = hierarchies(b"30 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", new, monkeypatch)
     assert control_groups.swap_problem(of_new) == "", "nobody knows yet"
     (group / "memory.max").write_text("max\n")
     assert "cannot limit swap" in control_groups.swap_problem(of_new)

@@ -82,6 +82,32 @@ def test_all_are_leased_or_none(nodes: dict[str, Worker]) -> None:
     assert lifecycle.claim(submitted(nodes, "node2").pk, nodes["node2"]) is None
 
 
+def test_a_run_beside_a_client_of_another_is_contended(nodes: dict[str, Worker]) -> None:
+    """Its host measures both, whichever of them it leads."""
+    disk = LunAnnouncement("disk", "data", "device", "/dev/sdb", 10**10, [], [])
+    mounted = LunAnnouncement("nas", "data", "mount", "/mnt/nas/fsbench", 10**10, [], [])
+    announce(worker_announcement(name="node2", luns=[mounted, disk]))
+    together = submitted(nodes, "node1", ["node2"])
+    alone, far = submitted(nodes, "node2"), submitted(nodes, "node3")
+    alone.series.lun = nodes["node2"].luns.get(name="disk")
+    alone.series.save(update_fields=["lun"])
+    handles = {
+        run.pk: lifecycle.claim(run.pk, nodes[name])
+        for run, name in ((together, "node1"), (alone, "node2"), (far, "node3"))
+    }
+    for run, others in ((alone, [(together.pk, "nas")]), (together, [(alone.pk, "disk")])):
+        handle = handles[run.pk]
+        assert handle is not None
+        lifecycle.finish(handle, RunState.DONE, "")
+        ended = fresh(run)
+        assert ended.is_contended
+        assert [(one["run"], one["lun"]) for one in ended.conditions["others"]] == others
+    handle = handles[far.pk]
+    assert handle is not None
+    lifecycle.finish(handle, RunState.DONE, "")
+    assert not fresh(far).is_contended
+
+
 def test_a_client_writes_only_while_the_run_holds_its_lun(nodes: dict[str, Worker]) -> None:
     run = submitted(nodes, "node1", ["node2"])
     handle = lifecycle.claim(run.pk, nodes["node1"])

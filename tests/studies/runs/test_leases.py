@@ -428,8 +428,17 @@ class TestADiskOfSeveralHosts:
         lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
         assert claim(waiting, other).run_id == waiting.pk
 
-    def test_partitions_of_one_host_take_turns(self, db: None) -> None:
-        parts = ({"wwn": WWN, "partition": f"{number} at {number}2048"} for number in (1, 2))
+    @pytest.mark.parametrize(
+        "disk",
+        [
+            pytest.param({"wwn": WWN}, id="of a worldwide name"),
+            pytest.param({"disk": "17", "boot": "b", "serial": "QM1"}, id="of none"),
+            pytest.param({"slot": "0000:00:05.0", "boot": "b"}, id="of an old kernel"),
+        ],
+    )
+    def test_partitions_of_one_host_take_turns(self, db: None, disk: dict[str, str]) -> None:
+        """They have one I/O scheduler: a run that ends would set it under the other."""
+        parts = (disk | {"partition": f"{number} at {number}2048"} for number in (1, 2))
         worker = on_host("host-a", *parts)
         mine, theirs = submitted(worker, "san-0"), submitted(worker, "san-1")
         assert [run.pk for run in queue.startable(worker)] == [mine.pk]
@@ -437,6 +446,13 @@ class TestADiskOfSeveralHosts:
         assert lifecycle.claim(theirs.pk, worker) is None
         lifecycle.finish(handle, RunState.FAILED, "as a test ends it")
         assert [run.pk for run in queue.startable(worker)] == [theirs.pk]
+
+    def test_partitions_of_other_disks_do_not_wait(self, db: None) -> None:
+        """Numbers of disks are each host's own."""
+        parts = [{"partition": "1 at 2048", "disk": number} for number in ("17", "18")]
+        one, other = on_host("host-a", *parts), on_host("host-b", parts[0])
+        for worker, name in ((one, "san-0"), (one, "san-1"), (other, "san-0")):
+            claim(submitted(worker, name), worker)
 
     def test_multipath_has_the_name_of_the_disk_under_it(self, db: None) -> None:
         one = on_host("host-a", {"wwn": WWN})

@@ -12,7 +12,8 @@ what is said of them, so that a search that went astray, because speed changed i
 by chance, claims nothing.
 
 A contender that fails is passed over: its neighbour is measured in its place.
-``benchmarks/bisecting.py`` shows by simulation how often the right one is found, and what it takes.
+``benchmarks/simulations/bisecting.py`` shows by simulation how often the right one is found, and
+what it takes.
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,7 +20,8 @@ less than the margin is no difference, however sure it is. What is neither is *i
 Beside the interval of t stands, with six or more blocks, that of Wilcoxon's signed ranks (J. L.
 Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963), which asks for symmetry and not for a normal
 distribution; with five or more, the p-value of Shapiro and Francia's test of that normality (P.
-Royston, Statistics in Medicine 12, 1993). ``benchmarks/verdicts.py`` shows all by simulation.
+Royston, Statistics in Medicine 12, 1993). ``benchmarks/simulations/verdicts.py`` shows all by
+simulation.
 """
 
 from collections.abc import Mapping, Sequence

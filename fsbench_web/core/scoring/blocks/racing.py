@@ -10,9 +10,9 @@ does not count in what is said of them. No block begins that the budget would no
 
 What may stop at every look holds at every look: the intervals are the confidence sequences of the
 t-statistic with a normal prior on the effect and the right Haar prior on the scatter, whose Bayes
-factor is an e-value under optional stopping (A. Hendriksen, R. de Heide and P. Grünwald,
-"Optional Stopping with Bayes Factors", Bayesian Analysis 16, 2021; Gönen et al., The American
-Statistician 59, 2005, for its closed form). ``benchmarks/racing.py`` shows both by simulation.
+factor is an e-value under optional stopping (A. Hendriksen, R. de Heide and P. Grünwald, "Optional
+Stopping with Bayes Factors", Bayesian Analysis 16, 2021; Gönen et al., The American Statistician
+59, 2005, for its closed form). ``benchmarks/simulations/racing.py`` shows both by simulation.
 
 Everything follows from the blocks alone: whoever was killed asks again and is told the same.
 """

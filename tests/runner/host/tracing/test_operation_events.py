@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -272,3 +273,21 @@ def test_scripts_are_of_fixed_words() -> None:
     assert "sys_exit_creat /@at_open[(uint64)curtask] && args->ret < 0/" in text
     assert "write /" not in text
     assert text.count("str($1)") == 3
+
+
+def test_whoever_waits_for_it_to_be_compiled_is_asked_whether_to_go_on() -> None:
+    """Compiling takes a minute on a busy host, and a lease is shorter than that."""
+    asked: list[bool] = []
+
+    def has_to_end() -> bool:
+        asked.append(len(asked) == 3)
+        return asked[-1]
+
+    with subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE) as process:
+        found = operation_events.Operations(process, operation_events.CALLS, 2**23)
+        began = time.monotonic()
+        assert not found.wait_until_attached(has_to_end)
+        assert asked == [False, False, False, True]
+        assert time.monotonic() - began < 20
+        found.end()
+    assert process.returncode < 0

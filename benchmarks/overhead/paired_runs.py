@@ -14,7 +14,7 @@ about it:
   processes by session), and both see the same file of the same mounted file system.
 - A block is four runs, A B B A or B A A B by lot, 2 to 3 s each: a drift that is straight over
   these ten seconds cancels, and what is slower than that is alike for both sides.
-- How it is answered, and by which control, is in ``benchmarks.paired_blocks``.
+- How it is answered, and by which control, is in ``benchmarks.overhead.paired_blocks``.
 
 What the processors did for others in the meantime is printed with each block: this, not the disk,
 is what scatters on a machine that is shared, and no design takes it away. Beside speed stands the
@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.paired_blocks import Blocks, of_block
+from benchmarks.overhead.paired_blocks import Blocks, of_block
 
 if TYPE_CHECKING:
     from runner.executors.base import Executor

@@ -1,16 +1,16 @@
-"""What sampling costs a benchmark: `.venv/bin/python -m benchmarks.sampling`.
+"""What sampling costs a benchmark: `.venv/bin/python -m benchmarks.overhead.sampling`.
 
 Needs root and fio, a kernel with zram, and a machine that does nothing else. The same job of fio
 through the local executor without the agent's samples (A) and with one each second (B), paired as
-``benchmarks.paired_runs`` says. Prints the ratio of speeds, B / A, with its 95% interval for each
-job; 30 blocks, some 14 minutes (``--blocks``; ``--minutes`` ends it before). Exits with 1 where it
-is not shown that sampling costs at most 1%: the lower end of the interval is below 0.99, or the
-control (``benchmarks.paired_blocks``) refuses the session.
+``benchmarks.overhead.paired_runs`` says. Prints the ratio of speeds, B / A, with its 95% interval
+for each job; 30 blocks, some 14 minutes (``--blocks``; ``--minutes`` ends it before). Exits with 1
+where it is not shown that sampling costs at most 1%: the lower end of the interval is below 0.99,
+or the control (``benchmarks.overhead.paired_blocks``) refuses the session.
 """
 
 import sys
 
-from benchmarks import paired_blocks, paired_runs
+from benchmarks.overhead import paired_blocks, paired_runs
 
 MOST_PERCENT = 1.0
 SECONDS = 2.0

@@ -1,4 +1,6 @@
-"""Whether medians of repeats hold what they promise: `.venv/bin/python -m benchmarks.medians`.
+"""Whether medians of repeats hold what they promise.
+
+    .venv/bin/python -m benchmarks.simulations.medians
 
 Simulated with a fixed seed: repeats that are normal, log-normal (a long tail), and bimodal (one of
 five runs a quarter slower), of which the true median and mean are known. How often does the

@@ -1,4 +1,6 @@
-"""Whether explanations keep what they promise: `.venv/bin/python -m benchmarks.explanations`.
+"""Whether explanations keep what they promise.
+
+    .venv/bin/python -m benchmarks.simulations.explanations
 
 ``simulate`` (no root): contenders that do not differ, and ones that differ in one cost by a known
 factor, with noise of each run and drift of each block, log-normal. Promised: anything is said to
@@ -29,7 +31,7 @@ from typing import Any
 import numpy as np
 import scipy  # its parts are loaded when they are asked for
 
-from benchmarks.seeded_causes import SEEDS, Try, tried
+from benchmarks.simulations.seeded_causes import SEEDS, Try, tried
 from fsbench_web.core.activity.costs import COSTS
 from fsbench_web.core.activity.waits import WAITS
 from fsbench_web.core.explanation import RunCosts, explained

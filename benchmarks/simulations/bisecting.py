@@ -1,4 +1,6 @@
-"""Whether a bisection finds the change and claims no other: `python -m benchmarks.bisecting`.
+"""Whether a bisection finds the change and claims no other.
+
+    python -m benchmarks.simulations.bisecting
 
 Simulated with a fixed seed: kernels in order, one or more of which change speed, blocks that drift
 by 8%, runs that scatter by 2% unless said otherwise. Exits with 1 where a promise is not kept.

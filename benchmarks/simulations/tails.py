@@ -1,4 +1,6 @@
-"""Whether intervals of percentiles hold what they promise: `.venv/bin/python -m benchmarks.tails`.
+"""Whether intervals of percentiles hold what they promise.
+
+    .venv/bin/python -m benchmarks.simulations.tails
 
 Simulated with a fixed seed: latencies with a long tail (log-normal, one of 200 stalled twenty times
 as long), whose true percentiles are known. How often does the interval hold the truth? Promised of

@@ -1,4 +1,6 @@
-"""How often noise alone makes a change of a line: `.venv/bin/python -m benchmarks.trends`.
+"""How often noise alone makes a change of a line.
+
+    .venv/bin/python -m benchmarks.simulations.trends
 
 Simulated with a fixed seed: points of a line (kernels, days) whose level never changes. Points
 scatter around it, and the repeats of a point around the point, both in percent and normally

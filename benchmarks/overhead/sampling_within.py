@@ -1,18 +1,19 @@
-"""What sampling costs, switched within one run: `python -m benchmarks.sampling_within`.
+"""What sampling costs, switched within one run: `python -m benchmarks.overhead.sampling_within`.
 
-Where runs of one job scatter by 5% though nothing else runs, ``benchmarks.sampling`` needs hours:
-each run is a process of its own, whose pages lie elsewhere, and between two of them pass seconds
-in which a shared machine changes its speed. Here fio runs once for each job, and the agent's own
-sampler is switched on (B) and off (A) every second while it writes, in blocks of four seconds,
-A B B A or B A A B by lot (a change-over design: W. G. Cochran, K. M. Autrey and C. Y. Cannon, J.
-Dairy Sci. 24, 1941). A second's rate is what the device counted as written in it.
+Where runs of one job scatter by 5% though nothing else runs, ``benchmarks.overhead.sampling`` needs
+hours: each run is a process of its own, whose pages lie elsewhere, and between two of them pass
+seconds in which a shared machine changes its speed. Here fio runs once for each job, and the
+agent's own sampler is switched on (B) and off (A) every second while it writes, in blocks of four
+seconds, A B B A or B A A B by lot (a change-over design: W. G. Cochran, K. M. Autrey and C. Y.
+Cannon, J. Dairy Sci. 24, 1941). A second's rate is what the device counted as written in it.
 
 Needs root, fio, a kernel with zram, and a machine that does nothing else; 60 blocks of each job, 8
-minutes. The answer, its interval and its control are those of ``benchmarks.paired_blocks``. It asks
-for what a sample takes from the run beside it; what a run does once, before and after its command,
-is in ``benchmarks.sampling`` and ``benchmarks.paired_overhead`` alone. ``--held-ms 20`` lets each
-sample also hold fio's processor for 20 ms, which takes 2% of a second: whether it would be seen.
-Exits with 1 where it is not shown that sampling costs at most 1%.
+minutes. The answer, its interval and its control are those of
+``benchmarks.overhead.paired_blocks``. It asks for what a sample takes from the run beside it; what
+a run does once, before and after its command, is in ``benchmarks.overhead.sampling`` and
+``benchmarks.overhead.paired_overhead`` alone. ``--held-ms 20`` lets each sample also hold fio's
+processor for 20 ms, which takes 2% of a second: whether it would be seen. Exits with 1 where it is
+not shown that sampling costs at most 1%.
 """
 
 import argparse
@@ -27,8 +28,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import paired_blocks, paired_runs
-from benchmarks.sampling import MOST_PERCENT
+from benchmarks.overhead import paired_blocks, paired_runs
+from benchmarks.overhead.sampling import MOST_PERCENT
 from runner.agent.sampler import Sampler
 
 WINDOW_S = 1.0

@@ -1,4 +1,6 @@
-"""Guests against containers: `.venv/bin/python -m benchmarks.guest_overhead FOLDER [--rounds 6]`.
+"""Guests against containers.
+
+    .venv/bin/python -m benchmarks.overhead.guest_overhead FOLDER [--rounds 6]
 
 FOLDER has the kernel packages (docs/guest.md); the first is taken. Needs root, and Docker with the
 benchmark image. The same plan (mkfs.ext4, mount, one fio job with direct I/O) is run in a container
@@ -16,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.run_overhead import FILE_MB, JOBS, bandwidth_kib_s
+from benchmarks.overhead.run_overhead import FILE_MB, JOBS, bandwidth_kib_s
 
 if TYPE_CHECKING:
     from runner.executors.base import Executor

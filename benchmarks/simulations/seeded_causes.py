@@ -1,8 +1,9 @@
 """Real runs of pairs that differ in one known thing, and their recordings.
 
 What a try says is worked out of the recording of its runs alone, so that a change of how causes are
-ranked can be held against runs of before (``benchmarks.explanations again``), and tests have real
-ones (``tests/compare/explanations/seeded.jsonl``). Root, fio, mkfs and a loop device on a file.
+ranked can be held against runs of before (``benchmarks.simulations.explanations again``), and tests
+have real ones (``tests/compare/explanations/seeded.jsonl``). Root, fio, mkfs and a loop device on a
+file.
 """
 
 import base64

@@ -30,7 +30,7 @@ A B B A, - in B A A B), so that in the mean it is A's change less B's:
 Signed ranks ask for this symmetry and for nothing else (F. Wilcoxon, Biometrics Bulletin 1, 1945).
 One job that does not hold 1 refuses the session, so the 95% are of all jobs together: each interval
 is at 1 - 0.05 / jobs (Bonferroni; R. A. Fisher, The Design of Experiments, on the lot).
-``benchmarks.paired_control`` shows all of this by simulation.
+``benchmarks.overhead.paired_control`` shows all of this by simulation.
 """
 
 import math

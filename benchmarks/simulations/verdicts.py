@@ -1,4 +1,6 @@
-"""Whether the rules of verdicts keep what they promise: `.venv/bin/python -m benchmarks.verdicts`.
+"""Whether the rules of verdicts keep what they promise.
+
+    .venv/bin/python -m benchmarks.simulations.verdicts
 
 Simulated with a fixed seed: contenders whose true speeds are known are run in blocks; each block
 is faster or slower for all alike (drift), and each run by itself (noise), both in percent of the

@@ -1,4 +1,6 @@
-"""What fsbench adds to a benchmark: `.venv/bin/python -m benchmarks.run_overhead [docker local]`.
+"""What fsbench adds to a benchmark.
+
+    .venv/bin/python -m benchmarks.overhead.run_overhead [docker local]
 
 Needs root and fio on the host; Docker with the benchmark image where DOCKER_HOST (or the default
 socket) has one, else the tests' own daemon is started and the image built in it.
@@ -12,7 +14,7 @@ socket) has one, else the tests' own daemon is started and the image built in it
     among themselves: a ratio that differs from 1 by less than that says nothing.
     A disk that others use too scatters by more than an executor could cost: with --in-memory the
     LUN is a file in memory, so that what remains is the processor's work.
-    To 1% ``benchmarks.paired_overhead`` answers it.
+    To 1% ``benchmarks.overhead.paired_overhead`` answers it.
 (b) real runs of IOzone on the LUN from claim to end: the time that is outside mkfs, mount and
     benchmark, and where it goes.
 """
@@ -32,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.paired_runs import end_tidily, unmount
+from benchmarks.overhead.paired_runs import end_tidily, unmount
 
 if TYPE_CHECKING:
     from fsbench_web.studies.models import Run

@@ -1,4 +1,6 @@
-"""Does the control of paired blocks refuse what it should? `python -m benchmarks.paired_control`.
+"""Does the control of paired blocks refuse what it should?
+
+    python -m benchmarks.overhead.paired_control
 
 Sessions of two jobs and 30 blocks are simulated with a fixed seed: runs that scatter by 2.5%, with
 normal noise or with a heavy tail, orders by lot. **False refusals**: the two sides differ by 3% and
@@ -15,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.paired_blocks import FALSE_REFUSALS, Control, of_block
+from benchmarks.overhead.paired_blocks import FALSE_REFUSALS, Control, of_block
 from fsbench_web.core.scoring.blocks.paired import rank_interval
 
 SEED = 20_261_123

@@ -1,4 +1,6 @@
-"""Whether a race finds the best and says no more than it knows: `python -m benchmarks.racing`.
+"""Whether a race finds the best and says no more than it knows.
+
+    python -m benchmarks.simulations.racing
 
 Simulated with a fixed seed: contenders whose logarithms of speed are spread normally, blocks that
 drift, runs that scatter, all by 8% unless said otherwise. The fixed matrix beside it measures all

@@ -1,0 +1,1 @@
+"""What a run costs beside the benchmark, and whether that changes what is measured."""
