@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
@@ -294,20 +294,30 @@ def _open(request: HttpRequest, key: str) -> Permalink:
 
 def _own_permalink(request: HttpRequest, key: str) -> Permalink:
     """The row, locked. Raises Http404, PermissionDenied."""
-    link = permalink_views.visible_permalink(request, key)
+    permalink_views.visible_permalink(request, key)
     user = user_of(request)
     require(user, Action.SHARE)
+    link = _locked(key)
     if not sharing.may_change(link, user):
         raise Refused(403, [(None, "Only whoever made a permalink can change it.")])
-    return Permalink.objects.select_for_update().get(pk=link.pk)
+    return link
 
 
 def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
     """The row, locked. Raises Http404, Refused."""
-    link = permalink_views.visible_permalink(request, key, to_withdraw=True)
+    permalink_views.visible_permalink(request, key, to_withdraw=True)
+    link = _locked(key)
     if not sharing.may_withdraw(link, user_of(request)):
         raise Refused(403, [(None, sharing.NOT_YOURS)])
-    return Permalink.objects.select_for_update(of=("self",)).get(pk=link.pk)
+    return link
+
+
+def _locked(key: str) -> Permalink:
+    """Asked for under the lock: it may be deleted or another's by now. Raises Http404."""
+    link = Permalink.objects.select_for_update(of=("self",)).filter(key=key).first()
+    if link is None:
+        raise Http404(f"There is no permalink {key}.")
+    return link
 
 
 def _values(values: _Sharing) -> dict[str, Any]:

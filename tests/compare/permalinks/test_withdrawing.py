@@ -14,7 +14,7 @@ from fsbench_web.accounts.models import AuditEntry, Person, Role, Team, Visibili
 from fsbench_web.accounts.people import accounts
 from fsbench_web.accounts.people.closing import DispositionError, PermalinkDisposition, Permalinks
 from fsbench_web.compare.models import LinkVisibility, Permalink, Watch
-from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.permalinks import records, views
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.watches import watching
 from fsbench_web.studies.models import Study
@@ -262,3 +262,29 @@ def test_watches_of_a_closed_account_are_paused(link, ada, root):
 
 def link_series() -> Any:
     return Study.objects.get().series.get()
+
+
+# --- Asked again under the lock ---
+
+
+@pytest.mark.parametrize("method", ["patch", "delete"])
+@pytest.mark.parametrize("is_deleted", [True, False], ids=["deleted", "handed over"])
+def test_a_permalink_that_is_gone_while_a_program_asks_is_not_changed(
+    link, ada, monkeypatch, method, is_deleted
+):
+    eve, visible = person(Role.CONTRIBUTOR, "eve"), views.visible_permalink
+
+    def meanwhile(*given, **named):
+        found = visible(*given, **named)
+        rows = Permalink.objects.filter(pk=found.pk)
+        if is_deleted:
+            rows.delete()
+        else:
+            rows.update(created_by=eve)
+        return found
+
+    monkeypatch.setattr(views, "visible_permalink", meanwhile)
+    sent = {"title": "mine"} if method == "patch" else {}
+    answer = call(ada, method, f"permalinks/{link.key}", **sent)
+    assert answer.status_code == (404 if is_deleted else 403)
+    assert not Permalink.objects.filter(title="mine").exists()
