@@ -127,13 +127,13 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
 
 def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
-    assert "ratio of the two scores" not in uncertainty.rule([found], 1)
+    assert "ratio of the two scores" not in uncertainty.rule([found])
     of_matrices = tuple(
         one if one.best else one._replace(delta1_percent=(one.delta1_percent or 0) + 6)
         for one in found.rows
     )
     assert "is not always the ratio of the two scores" in uncertainty.rule(
-        [dataclasses.replace(found, rows=of_matrices)], 1
+        [dataclasses.replace(found, rows=of_matrices)]
     )
 
 
