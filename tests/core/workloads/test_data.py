@@ -210,15 +210,34 @@ def test_stress_ng_writes_what_is_said_of_the_multiuser_mix(
 
 def opened_data(group: int, folder: Path) -> bytes | None:
     """Four megabytes that a process of the group has open in ``folder``, if there are so many."""
-    for status in Path("/proc").glob("[0-9]*/fd/*"):
+    for process in (group, *descendants(group)):
+        # It may be gone while its descriptors are listed.
         with contextlib.suppress(OSError):
-            if str(status.readlink()).startswith(str(folder)):
-                os.killpg(group, signal.SIGSTOP)
-                data = status.read_bytes()
-                os.killpg(group, signal.SIGCONT)
-                if len(data) >= 4 * 2**20:
+            for opened in list(Path(f"/proc/{process}/fd").iterdir()):
+                data = data_of(opened, group, folder)
+                if data is not None and len(data) >= 4 * 2**20:
                     return data
     return None
+
+
+def data_of(opened: Path, group: int, folder: Path) -> bytes | None:
+    """What a descriptor has in ``folder``, read while the group stands still."""
+    with contextlib.suppress(OSError):
+        if str(opened.readlink()).startswith(str(folder)):
+            os.killpg(group, signal.SIGSTOP)
+            try:
+                return opened.read_bytes()
+            finally:
+                os.killpg(group, signal.SIGCONT)
+    return None
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that a process began, and those that these did (proc(5))."""
+    with contextlib.suppress(OSError):
+        text = Path(f"/proc/{process}/task/{process}/children").read_text()
+        return [one for child in map(int, text.split()) for one in (child, *descendants(child))]
+    return []
 
 
 def test_postmark_writes_text_that_compresses_to_what_is_said(tmp_path: Path) -> None:
