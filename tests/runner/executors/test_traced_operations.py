@@ -1,8 +1,9 @@
 """Operations of a file system, counted by a real bpftrace while executors run: what is left when a
 run is cancelled, and what is seen of a container."""
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -55,13 +56,17 @@ def extra(run: Run) -> Run:
 def holders_of_programs() -> set[str]:
     """Processes that hold a program of the kernel (bpf(2)): with the last descriptor it is gone."""
     found = set()
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if "bpf-prog" in str(descriptor.readlink()):
-                found.add(descriptor.parts[2])
-        except OSError:
-            continue
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if any("bpf-prog" in link for link in links_of(process / "fd")):
+                found.add(process.name)
     return found
+
+
+def links_of(folder: Path) -> Iterator[str]:
+    for descriptor in list(folder.iterdir()):
+        with contextlib.suppress(OSError):  # it is closed meanwhile
+            yield str(descriptor.readlink())
 
 
 @pytest.mark.parametrize("executor", ["docker"], indirect=True)
