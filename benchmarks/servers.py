@@ -77,7 +77,7 @@ def own(port: int) -> None:
         if signals:
             signals.clear()
             for web in webs:
-                web.ask_to_end()
+                web.terminate()
                 web.end(30)
                 web.start()
                 while not web.is_settled:
@@ -85,7 +85,7 @@ def own(port: int) -> None:
         time.sleep(0.05)
     listening.shutdown(socket.SHUT_RDWR)
     for web in webs:
-        web.ask_to_end()
+        web.terminate()
     for web in webs:
         web.end(30)
 

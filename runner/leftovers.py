@@ -61,8 +61,8 @@ def remove_traces(host: Host) -> None:
         return run in going_on or run in host.carried_out()
 
     for name in (
-        *block_events.remove_left(owned, is_going_on),
-        *operation_events.remove_left(owned, is_going_on),
+        *block_events.remove_leftovers(owned, is_going_on),
+        *operation_events.remove_leftovers(owned, is_going_on),
     ):
         logger.warning("removed the trace %s, which a killed worker had left", name)
 

@@ -175,10 +175,10 @@ def _layers(entries: list[LunEntry]) -> Iterator[Orphan]:
     }
     for one in layer_marks.assembled(luns):
         names = ", ".join(sorted(luns[number][0] for number in one.luns))
-        yield Orphan("layer", f"{one.name} on {names}", one.take_apart)
+        yield Orphan("layer", f"{one.name} on {names}", one.disassemble)
     for name, device in luns.values():
         try:
-            kinds = layer_marks.left_on(device)
+            kinds = layer_marks.layers_on(device)
         except (ToolError, OSError):
             continue
         if kinds:
@@ -208,7 +208,7 @@ def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
 def _processors(config: WorkerConfig) -> Iterator[Orphan]:
     """Governor and turbo that runs of the dead have set, on a host that wants them held."""
     folder = config.processor_notes
-    if processors.is_left(folder):
+    if processors.is_leftover(folder):
         yield Orphan(
             "processors",
             "governor and turbo as killed runs held them",

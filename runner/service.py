@@ -97,7 +97,7 @@ def begin(host: Host) -> Worker:
     worker = announce(host.announcement(has_started=True))
     host.has_taken_over = removed is not None
     if removed is not None:
-        _take_over(host, worker, removed)
+        _recover_runs(host, worker, removed)
     return worker
 
 
@@ -119,7 +119,7 @@ def _clean_up(host: Host) -> list[str] | None:
     return removed
 
 
-def _take_over(host: Host, worker: Worker, removed: list[str]) -> None:
+def _recover_runs(host: Host, worker: Worker, removed: list[str]) -> None:
     """Store what an earlier worker had measured, and end as lost what it was running."""
     if removed:
         # A LUN is free only when the last block of what was mounted is written back.
@@ -136,19 +136,19 @@ def _take_over(host: Host, worker: Worker, removed: list[str]) -> None:
 
 def send_heartbeat(host: Host) -> None:
     """Announce the host, end what other workers lost, repeat messages that may be lost."""
-    host.look_at_executor()
-    host.look_again()
+    host.check_executor()
+    host.recheck_luns()
     worker = announce(host.announcement())
     # For health checks that must not cost a benchmark anything: a look at the file's age.
     (host.config.data_folder / HEARTBEAT_FILE).touch()
     if not host.has_taken_over and host.capabilities.is_usable:
         removed = _clean_up(host)
         if removed is not None:
-            _take_over(host, worker, removed)
+            _recover_runs(host, worker, removed)
     elif host.has_taken_over:
         leftovers.remove_leftovers(host)
     lifecycle.reap_lost()
-    lifecycle.leave_out_what_is_over()
+    lifecycle.end_expired_runs()
     if host.has_taken_over and not host.stopping.is_set():
         lifecycle.resend(worker)
 
@@ -158,7 +158,7 @@ def run_maintenance(host: Host) -> None:
     chores.do("Logs of ended runs", logs.run_maintenance, by=host.name)
 
 
-def look_at_kernels(host: Host) -> None:
+def refresh_kernels(host: Host) -> None:
     """Fetch the kernel that was asked for, boot those that are new, while no run is measured."""
     if host.guests is not None:
 
@@ -170,7 +170,7 @@ def look_at_kernels(host: Host) -> None:
 
 
 def fetch_guest_kernel(package: str) -> None:
-    """Note that this package is wanted; ``look_at_kernels`` gets it."""
+    """Note that this package is wanted; ``refresh_kernels`` gets it."""
     guests = host().guests
     if guests is not None:
         guests.fetch.ask(package)
@@ -215,10 +215,10 @@ def _first(look: Callable[[], None]) -> None:
         logger.exception("set_up failed; it is tried again")
 
 
-def serve(host: Host, say: Callable[[str], None] = logger.info) -> int:
-    """Work until SIGTERM or SIGINT. Returns the exit status. ``say`` tells whoever started it."""
+def serve(host: Host, echo: Callable[[str], None] = logger.info) -> int:
+    """Work until SIGTERM or SIGINT. Returns the exit status. ``echo`` tells whoever started it."""
     global _host, _setup
-    setup = Setup(host, say)
+    setup = Setup(host, echo)
     _first(setup.foresee)
     worker = begin(host)
     _host, _setup = host, setup
@@ -233,7 +233,7 @@ def serve(host: Host, say: Callable[[str], None] = logger.info) -> int:
         _repeat(host, settings.WORKER_HEARTBEAT_S, send_heartbeat),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
         _repeat(host, MAINTENANCE_EVERY_S, run_maintenance),
-        _repeat(host, LOOK_AT_KERNELS_EVERY_S, look_at_kernels),
+        _repeat(host, LOOK_AT_KERNELS_EVERY_S, refresh_kernels),
         _repeat(host, SET_UP_EVERY_S, set_up),
     ]
     # It is meant: root owns the disks.

@@ -79,7 +79,7 @@ class Host:
         self._is_executor_away = not self.capabilities.is_usable
         self.refresh()
 
-    def look_at_executor(self) -> None:
+    def check_executor(self) -> None:
         """Notice that the place of work went away or came back (a daemon that is restarted)."""
         problem = self.executor.problem()
         if problem and not self._is_executor_away:
@@ -138,7 +138,7 @@ class Host:
         with self._lock:
             self._announced = found
 
-    def look_again(self) -> None:
+    def recheck_luns(self) -> None:
         """Check again the LUNs that had a problem: what was still being unmounted is free now."""
         with self._lock:
             waiting = [

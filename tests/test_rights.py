@@ -31,7 +31,7 @@ from fsbench_web.core.scoring.profiles.presets import LATEST
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Target, unpack
-from fsbench_web.imports.uploads import keep_upload
+from fsbench_web.imports.uploads import store_upload
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
@@ -482,7 +482,7 @@ def one_of_everything(ada: User) -> dict[str, object]:
         "disk1",
         ada,
     )
-    upload = keep_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), TARGET, ada)
+    upload = store_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), TARGET, ada)
     watch = watching.watch(
         ada,
         run.series,

@@ -129,7 +129,7 @@ def _holds_until_sure(draw: np.random.Generator, noise: float) -> bool:
     return ended.low <= 1000 <= ended.high
 
 
-def _say_of_many_looks(say: Callable[..., None]) -> None:
+def _print_many_looks(say: Callable[..., None]) -> None:
     """What is picked, left out or measured after the numbers were seen, without any difference."""
     draw = np.random.default_rng(SEED + 2)
     for contenders in (3, 8):
@@ -193,7 +193,7 @@ def main() -> int:
         families.append(any(one.status in different for one in paired.family(pairs)))
     say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
 
-    _say_of_many_looks(say)
+    _print_many_looks(say)
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)

@@ -36,7 +36,7 @@ def login(url: str, options: argparse.Namespace) -> int:
     kept = credentials.keep(url, token)
     if client.site.is_plain:
         terminal.complain("The address is plain http: others on the network can read the token.")
-    _say_who(me, url, options.json)
+    _print_account(me, url, options.json)
     print(f"Kept in {kept}, for you alone.", file=sys.stderr)
     return FINE
 
@@ -52,11 +52,11 @@ def logout(client: Client, options: argparse.Namespace) -> int:
 
 
 def whoami(client: Client, options: argparse.Namespace) -> int:
-    _say_who(client.get("/me"), client.site.url, options.json)
+    _print_account(client.get("/me"), client.site.url, options.json)
     return FINE
 
 
-def _say_who(me: dict[str, Any], url: str, as_json: bool) -> None:
+def _print_account(me: dict[str, Any], url: str, as_json: bool) -> None:
     if as_json:
         terminal.print_json(me)
         return

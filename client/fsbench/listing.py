@@ -282,11 +282,11 @@ def show(client: Client, options: argparse.Namespace) -> int:
         terminal.print_line(terminal.table(listing.columns, [listing.row(one) for one in found]))
     else:
         terminal.complain(listing.nothing)
-    say_cut(len(found), total)
+    note_truncation(len(found), total)
     return 0
 
 
-def say_cut(shown: int, total: int) -> None:
+def note_truncation(shown: int, total: int) -> None:
     """Beside the list, so that a pipe gets entries alone."""
     if shown < total:
         terminal.note(f"{shown:,} of {total:,} are shown: --limit all shows every one.")

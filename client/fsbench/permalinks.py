@@ -28,7 +28,7 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
         terminal.print_line(terminal.table(columns, [_row(one) for one in found]))
     else:
         terminal.complain("You have made no permalink: fsbench permalinks create keeps one.")
-    listing.say_cut(len(found), total)
+    listing.note_truncation(len(found), total)
     return FINE
 
 

@@ -57,7 +57,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("measured (UTC)", _measured(run)),
         ("raw output", ", ".join(one["name"] for one in artefacts)),
     ]
-    _say_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
+    _print_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
     if run["scores"]:
         columns = [
             *(Column("test", may_shrink=True), Column("category"), Column("score", RIGHT)),
@@ -116,7 +116,7 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
         ("submitted by", job["created_by"]),
         ("submitted (UTC)", terminal.format_time(job["created_at"])),
     ]
-    _say_facts(f"Job {job['id']}", facts, f"{url}{job['links']['page']}")
+    _print_facts(f"Job {job['id']}", facts, f"{url}{job['links']['page']}")
     if job.get("race"):
         _show_race(job["race"])
     columns = [
@@ -204,7 +204,7 @@ def _time_of(job: Mapping[str, Any], name: str) -> str | None:
     return terminal.format_time(job[name]) if job.get(name) else None
 
 
-def _say_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> None:
+def _print_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> None:
     """What is known, a line each; the rest is left out."""
     known = [(name, value) for name, value in facts if value not in (None, "")]
     room = max(len(name) for name, _ in known)

@@ -58,17 +58,17 @@ def drain(client: Client, options: argparse.Namespace) -> int:
             terminal.note(text)
         time.sleep(options.interval)
         found = client.get(f"/workers/{segment(options.name)}")
-    _say_worker(found, options)
+    _print_worker(found, options)
     # A silent worker may be running something that nobody hears of; a resumed one takes runs again.
     return FINE if found["state"] == "drained" else ENDED_BADLY
 
 
 def _set_drained(client: Client, options: argparse.Namespace, act: str) -> int:
-    _say_worker(client.post(f"/workers/{segment(options.name)}/{act}", {}), options)
+    _print_worker(client.post(f"/workers/{segment(options.name)}/{act}", {}), options)
     return FINE
 
 
-def _say_worker(found: dict[str, Any], options: argparse.Namespace) -> None:
+def _print_worker(found: dict[str, Any], options: argparse.Namespace) -> None:
     if options.json:
         terminal.print_json(found)
     else:
@@ -99,7 +99,7 @@ def retry(client: Client, options: argparse.Namespace) -> int:
     names = (run["lun"], run["journal"], *(one["lun"] for one in run.get("stack", ())))
     wanted = " ".join(name for name in names if name)
     label = terminal.clean(run["configuration"]["label"])
-    _say_what(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
+    _note(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
     if not _confirmed(client, options, wanted, run["worker"]):
         return NOT_CONFIRMED
     made = client.post(f"/runs/{options.number}/retry", {"confirm": wanted})
@@ -130,10 +130,10 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
             "again since. Nothing was submitted."
         )
         return FINE
-    _say_what(options, f"Of job {options.number}, {terminal.counted(len(runs), 'run')} again:")
+    _note(options, f"Of job {options.number}, {terminal.counted(len(runs), 'run')} again:")
     for run in runs:
         label = terminal.clean(run["configuration"])
-        _say_what(options, f"  run {run['id']} ({label}): {terminal.clean(run['state'])}")
+        _note(options, f"  run {run['id']} ({label}): {terminal.clean(run['state'])}")
     if not _confirmed(client, options, job["confirm"], job["worker"]):
         return NOT_CONFIRMED
     body = {"confirm": job["confirm"], "states": states}
@@ -155,7 +155,7 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def _say_what(options: argparse.Namespace, line: str) -> None:
+def _note(options: argparse.Namespace, line: str) -> None:
     if not options.json:
         terminal.note(line)
 
@@ -169,5 +169,5 @@ def _confirmed(
         if lun["worker"] == worker and lun["name"] in wanted.split()
     }
     if not options.json:
-        submitting.say_what_is_lost(wanted, erases=not kinds or bool(kinds - FOLDERS))
+        submitting.warn_of_erasure(wanted, erases=not kinds or bool(kinds - FOLDERS))
     return submitting.confirmed(wanted, options.yes_erase)

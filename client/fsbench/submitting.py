@@ -82,13 +82,13 @@ def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
         "configurations": [_configuration(text) for text in options.filesystem],
         **({"schedulers": options.scheduler} if options.scheduler else {}),
         "workloads": [workload],
-        **_how_often(options),
+        **_repeat_options(options),
         **({"start_at": options.start_at} if options.start_at else {}),
         **({"stop_before": options.stop_before} if options.stop_before else {}),
     }
 
 
-def _how_often(options: argparse.Namespace) -> dict[str, Any]:
+def _repeat_options(options: argparse.Namespace) -> dict[str, Any]:
     if options.best_within is None:
         return {"repeats": options.repeats or 2}
     if options.repeats:
@@ -163,10 +163,10 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
         print(f"No run begins before {terminal.clean(preview['start_at'])}.", file=stream)
     if preview.get("outlook"):
         print(terminal.clean(preview["outlook"]), file=stream)
-    say_what_is_lost(preview["confirm"], erases=bool(erasures), stream=stream)
+    warn_of_erasure(preview["confirm"], erases=bool(erasures), stream=stream)
 
 
-def say_what_is_lost(wanted: str, *, erases: bool, stream: Any = None) -> None:
+def warn_of_erasure(wanted: str, *, erases: bool, stream: Any = None) -> None:
     """Before anybody confirms; to standard error where nothing else is said."""
     stream = stream or sys.stderr
     names = terminal.clean(wanted)

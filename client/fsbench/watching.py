@@ -74,7 +74,7 @@ def follow_job(
         counts = job["runs"]
         has_ended = counts["waiting"] == 0 and counts["running"] == 0
         left = "" if has_ended else _left(job["remaining_s"])
-        screen.draw(f"job {number}", job["share_ended"], job["state"], _how_far(job), left)
+        screen.draw(f"job {number}", job["share_ended"], job["state"], _race_progress(job), left)
         if has_ended:
             break
         time.sleep(poll_s)
@@ -105,7 +105,7 @@ def follow_job(
     return OUT_OF_TIME
 
 
-def _how_far(job: dict[str, Any]) -> str:
+def _race_progress(job: dict[str, Any]) -> str:
     """``3 of 4 runs planned so far, ext4_none leads``: a race plans its next runs as it goes."""
     counts, race = job["runs"], job.get("race")
     ended = counts["done"] + counts["failed"] + counts["cancelled"]

@@ -78,7 +78,7 @@ def _database() -> tuple[str, int]:
         ), 0
 
 
-def _ask_broker(expected: int | None) -> _Broker:
+def _ping_broker(expected: int | None) -> _Broker:
     """Connect to the broker, then ping the workers until ``expected`` of them have answered.
 
     None pings nobody.
@@ -111,8 +111,8 @@ def broker_state() -> str:
 
 
 def _broker(expected: int | None) -> _Broker:
-    """``_ask_broker`` in a thread, given up after the deadline (a name server may hang, too)."""
-    asked: Future[_Broker] = _threads.submit(log_lines.carried(_ask_broker), expected)
+    """``_ping_broker`` in a thread, given up after the deadline (a name server may hang, too)."""
+    asked: Future[_Broker] = _threads.submit(log_lines.carried(_ping_broker), expected)
     try:
         return asked.result(timeout=DEADLINE_S)
     except FutureTimeout:

@@ -233,7 +233,7 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     )
     if lately.exists():
         raise Refused(429, [(None, f"A test was sent a moment ago: wait {TEST_EVERY.seconds} s.")])
-    return _message(watching.try_out(one))
+    return _message(watching.send_test(one))
 
 
 def _own_watches(request: HttpRequest) -> Any:

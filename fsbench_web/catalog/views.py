@@ -18,8 +18,8 @@ from fsbench_web.catalog.models import HardwareProfile, Worker
 from fsbench_web.catalog.workers import availability, guest_kernels, maintenance
 from fsbench_web.catalog.workers.states import (
     SETUP_EVERY_S,
-    look_every_s,
     luns_with_use,
+    refresh_every_s,
     worker_state,
     worker_states,
 )
@@ -44,7 +44,7 @@ def workers(request: HttpRequest) -> HttpResponse:
 
 def _workers() -> dict[str, object]:
     states = worker_states(luns_with_use())
-    return {"workers": states, "every_s": look_every_s(states)}
+    return {"workers": states, "every_s": refresh_every_s(states)}
 
 
 @never_cache
@@ -65,7 +65,9 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
     }
     context = {
         "entry": state,
-        "every_s": SETUP_EVERY_S if request.GET.get("asked") == "kernel" else look_every_s([state]),
+        "every_s": SETUP_EVERY_S
+        if request.GET.get("asked") == "kernel"
+        else refresh_every_s([state]),
         "runs": running.values(),
         "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
         "may_fetch": rights.may(request.user, rights.Action.ADMINISTER),

@@ -101,7 +101,7 @@ def best_case_plain(
             traces[-1]["meta"] = {"role": "interval", "links": leads}
         if has_dots:
             traces.append(_dots(bars, links))
-        _put_beside(layout, list(zip(trace["y"], trace["text"], strict=True)))
+        _add_column(layout, list(zip(trace["y"], trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
     made = {"data": traces, "layout": layout}
     put(made, own, labels, unit)
@@ -243,7 +243,7 @@ def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
         layout["xaxis"]["title"]["text"] += CUT
 
 
-def _put_beside(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:
+def _add_column(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:
     """A column of the values at the right of the plot, [(row, its text)]."""
     width = 12 + round(_LETTER_PX * max(len(_bare(text)) for _, text in texts))
     layout["margin"] = {**layout["margin"], "r": width}

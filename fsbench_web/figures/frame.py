@@ -116,7 +116,7 @@ def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:
     return made
 
 
-def say_undrawn(made: go.Figure, count: int) -> None:
+def note_omitted_lines(made: go.Figure, count: int) -> None:
     """The legend names how many lines a limit left out of a figure: a saved picture has no notes.
 
     Nothing is said of none, nor where there is no legend.

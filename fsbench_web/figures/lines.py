@@ -223,8 +223,8 @@ def _summary(lines: Sequence[Line], names: Mapping[float, str], unit: str, title
     entries: list[Any] = []
     for line in lines:
         points = sorted(line.points, key=lambda point: point.x)
-        numbers_said = ", ".join(
+        numbers_text = ", ".join(
             f"{numbers.with_unit(point.y, unit)} at {names[point.x]}" for point in points
         )
-        entries.append(f"{line.name}: {numbers_said or 'no value'}")
+        entries.append(f"{line.name}: {numbers_text or 'no value'}")
     return f"{title}: line chart. {'; '.join(entries)}."

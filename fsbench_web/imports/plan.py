@@ -95,7 +95,7 @@ class PlannedFile:
     is_unknown: bool = False
 
     @property
-    def is_passed_over(self) -> bool:
+    def is_skipped(self) -> bool:
         """Whether it is what lies beside results, such as a readme in their archive or folder."""
         return self.is_unknown and self.source.is_of_folder
 
@@ -191,7 +191,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     elif not taken:
         plan.problems.append(ImportProblem("Every file is left out: choose one to import."))
     plan.files = list(_read_files(taken, target))
-    _pass_over(plan)
+    _skip_other_files(plan)
     labels = labels_of([file.path for file in plan.files], target)
     for planned, label in zip(plan.files, labels, strict=True):
         _place_runs(planned, target, label)
@@ -212,11 +212,11 @@ def _read_files(sources: Iterable[SourceFile], target: Target) -> Iterator[Plann
         yield planned
 
 
-def _pass_over(plan: Plan) -> None:
+def _skip_other_files(plan: Plan) -> None:
     """Leave out what is no result beside results, and what only says what another file says."""
     if not all(file.is_unknown for file in plan.files):
-        plan.passed_over = [file for file in plan.files if file.is_passed_over]
-        plan.files = [file for file in plan.files if not file.is_passed_over]
+        plan.passed_over = [file for file in plan.files if file.is_skipped]
+        plan.files = [file for file in plan.files if not file.is_skipped]
     same = guesses.same_numbers_in(
         [(file.path, file.parsed.format) for file in plan.files if file.parsed]
     )

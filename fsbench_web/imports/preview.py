@@ -194,7 +194,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(file.row.path, [])]))
             of_files |= set(file.problems)
     run_count = _show_runs(files, preview)
-    _tell_settings_apart(files, planned)
+    _distinguish_settings(files, planned)
     known = known_files.by_digest(row.sha256 for row in rows)
     for file in files:
         file.known = known.get(file.row.sha256)
@@ -230,7 +230,7 @@ def _show_runs(files: Iterable[FileShown], preview: Preview) -> int:
     return len(sources)
 
 
-def _tell_settings_apart(
+def _distinguish_settings(
     files: Sequence[FileShown], planned: AnyMapping[int | None, PlannedFile]
 ) -> None:
     """Say in which settings files differ that would otherwise be repeats of each other."""
@@ -307,8 +307,8 @@ def _ignored(form: AnyMapping[str, str], row: ImportFile) -> tuple[str, ...] | N
         shown = json.loads(form[f"unread-{row.pk}"])
     except (ValueError, RecursionError):
         shown = []
-    is_said = bool({f"ignore-{row.pk}", "ignore-all"} & {*form}) and isinstance(shown, list)
-    return tuple(filter(_can_be_kept, shown)) if is_said else ()
+    is_ticked = bool({f"ignore-{row.pk}", "ignore-all"} & {*form}) and isinstance(shown, list)
+    return tuple(filter(_can_be_kept, shown)) if is_ticked else ()
 
 
 def _can_be_kept(word: object) -> bool:

@@ -172,15 +172,15 @@ def claim(now: datetime | None = None) -> Import | None:
 def work_on(row: Import, stopping: threading.Event) -> None:
     """Check or store a claimed table."""
     kind = {"large": True} if row.report.get("large") else {}
-    with _heartbeats(row, stopping) as say:
+    with _heartbeats(row, stopping) as on_progress:
         try:
             sources = uploads.sources_of(row)
             if not kind:
-                _store_files(row, sources, say)
+                _store_files(row, sources, on_progress)
             elif row.state == ImportState.RECEIVED:
-                _check(row, sources[0], say)
+                _check(row, sources[0], on_progress)
             else:
-                _store(row, sources[0], say)
+                _store(row, sources[0], on_progress)
         except ImporterStopped:
             report = row.report | {"attempts": row.report["attempts"] - 1}
             _leave(row, ImportState(row.state), report)
@@ -211,14 +211,14 @@ _CHECKED = (
 )
 
 
-def _check(row: Import, source: SourceFile, say: large.Say) -> None:
-    table = large.read(source, say)
+def _check(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:
+    table = large.read(source, on_progress)
     _leave(row, ImportState.PREVIEWED, {"large": True} | large.report(table, source))
 
 
-def _store(row: Import, source: SourceFile, say: large.Say) -> None:
+def _store(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:
     target = Target(**row.target)
-    table = large.read(source, say)
+    table = large.read(source, on_progress)
     if "keys" not in row.report:  # nobody looked at it before: it came in one call
         row.report |= large.report(table, source)
     if problems := problems_of(row):
@@ -229,7 +229,7 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
     if row.created_by is None:  # the account was deleted; nobody's imports are those of commands
         raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
     with transaction.atomic():
-        large.store(row, source, table, target, row.created_by, say, known)
+        large.store(row, source, table, target, row.created_by, on_progress, known)
         row.files.all().delete()
         report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
         if warnings := large.problems_and_notes(row.report, source, target)[1]:
@@ -237,18 +237,18 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         _finish(row, report | ({"known": len(known)} if known else {}))
 
 
-def _store_files(row: Import, sources: Sequence[SourceFile], say: large.Say) -> None:
+def _store_files(row: Import, sources: Sequence[SourceFile], on_progress: large.OnProgress) -> None:
     """Store files that were checked within a request.
 
     One transaction, on SQLite too, whose only writer it is: nobody can see half of an import, and
     what was half stored is gone with it. It lasts a few milliseconds a run.
     """
     target = Target(**row.target)
-    say("Reading", 0.0)
+    on_progress("Reading", 0.0)
     plan = plan_files(sources, target)
     if row.created_by is None:
         raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
-    say("Storing", 0.0)
+    on_progress("Storing", 0.0)
     known: list[KnownRun] | None = [] if row.report.get("only_new") else None
     before = (row.state, row.claimed_by)
     with transaction.atomic():
@@ -289,7 +289,7 @@ def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
+def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.OnProgress]:
     """Renew the claim and tell the progress from another thread, so that the work does not wait.
 
     SQLite has one writer: while the table is stored nothing can be told, and nobody else can
@@ -299,7 +299,7 @@ def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
     ended = threading.Event()
     is_quiet = connection.vendor == "sqlite"
 
-    def say(phase: str, share: float) -> None:
+    def on_progress(phase: str, share: float) -> None:
         data["phase"], data["progress"] = phase, share
         if stopping.is_set():
             raise ImporterStopped
@@ -319,7 +319,7 @@ def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
     thread = threading.Thread(target=beat, name="progress", daemon=True)
     thread.start()
     try:
-        yield say
+        yield on_progress
     finally:
         ended.set()
         thread.join()

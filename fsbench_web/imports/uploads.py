@@ -49,7 +49,7 @@ class Correction:
     is_left_out: bool
 
 
-def keep_upload(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
+def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     """Keep an upload of which at least one file can be read, so that the rest can be corrected.
 
     Raises ImportRefused, and keeps nothing, where the study refuses, no file can be read, or this

@@ -6,7 +6,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.catalog.workers.states import look_every_s, worker_states
+from fsbench_web.catalog.workers.states import refresh_every_s, worker_states
 from fsbench_web.studies.runs.listing import listed_runs
 from fsbench_web.studies.views.study_list import own_studies, published_studies
 
@@ -27,6 +27,6 @@ def home(request: HttpRequest) -> HttpResponse:
         "runs": latest,
         "is_live": any(not run.has_ended for run in latest),
         "workers": workers,
-        "workers_every_s": look_every_s(workers),
+        "workers_every_s": refresh_every_s(workers),
     }
     return render(request, "home.html", context)

@@ -45,8 +45,10 @@ def _joins(text: str, place: int) -> bool:
     """
     if text[place] not in _JOINERS or not 0 < place < len(text) - 1:
         return False
-    beside = text[place - 1] + text[place + 1]
-    return not (beside.isascii() or any(sign in _JOINERS or sign.isspace() for sign in beside))
+    neighbours = text[place - 1] + text[place + 1]
+    return not (
+        neighbours.isascii() or any(sign in _JOINERS or sign.isspace() for sign in neighbours)
+    )
 
 
 def named(sign: str) -> str:

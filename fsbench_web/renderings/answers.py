@@ -53,7 +53,7 @@ def answer(
     request: HttpRequest,
     write: Callable[..., bytes],
     *arguments: Any,
-    told_apart_by: object = None,
+    cache_key: object = None,
     media_type: str,
     disposition: str = "",
     cache_control: str = REVALIDATED,
@@ -61,14 +61,14 @@ def answer(
     """``write(*arguments)`` as a file; 304 without making it for who has the same already.
 
     ``write`` is a function of a module and its arguments can be pickled. Two calls with the same
-    ``told_apart_by`` (None: the arguments) have the same answer: it leaves out what alone the time
+    ``cache_key`` (None: the arguments) have the same answer: it leaves out what alone the time
     of day makes another, such as when a report was made.
     """
-    if told_apart_by is None:
-        told_apart_by = arguments
+    if cache_key is None:
+        cache_key = arguments
     # A version of fsbench is no judge of what browsers kept of another one's.
     writer = f"{write.__module__}.{write.__qualname__}"
-    key = _digest((VERSION, writer, media_type, told_apart_by))
+    key = _digest((VERSION, writer, media_type, cache_key))
     # Weak: made anew after a restart, it says when, and is else the same.
     tag = f'W/"{key[:32]}"'
     headers = {"ETag": tag, "Cache-Control": cache_control}

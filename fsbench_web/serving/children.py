@@ -62,8 +62,8 @@ class Child:
         own: list[int] = []
         if self._tells_ready:
             self._forget()
-            self._ready_pipe, tells = os.pipe()
-            own = [tells]
+            self._ready_pipe, ready_fd = os.pipe()
+            own = [ready_fd]
         try:
             self.process = subprocess.Popen(
                 [*self._argv, *map(str, own)],
@@ -106,7 +106,7 @@ class Child:
             self.start()
         return None
 
-    def ask_to_end(self) -> None:
+    def terminate(self) -> None:
         if self.process is not None and self.is_running:
             self.process.terminate()
 

@@ -20,10 +20,10 @@ def to_a_person() -> bool:
     return bool(settings.LOG_FORMAT != "json")
 
 
-def tell(say: Callable[[str], None], sentence: str, level: int = logging.INFO) -> None:
-    """By ``say`` to a person, else as a line of the logs."""
+def announce(echo: Callable[[str], None], sentence: str, level: int = logging.INFO) -> None:
+    """By ``echo`` to a person, else as a line of the logs."""
     if to_a_person():
-        say(sentence)
+        echo(sentence)
     else:
         logger.log(level, sentence.strip())
 

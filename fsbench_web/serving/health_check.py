@@ -35,5 +35,5 @@ if __name__ == "__main__":
     which = sys.argv[1] if len(sys.argv) > 1 else "ready"
     if which not in ("live", "ready"):
         sys.exit("usage: python -m fsbench_web.serving.health_check [live|ready]")
-    is_well, said = ask(which)
-    sys.exit(0 if is_well else said)
+    is_well, message = ask(which)
+    sys.exit(0 if is_well else message)

@@ -23,15 +23,15 @@ def connect() -> None:
         ) from None
 
 
-def prepare_database(say: Callable[[str], None], *, is_private: bool = False) -> str:
+def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -> str:
     """Tables of this version, the published studies and an account; returns how to sign in.
 
     ``is_private`` as of ``prepare_admin``.
     """
-    say("Preparing the database ...")
+    echo("Preparing the database ...")
     connect()
     call_command("migrate", interactive=False, verbosity=0)
-    say("Loading the published studies ...")
+    echo("Loading the published studies ...")
     call_command("load_published", verbosity=0, stdout=StringIO())
     return prepare_admin(settings.DATA_DIR, is_private=is_private)
 

@@ -107,7 +107,7 @@ class Supervisor:
         *,
         processes: int,
         with_worker: bool,
-        say: Callable[[str], None],
+        echo: Callable[[str], None],
     ):
         self._listening = listening
         manage = str(settings.BASE_DIR / "manage.py")
@@ -126,7 +126,7 @@ class Supervisor:
         if with_worker:
             self.children.append(Child("worker", [sys.executable, manage, "worker"]))
         self._address = reached_at(*listening.getsockname()[:2])
-        self._say = say
+        self._echo = echo
         self._stopping = False
         self._renewing = False
         self._background: Thread | None = None
@@ -152,7 +152,7 @@ class Supervisor:
             for child in self.children:
                 child.start()
             self._wait_for_health()
-            self._keep_running()
+            self._supervise()
         finally:
             self._end_children()
             for number, handler in previous.items():
@@ -175,20 +175,20 @@ class Supervisor:
         self._renewing = False
         if program_files.have_changed():
             self._told_of_files = True
-            self._tell(f"The web processes were not started anew. {program_files.NEEDS_A_RESTART}")
+            self._warn(f"The web processes were not started anew. {program_files.NEEDS_A_RESTART}")
             return
         for child in self.webs:
-            child.ask_to_end()
+            child.terminate()
             child.end(WEB_END_S)
-            if self._told_to_stop():
+            if self._must_stop():
                 return
             child.start()
             deadline = _monotonic() + WEB_START_S
-            while not child.is_settled and not self._told_to_stop() and _monotonic() < deadline:
+            while not child.is_settled and not self._must_stop() and _monotonic() < deadline:
                 time.sleep(0.05)
-        self._say("The web processes were started anew.")
+        self._echo("The web processes were started anew.")
 
-    def _told_to_stop(self) -> bool:
+    def _must_stop(self) -> bool:
         # An interrupt sent to `make` alone (not by a terminal's Ctrl-C, which reaches us too) makes
         # it wait for us without a word. What we can see is that it no longer catches interrupts.
         if self._parent_was_make and not _is_make_that_catches_interrupts(self._parent):
@@ -197,25 +197,25 @@ class Supervisor:
 
     def _pause(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not self._told_to_stop() and not self._renewing and time.monotonic() < end:
+        while not self._must_stop() and not self._renewing and time.monotonic() < end:
             time.sleep(0.1)
 
     def _watch_children(self) -> None:
         for child in self.children:
             news = child.watch()
             if news:
-                self._tell(news)
+                self._warn(news)
 
     def _wait_for_health(self) -> None:
         """Look often at the start; what then is missing is named, and waited for more patiently."""
         deadline = _monotonic() + SAYS_AFTER_S
         missing = self._announce()
-        while missing and not self._told_to_stop():
+        while missing and not self._must_stop():
             if self._renewing:
                 self._renew_webs()
             self._watch_children()
             if _monotonic() > deadline:
-                self._tell(
+                self._warn(
                     f"Not everything works after {SAYS_AFTER_S:.0f} s: {missing}. "
                     "What is missing is waited for."
                 )
@@ -229,12 +229,12 @@ class Supervisor:
         if not healthy:
             return answer
         for line in self._announcement:
-            self._say(line)
+            self._echo(line)
         self._announcement = ()
         return ""
 
-    def _tell(self, sentence: str) -> None:
-        console.tell(self._say, sentence, logging.WARNING)
+    def _warn(self, sentence: str) -> None:
+        console.announce(self._echo, sentence, logging.WARNING)
 
     def _health(self) -> tuple[bool, str]:
         """Whether web, database, broker and a worker of our own answer, else what is missing."""
@@ -252,11 +252,11 @@ class Supervisor:
             return False, f"the web process does not answer ({error})"
         return body.get("status") == "ok", str(body)
 
-    def _keep_running(self) -> None:
+    def _supervise(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""
         maintenance_at = time.monotonic() + MAINTENANCE_EVERY_S
         background_at = time.monotonic()
-        while not self._told_to_stop():
+        while not self._must_stop():
             if self._renewing:
                 self._renew_webs()
             self._watch_children()
@@ -265,11 +265,11 @@ class Supervisor:
             if time.monotonic() >= background_at:
                 background_at = time.monotonic() + BACKGROUND_EVERY_S
                 self._work_in_background()
-                self._look_at_own_files()
+                self._check_own_files()
             try:
                 close_old_connections()
                 lifecycle.reap_lost()
-                lifecycle.leave_out_what_is_over()
+                lifecycle.end_expired_runs()
                 if time.monotonic() >= maintenance_at:
                     maintenance_at = time.monotonic() + MAINTENANCE_EVERY_S
                     do_maintenance()
@@ -286,10 +286,10 @@ class Supervisor:
             self._background = Thread(target=self._in_background, name="background", daemon=True)
             self._background.start()
 
-    def _look_at_own_files(self) -> None:
+    def _check_own_files(self) -> None:
         if not self._told_of_files and program_files.have_changed():
             self._told_of_files = True
-            self._tell(program_files.NEEDS_A_RESTART)
+            self._warn(program_files.NEEDS_A_RESTART)
 
     def _in_background(self) -> None:
         _try("watches", watching.run_maintenance)
@@ -307,14 +307,14 @@ class Supervisor:
     def _end_children(self) -> None:
         started = [child for child in self.children if child.is_running]
         if started:
-            self._say("Stopping ...")
+            self._echo("Stopping ...")
         self._refuse_others()
         for child in started:
-            child.ask_to_end()
+            child.terminate()
         for child in started:
             within_s = WEB_END_S if child in self.webs else WORKER_END_S
             if not child.end(within_s):
-                self._tell(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+                self._warn(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
 
     def _refuse_others(self) -> None:
         """Close the port now, where it is our own: nobody would answer who comes from here on.

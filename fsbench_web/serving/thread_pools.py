@@ -90,7 +90,7 @@ class ThreadPoolHandler(ASGIHandler):
         self._pages = 0
         self._pages_are_done = asyncio.Event()
         self._drawn_up: Counter[str] = Counter()
-        self._refuse = _with_headers(_come_again)
+        self._refuse = _with_headers(_retry_later)
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's own, in a thread of the request's pool."""
@@ -104,16 +104,16 @@ class ThreadPoolHandler(ASGIHandler):
                 response = await self._drawn_up_in_turn(request)
             else:
                 if is_page and self._small_files:
-                    await self._let_files_go_first()
+                    await self._wait_for_small_files()
                 response = await pool(request)
         finally:
             self._small_files -= is_small_file
             self._pages -= is_page
-            _tell(self._files_are_done, not self._small_files)
-            _tell(self._pages_are_done, not self._pages)
+            _set_if(self._files_are_done, not self._small_files)
+            _set_if(self._pages_are_done, not self._pages)
         return response
 
-    async def _let_files_go_first(self) -> None:
+    async def _wait_for_small_files(self) -> None:
         await _until(self._files_are_done, FILES_FIRST_S)
 
     async def _drawn_up_in_turn(self, request: HttpRequest) -> HttpResponseBase:
@@ -123,13 +123,13 @@ class ThreadPoolHandler(ASGIHandler):
             return self._refuse(request)
         waiting[client] += 1
         try:
-            return await self.renderings(request, self._let_pages_go_first)
+            return await self.renderings(request, self._wait_for_pages)
         finally:
             waiting[client] -= 1
             if not waiting[client]:
                 del waiting[client]
 
-    async def _let_pages_go_first(self) -> None:
+    async def _wait_for_pages(self) -> None:
         if self._pages:
             await _until(self._pages_are_done, PAGES_FIRST_S)
 
@@ -155,7 +155,7 @@ class ThreadPoolHandler(ASGIHandler):
             close_old_connections()
 
 
-def _come_again(request: HttpRequest) -> HttpResponse:
+def _retry_later(request: HttpRequest) -> HttpResponse:
     return error_pages.too_many(request, TOO_MANY, COME_AGAIN_S)
 
 
@@ -176,7 +176,7 @@ async def _until(happens: asyncio.Event, at_most_s: float) -> None:
             await happens.wait()
 
 
-def _tell(event: asyncio.Event, has_happened: bool) -> None:
+def _set_if(event: asyncio.Event, has_happened: bool) -> None:
     if has_happened:
         event.set()
 
@@ -219,14 +219,14 @@ class ThreadPool:
         await self._turns.take(network_of(request.META.get("REMOTE_ADDR", "")))
         has_turn = True
 
-        def give_turn() -> None:
+        def release_turn() -> None:
             nonlocal has_turn
             if has_turn:
                 has_turn = False
                 self._turns.give()
 
         loop, computed_s = asyncio.get_running_loop(), 0.0
-        long = loop.call_later(LONG_S, give_turn)
+        long = loop.call_later(LONG_S, release_turn)
         try:
             if before is not None:
                 await before()
@@ -236,9 +236,9 @@ class ThreadPool:
             long.cancel()
             self._turns.leave()
             if self._rests:
-                loop.call_later(self._rests * computed_s, give_turn)
+                loop.call_later(self._rests * computed_s, release_turn)
             else:
-                give_turn()
+                release_turn()
 
 
 def application() -> ThreadPoolHandler:

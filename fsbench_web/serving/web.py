@@ -39,12 +39,12 @@ class Server(uvicorn.Server):
     """Answers all that it accepted before it ends."""
 
     def __init__(
-        self, config: uvicorn.Config, listening: socket.socket, tells: int | None = None
+        self, config: uvicorn.Config, listening: socket.socket, ready_fd: int | None = None
     ) -> None:
-        """``tells`` is a descriptor to write to, and to close, once connections are taken."""
+        """``ready_fd`` is a descriptor to write to, and to close, once connections are taken."""
         super().__init__(config)
         self._shared = listening
-        self._tells = tells
+        self._ready_fd = ready_fd
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         ending.begin()
@@ -53,14 +53,14 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # A descriptor of its own, which asyncio closes in the end.
         await super().startup([self._shared.dup()])
-        asyncio.get_running_loop().set_exception_handler(self._went_wrong)
+        asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
         self._shared.listen(BACKLOG)  # which asyncio made as short as what it takes at once
-        if self._tells is not None:
-            os.write(self._tells, b"ready")
-            os.close(self._tells)
-            self._tells = None
+        if self._ready_fd is not None:
+            os.write(self._ready_fd, b"ready")
+            os.close(self._ready_fd)
+            self._ready_fd = None
 
-    def _went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """As asyncio does, but where the supervisor closed the port for all: none comes any more.
 
         asyncio would try to take the next one again and again until this process ends.
@@ -105,12 +105,12 @@ def open_as_many_files_as_allowed() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def main(descriptor: int, tells: int | None = None) -> None:
+def main(descriptor: int, ready_fd: int | None = None) -> None:
     open_as_many_files_as_allowed()
     sys.setswitchinterval(SWITCH_EVERY_S)
     config = settings_of("fsbench_web.serving.asgi:application")
     try:
-        Server(config, socket.socket(fileno=descriptor), tells).run()
+        Server(config, socket.socket(fileno=descriptor), ready_fd).run()
     finally:
         # The end of this process waits for its threads, and these for what is drawn up for them.
         answers.end()

@@ -101,7 +101,7 @@ def run_step(
 
 def clean_up(plan: dict[str, Any]) -> str:
     """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
-    fsbench_folder.remove_left(plan)
+    fsbench_folder.remove_leftovers(plan)
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
@@ -183,7 +183,7 @@ def join(groups: "list[str]") -> None:
             ) from None
 
 
-def keep_to_cpus(count: "int | None", near: "list[int]") -> None:
+def pin_to_cpus(count: "int | None", near: "list[int]") -> None:
     """Run here, and all that is started, on so many processors: those ``near`` the device first,
     then by number. Raises StepFailed.
     """
@@ -227,7 +227,7 @@ def run(plan: dict[str, Any]) -> int:
     try:
         join(plan.get("control_groups", []))
         messages.send("environment", **machine.environment(plan.get("tools", [])))
-        keep_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
+        pin_to_cpus(plan.get("cpus"), plan.get("near_cpus", []))
         mounted.check_overlay(plan, is_mounted=False)
         mounted.check_network_known(plan)
         if plan.get("unmount"):
@@ -235,7 +235,7 @@ def run(plan: dict[str, Any]) -> int:
         else:
             fsbench_folder.check(plan)
             # What a run that was killed has left in a folder of the host.
-            fsbench_folder.remove_left(plan)
+            fsbench_folder.remove_leftovers(plan)
         SAMPLER = sampler.start(messages.send, plan)
         is_checked, used_before, has_begun = False, None, False
         last = ([step for step in plan["steps"] if step["phase"] == "benchmark"] or [None])[-1]

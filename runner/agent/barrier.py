@@ -18,10 +18,10 @@ def wait(plan: dict[str, Any]) -> None:
     start_at = plan.get("start_at")
     if start_at is None:
         return
-    while (left_s := start_at - time.time()) > 0:
+    while (remaining_s := start_at - time.time()) > 0:
         if messages.must_stop():
             raise messages.Cancelled
-        time.sleep(min(left_s, _LOOK_S))
+        time.sleep(min(remaining_s, _LOOK_S))
     late_s = time.time() - start_at
     if late_s > LATE_S:
         raise commands.StepFailed(

@@ -195,9 +195,9 @@ class Step:
         self.kept[stream] += data
         self._log(stream, data)
         if stream == "stderr" and self.tells_progress:
-            self._tell_progress()
+            self._report_progress()
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         found = BYTES_DONE.findall(bytes(self.kept["stderr"][-200:]))
         now = time.monotonic()
         if not found or now - self._told_progress < 1.0:
@@ -258,10 +258,10 @@ def why_it_failed(step: Step) -> str:
     if step.stopped_by == "output":
         return f"{tool} printed more than {OUTPUT_LIMIT_BYTES // 2**20} MiB and was stopped."
     printed = step.text("stderr") + step.text("stdout")
-    said_full = next((words for words in TOO_LITTLE_ROOM if words in printed), "")
-    if said_full:
+    full_message = next((words for words in TOO_LITTLE_ROOM if words in printed), "")
+    if full_message:
         return (
-            f"The LUN is full: {tool} said “{said_full}”. "
+            f"The LUN is full: {tool} said “{full_message}”. "
             "Choose a larger LUN or a workload with smaller files."
         )
     if step.full_since:
@@ -271,12 +271,12 @@ def why_it_failed(step: Step) -> str:
         )
     if step.exit_code == 0:
         return ""
-    said = [line for line in step.text("stderr").splitlines() if line.strip()]
+    lines = [line for line in step.text("stderr").splitlines() if line.strip()]
     # The last line of JSON that was cut off, as of a fio that was killed, tells nobody anything.
-    said = said or [
+    lines = lines or [
         line for line in step.text("stdout").splitlines() if line.strip(" \t{}[],")[:1] not in '"'
     ]
-    tail = f": {said[-1].strip()[:300].rstrip('.')}" if said else ""
+    tail = f": {lines[-1].strip()[:300].rstrip('.')}" if lines else ""
     if step.exit_code is not None and step.exit_code < 0:
         return f"{tool} was ended by signal {-step.exit_code}{tail}."
     return f"{tool} ended with exit status {step.exit_code}{tail}."

@@ -38,7 +38,7 @@ def check(plan: dict[str, Any]) -> None:
     )
 
 
-def remove_left(plan: dict[str, Any]) -> None:
+def remove_leftovers(plan: dict[str, Any]) -> None:
     """What the benchmark left in the plan's folder; on a mount in fsbench's own alone."""
     if plan.get("own_mark") and not is_own(plan["mount_point"], plan["own_mark"]):
         return
@@ -54,9 +54,9 @@ def is_own(folder: str, mark: str) -> bool:
         finally:
             os.close(here)
         try:
-            said = os.read(marker, 4096)
+            content = os.read(marker, 4096)
         finally:
             os.close(marker)
-        return bool(json.loads(said)["id"] == mark)
+        return bool(json.loads(content)["id"] == mark)
     except (OSError, ValueError, KeyError, TypeError):
         return False

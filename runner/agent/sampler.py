@@ -29,23 +29,23 @@ SPACE_S = 3.0
 
 
 class Sampler:
-    """``say`` sends a message. ``devices`` are (role, path of the device or folder)."""
+    """``send`` sends a message. ``devices`` are (role, path of the device or folder)."""
 
     def __init__(
         self,
-        say: Callable[..., None],
+        send: Callable[..., None],
         devices: Sequence[tuple[str, str]],
         every_s: float = EVERY_S,
         root: str = "/",
         *,
         is_shared: bool = False,
     ) -> None:
-        self._say, self._every_s, self._root = say, every_s, root
+        self._send, self._every_s, self._root = send, every_s, root
         self._sources: list[counters.Source | counters.Energy | counters.DeviceEnergy] = []
         self.absent: list[list[str]] = []
         self._open(devices)
         self._began = self._next = time.monotonic()
-        say(
+        send(
             "sampling",
             fields=self.fields,
             absent=self.absent,
@@ -68,7 +68,7 @@ class Sampler:
         now = time.monotonic()
         values = [value for source in self._sources for value in source.read()]
         at = round(now - self._began, 3)
-        self._say("sample", t=at, values=values, is_edge=is_edge)
+        self._send("sample", t=at, values=values, is_edge=is_edge)
         # A loop that was held up does not catch up: a sample has its own time.
         self._next = max(self._next + self._every_s, now + self._every_s / 2)
         return at
@@ -324,7 +324,7 @@ def contents(folder: str, start: str) -> "tuple[int, int] | None":
     return files, size
 
 
-def start(say: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
+def start(send: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
     """A sampler for a plan, or None where it wants none. Never raises: a run goes on without."""
     every_s = float(plan.get("sample_every_s") or 0)
     if every_s <= 0:
@@ -336,7 +336,7 @@ def start(say: Callable[..., None], plan: "dict[str, Any]") -> "Sampler | None":
         devices.append((f"member-{place}", device))
     try:
         is_shared = bool(plan.get("mount_point")) and not plan.get("unmount")
-        return Sampler(say, devices, every_s, is_shared=is_shared)
+        return Sampler(send, devices, every_s, is_shared=is_shared)
     except Exception as error:
-        say("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {error}.")
+        send("log", stream="fsbench", text=f"Nothing is sampled: {type(error).__name__}: {error}.")
         return None

@@ -27,7 +27,7 @@ def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> Collec
     wanted = len(run.series.runs_on.clients)
     if not wanted:
         return None
-    outputs = parts.handed_over(run_id)
+    outputs = parts.client_outputs(run_id)
     if len(outputs) < wanted:
         raise ClientsCannotContinue("The outputs of the other clients did not arrive.")
     leader = RunClient.objects.get(run=run_id, place=0).worker
@@ -43,7 +43,7 @@ def gathered(run_id: int, plan: RunPlan, own: dict[str, ParsedResult]) -> Collec
 
 def partial_results(run_id: int) -> dict[str, bytes]:
     """What the other clients of a run that did not end well have handed over."""
-    return _artefacts(parts.handed_over(run_id))
+    return _artefacts(parts.client_outputs(run_id))
 
 
 def _artefacts(outputs: dict[str, dict[str, str]]) -> dict[str, bytes]:

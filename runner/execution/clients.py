@@ -80,13 +80,13 @@ class Clients:
                 asked = now
                 for lun in others:
                     if lun.worker.name in missing:
-                        nudges.ask_client(self.run.pk, lun.worker)
+                        nudges.notify_client(self.run.pk, lun.worker)
             time.sleep(0.1)
         start_at = clock.now() + timedelta(seconds=START_AHEAD_S)
         parts.start(self.recorder.handle, start_at)
         parts.lead(self.recorder.handle, ClientState.MEASURING)
         self.recorder.log("All clients are ready.")
-        self.recorder.beside = self.look
+        self.recorder.on_heartbeat = self.look
         return replace(plan, start_at=here(start_at.timestamp()))
 
     def look(self) -> None:

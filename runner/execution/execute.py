@@ -84,7 +84,7 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
         return False
     if not host.capabilities.is_usable:
         # It came back since the last heartbeat, and what that found would refuse the run.
-        host.look_at_executor()
+        host.check_executor()
     following = queue.next_run(lun_id)
     if following is None:
         return False
@@ -179,12 +179,12 @@ def _erase_and_measure(
             with places.scheduler_of(host, luns, wanted) as scheduler, _steady(host, recorder):
                 recorder.on_environment = environment_writer(run, luns, scheduler, host, executor)
                 is_wanted = host.config.drops_caches
-                is_dropped = is_wanted and _beside(recorder, drop_caches)
-                recorder.log(_said_of_the_cache(is_wanted, is_dropped))
+                is_dropped = is_wanted and _with_heartbeat(recorder, drop_caches)
+                recorder.log(_cache_notice(is_wanted, is_dropped))
                 if data.number is not None:
                     recorder.conditions["lun"] = lun_state.read(data.number)
                     if any(step.phase == "probe" for step in plan.steps):
-                        health = _beside(recorder, partial(disk_health.read, data.device))
+                        health = _with_heartbeat(recorder, partial(disk_health.read, data.device))
                         recorder.conditions["lun"] |= {"health": health} if health else {}
                 places.verify(host, luns, recorder, run.confirmed)
                 owned = block_events.instance_prefix(host.config.site, host.name)
@@ -237,7 +237,7 @@ def _benchmark_limit_s(workload: BenchmarkWorkload) -> float:
     return float(workload.time_limit_s)
 
 
-def _beside(
+def _with_heartbeat(
     recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
 ) -> _Result:
     """Do ``work`` in a thread while this one keeps the lease alive. Raises LeaseLost.
@@ -295,20 +295,20 @@ def _run_plan(
         spool.add(message)
         recorder.take(message)
         if recorder.tracing is not None:
-            recorder.tracing.hear(message)
+            recorder.tracing.on_message(message)
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
         return stop.is_set() or recorder.is_overdue() or bool(watch.problem or clients.problem)
 
-    outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
+    outcome = _with_heartbeat(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
     if watch.problem and outcome.exit_code != 0:
         return replace(outcome, reason=watch.problem, cause=Cause.BENCHMARK)
     return outcome
 
 
-def _said_of_the_cache(is_wanted: bool, is_dropped: bool) -> str:
+def _cache_notice(is_wanted: bool, is_dropped: bool) -> str:
     if not is_wanted:
         return "The host's page cache was left as it is (FSBENCH_DROP_CACHES)."
     if is_dropped:

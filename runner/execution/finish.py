@@ -212,7 +212,7 @@ def finish_spooled(folder: Path) -> list[int]:
     for spooled in leftover_files(folder):
         try:
             if spooled.conditions is None:
-                _keep_activity(spooled)
+                _store_activity(spooled)
             elif _finish(spooled):
                 finished.append(spooled.handle.run_id)
         except LeaseLost:
@@ -223,7 +223,7 @@ def finish_spooled(folder: Path) -> list[int]:
     return finished
 
 
-def _keep_activity(spooled: Spooled) -> None:
+def _store_activity(spooled: Spooled) -> None:
     """What was sampled of a run that had not ended, while this worker still holds it.
 
     It counts as lost then, as it would without. Raises LeaseLost.
@@ -246,7 +246,7 @@ def _finish(spooled: Spooled) -> bool:
     recorder = Recorder(
         spooled.handle, TimedProgress(), lambda: False, conditions=spooled.conditions or {}
     )
-    recorder.go_on_running(len(run.commands))
+    recorder.resume_running(len(run.commands))
     for message in spooled.messages:
         recorder.take(message)
     recorder.read()

@@ -45,7 +45,7 @@ from runner.worker import Host
 logger = logging.getLogger("fsbench.worker")
 
 _Result = TypeVar("_Result")
-TELL_EVERY_S = 1.0
+HEARTBEAT_EVERY_S = 1.0
 _LAST_LINES = 200
 LOG_NAME = "log.txt"
 
@@ -69,9 +69,9 @@ def take_part(run_id: int, host: Host) -> None:
 
 
 def _take_part(part: Part, host: Host) -> None:
-    said = _ClientMessages(part, host)
+    messages = _ClientMessages(part, host)
     try:
-        _measure(said)
+        _measure(messages)
     except LeaseLost:
         logger.warning("run %s is over for this client", part.run_id)
         return
@@ -89,12 +89,12 @@ def _take_part(part: Part, host: Host) -> None:
         return
     logger.warning("run %s: this client gives up: %s", part.run_id, reason)
     with contextlib.suppress(LeaseLost):
-        persist(lambda: parts.give_up(part, reason, cause, _packed_or_nothing(said)))
+        persist(lambda: parts.give_up(part, reason, cause, _packed_or_nothing(messages)))
 
 
-def _packed_or_nothing(said: "_ClientMessages") -> bytes | None:
+def _packed_or_nothing(messages: "_ClientMessages") -> bytes | None:
     with contextlib.suppress(ClientsCannotContinue):
-        return parts.packed(said.outputs())
+        return parts.packed(messages.outputs())
     return None
 
 
@@ -114,7 +114,7 @@ class _ClientMessages:
     ended_s: float | None = None
     is_ok: bool = False
     reason: str = ""
-    _told: float = field(default_factory=lambda: time.monotonic())
+    _last_heartbeat: float = field(default_factory=lambda: time.monotonic())
 
     def take(self, message: Message) -> None:
         """A message of the agent, in the executor's thread."""
@@ -165,16 +165,16 @@ class _ClientMessages:
         found[COMMANDS_NAME] = "\n".join(self.commands)
         return found
 
-    def tell(self) -> None:
+    def heartbeat(self) -> None:
         """A heartbeat where one is due, and what the leader says. Raises LeaseLost, Stopped."""
         if self.host.stopping.is_set():
             raise RunStopped
         now = time.monotonic()
-        if now - self._told < TELL_EVERY_S:
+        if now - self._last_heartbeat < HEARTBEAT_EVERY_S:
             return
         try:
             self.start_at = parts.heartbeat(self.part)
-            self._told = now
+            self._last_heartbeat = now
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.part.run_id, error)
             reconnect()
@@ -183,11 +183,11 @@ class _ClientMessages:
 
     def is_overdue(self) -> bool:
         """Whether the run may be over for all that this client knows (``Recorder.is_overdue``)."""
-        return time.monotonic() - self._told > stop_after_s()
+        return time.monotonic() - self._last_heartbeat > stop_after_s()
 
     def should_stop(self) -> bool:
         """What ``places.verify`` asks while it waits. Raises LeaseLost, Stopped."""
-        self.tell()
+        self.heartbeat()
         return False
 
     def times(self) -> dict[str, Any]:
@@ -198,9 +198,9 @@ class _ClientMessages:
         return {"began_at": began, "ended_at": clock.at(self.ended_s)}
 
 
-def _measure(said: _ClientMessages) -> None:
+def _measure(messages: _ClientMessages) -> None:
     """Check everything, say that it is ready, and run the plan when all do."""
-    part, host = said.part, said.host
+    part, host = messages.part, messages.host
     run = Run.objects.select_related(
         "series__lun", "series__configuration", "series__workload"
     ).get(pk=part.run_id)
@@ -228,35 +228,35 @@ def _measure(said: _ClientMessages) -> None:
             *(host, place),
         )
         with places.locked(luns):
-            _check(said, run, place)
+            _check(messages, run, place)
             if host.config.drops_caches:
                 # Writing back much memory takes longer than a silence may.
-                _beside(said.tell, drop_caches, threading.Event())
+                _with_heartbeat(messages.heartbeat, drop_caches, threading.Event())
             parts.move(part, ClientState.READY)
-            plan = replace(plan, start_at=_begin_at(said))
+            plan = replace(plan, start_at=_begin_at(messages))
             parts.move(part, ClientState.MEASURING)
             target = Target(run.pk, host.name, place.name, place.device)
             with MountWatch(entry, plan.own_mark) as watch:
-                outcome = _run(said, plan, target, watch)
-    if outcome.exit_code != 0 or not said.is_ok:
-        reasons = " ".join(one for one in (said.reason, watch.problem or outcome.reason) if one)
+                outcome = _run(messages, plan, target, watch)
+    if outcome.exit_code != 0 or not messages.is_ok:
+        reasons = " ".join(one for one in (messages.reason, watch.problem or outcome.reason) if one)
         raise ClientsCannotContinue(reasons or "Its agent ended without a reason.", outcome.cause)
-    content = parts.packed(said.outputs())
-    done = {"content": content, "facts": said.facts, **said.times()}
+    content = parts.packed(messages.outputs())
+    done = {"content": content, "facts": messages.facts, **messages.times()}
     persist(lambda: parts.move(part, ClientState.DONE, **done))
 
 
-def _check(said: _ClientMessages, run: Run, place: UsedLun) -> None:
+def _check(messages: _ClientMessages, run: Run, place: UsedLun) -> None:
     """The mount is the one that was confirmed, and as the configuration says."""
-    places.verify(said.host, [place], said, run.confirmed)
+    places.verify(messages.host, [place], messages, run.confirmed)
     configuration = run.series.configuration
     places.check_directory(
         *(place.entry, configuration.filesystem, configuration.options), configuration.scheduler
     )
-    _check_beside(said, run, place)
+    _check_same_server(messages, run, place)
 
 
-def _check_beside(said: _ClientMessages, run: Run, place: UsedLun) -> None:
+def _check_same_server(messages: _ClientMessages, run: Run, place: UsedLun) -> None:
     """The leader's folder is on this mount as well. Raises RunRefused.
 
     Two servers may have one name, each in its own network: a sum over both is of neither.
@@ -269,7 +269,7 @@ def _check_beside(said: _ClientMessages, run: Run, place: UsedLun) -> None:
     if not folder or not mark:
         return
     try:
-        is_beside = mounts.is_beside(place.entry, said.host.own_mark(place.entry), folder, mark)
+        is_beside = mounts.is_beside(place.entry, messages.host.own_mark(place.entry), folder, mark)
     except mounts.MountError as error:
         raise RunRefused(str(error)) from None
     if is_beside is False:
@@ -280,29 +280,29 @@ def _check_beside(said: _ClientMessages, run: Run, place: UsedLun) -> None:
         )
 
 
-def _begin_at(said: _ClientMessages) -> float:
+def _begin_at(messages: _ClientMessages) -> float:
     """When all begin, by this host's clock."""
-    while said.start_at is None:
-        said.tell()
+    while messages.start_at is None:
+        messages.heartbeat()
         time.sleep(0.1)
-    return here(said.start_at.timestamp())
+    return here(messages.start_at.timestamp())
 
 
-def _run(said: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:
+def _run(messages: _ClientMessages, plan: RunPlan, target: Target, watch: MountWatch) -> Outcome:
     stop = threading.Event()
 
     def should_stop() -> bool:
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
-        return stop.is_set() or said.is_overdue() or bool(watch.problem)
+        return stop.is_set() or messages.is_overdue() or bool(watch.problem)
 
     def work() -> Outcome:
-        return said.host.executor.run(plan, target, said.take, should_stop)
+        return messages.host.executor.run(plan, target, messages.take, should_stop)
 
-    return _beside(said.tell, work, stop)
+    return _with_heartbeat(messages.heartbeat, work, stop)
 
 
-def _beside(
-    tell: Callable[[], None], work: Callable[[], _Result], stop: threading.Event
+def _with_heartbeat(
+    heartbeat: Callable[[], None], work: Callable[[], _Result], stop: threading.Event
 ) -> _Result:
     """Do ``work`` in a thread while this one tells that it lives; its end is waited for always."""
     with ThreadPoolExecutor(1, thread_name_prefix="client") as pool:
@@ -310,7 +310,7 @@ def _beside(
         while not future.done():
             wait([future], timeout=0.2)
             try:
-                tell()
+                heartbeat()
             except BaseException:
                 stop.set()
                 raise

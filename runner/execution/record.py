@@ -107,16 +107,16 @@ class Recorder:
     _benchmark_ended_s: float | None = None
     _began_together_s: float | None = None
     # Looked at now and then, in the run's thread.
-    beside: Callable[[], None] = lambda: None
+    on_heartbeat: Callable[[], None] = lambda: None
     _commands_written: int = 0
     _environment_written: bool = False
     _is_running: bool = False
     _flushed: float = 0.0
-    _heard: float = 0.0
+    _last_heartbeat: float = 0.0
     _prolonged: float = field(default_factory=time.monotonic)
     _began: float = field(default_factory=time.monotonic)
 
-    def go_on_running(self, commands_written: int) -> None:
+    def resume_running(self, commands_written: int) -> None:
         """Another worker began to write this run: what it runs on, and some of its commands."""
         self._is_running = self._environment_written = True
         self._commands_written = commands_written
@@ -291,12 +291,12 @@ class Recorder:
             count = len(self.commands)
             lifecycle.record_commands(self.handle, self.commands)
             self._commands_written = count
-        if now is not None and now - self._heard >= HEARTBEAT_EVERY_S:
+        if now is not None and now - self._last_heartbeat >= HEARTBEAT_EVERY_S:
             asked = time.monotonic()
             is_cancelled = self._heartbeat(now)
             # From before it was asked: the database prolonged the lease a little later than that.
-            self._heard, self._prolonged = now, asked
-            self.beside()
+            self._last_heartbeat, self._prolonged = now, asked
+            self.on_heartbeat()
             if is_cancelled and not self.stop_reason:
                 self.stop_reason = "cancelled"
 

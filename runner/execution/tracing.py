@@ -48,7 +48,7 @@ class Tracing:
     is_at_end: bool = False
     """The benchmark has ended: a workload may unmount between its measurements, too."""
 
-    def hear(self, message: Message) -> None:
+    def on_message(self, message: Message) -> None:
         """What the agent says: the trace is of the benchmark, and of what it left in memory."""
         if message.get("type") != "phase":
             return

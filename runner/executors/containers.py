@@ -190,7 +190,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def ask_to_end(container: Container, pid: int) -> None:
+def terminate(container: Container, pid: int) -> None:
     """Have its first process end by itself, as a daemon that may not answer would."""
     if not _signalled(pid, str(container.id), signal.SIGTERM):
         # It may have ended by itself in this moment; removing it follows in any case.
@@ -239,24 +239,24 @@ def meddling(client: docker.DockerClient, container: Container) -> Iterator[list
     The daemon says so to whoever listens, and remembers it no longer than some hundred other
     events. ``client`` must wait long for what seldom comes.
     """
-    said: list[str] = []
+    interference: list[str] = []
     try:
         events = client.events(
             filters={"container": str(container.id), "event": list(_MEDDLING)}, decode=True
         )
     except APIError:
-        yield said  # a proxy before the daemon's socket lets nobody ask
+        yield interference  # a proxy before the daemon's socket lets nobody ask
         return
 
     def listen() -> None:
         # It ends with the daemon, or when this is over.
         with contextlib.suppress(*_CLOSED):
             for event in events:
-                said.append(_MEDDLING[str(event["Action"])])
+                interference.append(_MEDDLING[str(event["Action"])])
 
     threading.Thread(target=listen, daemon=True, name="container-events").start()
     try:
-        yield said
+        yield interference
     finally:
         with contextlib.suppress(*_CLOSED):
             events.close()

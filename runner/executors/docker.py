@@ -186,8 +186,8 @@ class DockerExecutor:
             container.start()
             status = int(container.wait(timeout=PROBE_LIMIT_S)["StatusCode"])
             if status:
-                said = container.logs(stdout=False, stderr=True).decode("utf-8", "replace")
-                raise ContainerError(container, status, command, self.image, said)
+                stderr = container.logs(stdout=False, stderr=True).decode("utf-8", "replace")
+                raise ContainerError(container, status, command, self.image, stderr)
             return bytes(container.logs(stdout=True, stderr=False))
         finally:
             self._remove_for_certain(container)
@@ -236,7 +236,7 @@ class DockerExecutor:
                 )
             container = self._create(plan, target)
             if plan.memory_bytes and not containers.limits_swap(container, plan.memory_bytes):
-                swap.tell(on_message)
+                swap.report_limit(on_message)
             return self._follow(container, on_message, should_stop)
         except containers.NotLimited as error:
             return Outcome(1, reason=str(error), cause=Cause.REFUSED)
@@ -311,7 +311,7 @@ class DockerExecutor:
                     on_message,
                     lambda: bool(meddled) or should_stop(),
                     # By a daemon that hangs each would take half a minute, and a lease less.
-                    stop=lambda: containers.ask_to_end(container, pid),
+                    stop=lambda: containers.terminate(container, pid),
                     kill=lambda: containers.end(container, pid),
                 )
                 exit_code = containers.exit_code_of(container)

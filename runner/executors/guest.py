@@ -51,8 +51,8 @@ class GuestExecutor(GuestKernels):
             return f"The kernel {seen.kernel.name} cannot be used: {seen.problem}"
         ability = seen.announced["filesystems"].get(filesystem, {})
         if plan.mount_point and not ability.get("usable"):
-            said = ability.get("reason") or f"{filesystem} was not tried with it."
-            return str(said)
+            reason = ability.get("reason") or f"{filesystem} was not tried with it."
+            return str(reason)
         wanted_modules = [*plan.layers, *plan.modules_above]
         missing = [name for name in wanted_modules if not seen.kernel.has(name)]
         if missing:

@@ -138,12 +138,12 @@ class GuestKernels(DockerExecutor):
             elsewhere = self.elsewhere()
             if elsewhere:
                 return elsewhere
-            said = self._ask([_PROGRAM, "--version"])
+            report = self._ask([_PROGRAM, "--version"])
         except (*ERRORS, OSError, ValueError, LookupError):
-            said = {}
-        if not said.get("version") or not said.get("is_whole"):
+            report = {}
+        if not report.get("version") or not report.get("is_whole"):
             return f"The image {self.image} cannot boot guests: build it again (make image)."
-        self.qemu = str(said["version"])
+        self.qemu = str(report["version"])
         return ""
 
     def _ask(self, command: list[str]) -> dict[str, Any]:
@@ -152,25 +152,25 @@ class GuestKernels(DockerExecutor):
         return answer
 
     def _look_at(self, package: Package) -> BootedKernel:
-        said: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
-        said |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
+        report: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
+        report |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
         try:
             kernel = kernels.unpacked(package, self.cache)
         except UnusableKernel as error:
-            return BootedKernel(None, said | {"problem": str(error)})
+            return BootedKernel(None, report | {"problem": str(error)})
         except (OSError, LookupError, TypeError, ValueError) as error:
-            return BootedKernel(None, said | {"problem": f"It cannot be unpacked: {error}."})
-        said["version"] = kernel.version
+            return BootedKernel(None, report | {"problem": f"It cannot be unpacked: {error}."})
+        report["version"] = kernel.version
         known = {*layer_modules(), *loopback.modules()}
-        said["layers"] = sorted(name for name in known if kernel.has(name))
+        report["layers"] = sorted(name for name in known if kernel.has(name))
         try:
             if not self.accelerator:
                 self._choose_accelerator(kernel)
-            return BootedKernel(kernel, said | self._probed(kernel))
+            return BootedKernel(kernel, report | self._probed(kernel))
         except (*ERRORS, OSError, LookupError, TypeError, ValueError) as error:
             # Not kept: a daemon that is away comes back.
             return BootedKernel(
-                kernel, said | {"problem": f"It could not be tried: {short(error)}"}
+                kernel, report | {"problem": f"It could not be tried: {short(error)}"}
             )
 
     def _probed(self, kernel: Kernel) -> dict[str, Any]:
@@ -187,14 +187,14 @@ class GuestKernels(DockerExecutor):
         if found is None:
             reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
             return {"problem": reason or "It does not come to the agent."}
-        said = {
+        report = {
             "version": found["kernel"],
             "filesystems": found["filesystems"],
             "schedulers": found["schedulers"],
             "boot_s": found["boot_s"],
         }
-        notes.note(kept, said)
-        return said
+        notes.note(kept, report)
+        return report
 
     def _choose_accelerator(self, kernel: Kernel) -> None:
         """KVM where a guest comes up with it in time. Remembered until the host boots again."""

@@ -21,7 +21,7 @@ from docker.models.containers import Container
 
 from runner.executors.containers import ERRORS, KEPT_LOGS, short
 from runner.host.guest_kernels import kernel_packages
-from runner.host.guest_kernels.apt import Apt, FetchError, Say
+from runner.host.guest_kernels.apt import Apt, FetchError, OnProgress
 from runner.image.inputs import SUITE_LABEL
 
 ARCHIVE = "zfs-modules.tar"
@@ -56,7 +56,7 @@ def has_zfs(package: Path) -> bool:
     return (package / ARCHIVE).is_file()
 
 
-def build(image: str, package: Path, say: Say = lambda what, share: None) -> Path:
+def build(image: str, package: Path, on_progress: OnProgress = lambda what, share: None) -> Path:
     """Build ZFS for the kernel in ``package``, in a container of ``image``, and put it beside it.
 
     Returns where both are. Raises CannotFetch, with what to do.
@@ -74,7 +74,7 @@ def build(image: str, package: Path, say: Say = lambda what, share: None) -> Pat
         ) from None
     with tempfile.TemporaryDirectory(prefix="fsbench-zfs-") as work:
         sources = _sources(Path(work, "apt"), str(labels.get(SUITE_LABEL, "")))
-        say(f"Building ZFS for {release} (some minutes)", None)
+        on_progress(f"Building ZFS for {release} (some minutes)", None)
         archive = Path(work, ARCHIVE)
         with (
             _container(client, image, [release, "\n".join(sources)]) as container,
@@ -134,10 +134,10 @@ def _wait(container: Container, release: str) -> None:
         time.sleep(_LOOK_EVERY_S)
         container.reload()
     if container.attrs["State"]["ExitCode"]:
-        said = container.logs(tail=8).decode("utf-8", "replace").strip()
+        log = container.logs(tail=8).decode("utf-8", "replace").strip()
         raise FetchError(
             f"ZFS cannot be built for {release}: its headers must be among apt's packages "
-            f"(linux-headers-{release}), and zfs-dkms must know that kernel. It said: {said[-800:]}"
+            f"(linux-headers-{release}), and zfs-dkms must know that kernel. It said: {log[-800:]}"
         )
 
 

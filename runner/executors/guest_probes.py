@@ -36,8 +36,14 @@ class BootedKernel:
 
 def waiting(package: Package) -> BootedKernel:
     """One that nobody has tried yet."""
-    said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
-    return BootedKernel(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
+    report = {
+        "name": package.name,
+        "version": "",
+        "digest": "",
+        "filesystems": {},
+        "schedulers": [],
+    }
+    return BootedKernel(None, report | {"problem": TO_BE_BOOTED, "boot_s": None})
 
 
 def is_waiting(seen: BootedKernel) -> bool:

@@ -130,7 +130,7 @@ class LocalExecutor:
                     )
                     groups = stack.enter_context(group)
                 if plan.memory_bytes and not control_groups.limits_swap(groups):
-                    swap.tell(on_message)
+                    swap.report_limit(on_message)
                 return self._run(replace(plan, control_groups=groups), on_message, should_stop)
         except control_groups.GroupProblem as error:
             return Outcome(1, reason=str(error))
@@ -180,7 +180,7 @@ class LocalExecutor:
 
     def clean_up(self, worker: str) -> list[str]:
         """Control groups alone: the kernel removed processes and mounts with the worker."""
-        return control_groups.remove_left(worker) if self.is_root else []
+        return control_groups.remove_leftovers(worker) if self.is_root else []
 
 
 def _devices(target: Target) -> list[str]:

@@ -2,7 +2,7 @@
 
 Version 2 has all in one hierarchy, version 1 a hierarchy for each controller; a host may have both
 (version 1 with controllers, version 2 with pressure alone). What is made here is removed behind the
-run, or by ``remove_left`` where the worker was killed. Kernel's
+run, or by ``remove_leftovers`` where the worker was killed. Kernel's
 Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/*.rst.
 """
 
@@ -225,7 +225,7 @@ def _removed(folder: Path) -> bool:
             return True
 
 
-def remove_left(worker: str) -> list[str]:
+def remove_leftovers(worker: str) -> list[str]:
     """Remove the groups of this worker's runs that a killed one left; returns what was removed.
 
     Those of another process that lives are its: of another site whose worker has the same name.

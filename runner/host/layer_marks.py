@@ -25,7 +25,7 @@ STOPPED_S = 5.0
 LABEL_BYTES = 256 * 1024
 
 
-def left_on(device: str) -> list[str]:
+def layers_on(device: str) -> list[str]:
     """The kinds of fsbench's own layers on a device, where nothing else is on it.
 
     Raises ToolError.
@@ -37,11 +37,11 @@ def left_on(device: str) -> list[str]:
 
 
 def wipe(device: str) -> list[str]:
-    """Remove what ``left_on`` says, and say it. Nobody may use the device: it is opened alone.
+    """Remove what ``layers_on`` says, and say it. Nobody may use the device: it is opened alone.
 
     Raises ToolError, OSError.
     """
-    kinds = left_on(device)
+    kinds = layers_on(device)
     if kinds:
         descriptor = os.open(device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
         try:
@@ -80,7 +80,7 @@ class AssembledDevice:
         path = blockdev.sys_folder(self.number) / "dm" / "name"
         return path.read_text().strip() if path.exists() else blockdev.kernel_name(self.number)
 
-    def take_apart(self) -> None:
+    def disassemble(self) -> None:
         """Neither tool touches what is in use. Raises ToolError."""
         folder = blockdev.sys_folder(self.number)
         if (folder / "md").is_dir():
@@ -139,6 +139,6 @@ def _stop(folder: Path) -> None:
 
 def _has_mark(number: int) -> bool:
     try:
-        return bool(left_on(blockdev.path_of(number)))
+        return bool(layers_on(blockdev.path_of(number)))
     except (ToolError, OSError):
         return False

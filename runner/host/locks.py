@@ -82,7 +82,7 @@ def while_measuring() -> Iterator[None]:
         os.close(descriptor)
 
 
-def take_setup_lock() -> int:
+def acquire_setup_lock() -> int:
     """For the one installation on this host, and for nothing that measures; close it afterwards.
 
     Raises LockedElsewhere at once.

@@ -140,11 +140,11 @@ def is_beside(request: dict[str, Any]) -> bool | None:
     finally:
         os.close(here)
     try:
-        said = os.read(marker, _MOST)
+        content = os.read(marker, _MOST)
     finally:
         os.close(marker)
     with contextlib.suppress(ValueError, TypeError, KeyError):
-        return bool(json.loads(said)["id"] == request["beside"]["id"])
+        return bool(json.loads(content)["id"] == request["beside"]["id"])
     return False
 
 

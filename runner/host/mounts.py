@@ -181,8 +181,8 @@ def is_beside(entry: LunEntry, mark: str, folder: str, of_other: str) -> bool | 
     Raises MountError.
     """
     beside = {"folder": folder, "id": of_other}
-    said = _look(entry, find_mount(entry), mark, beside=beside).get("is_beside")
-    return None if said is None else bool(said)
+    answer = _look(entry, find_mount(entry), mark, beside=beside).get("is_beside")
+    return None if answer is None else bool(answer)
 
 
 def contender(entry: LunEntry) -> as_mounted.Contender:
@@ -300,7 +300,7 @@ def _look(
     try:
         printed, wrong = process.communicate(timeout=ANSWER_S)
     except subprocess.TimeoutExpired:
-        _give_up(point, process)
+        _eliminate(point, process)
         raise ServerSilent(silence) from None
     try:
         data: dict[str, Any] = json.loads(printed)
@@ -317,7 +317,7 @@ def _forgive(point: str) -> None:
             known.until = 0.0
 
 
-def _give_up(point: str, process: "subprocess.Popen[bytes]") -> None:
+def _eliminate(point: str, process: "subprocess.Popen[bytes]") -> None:
     """End it, and remember where even that is not possible (an uninterruptible wait)."""
     process.kill()
     silence = _UnansweredMount(time.monotonic() + SILENT_S)

@@ -39,7 +39,7 @@ def written_bytes() -> int | None:
     return sum(pages) * mmap.PAGESIZE if pages else None
 
 
-def tell(on_message: Callable[[Mapping[str, Any]], None]) -> None:
+def report_limit(on_message: Callable[[Mapping[str, Any]], None]) -> None:
     """Say of a run that its memory is limited and its swap is not; nothing without any swap."""
     if space := space_bytes():
         on_message({"type": "unlimited_swap", "space_bytes": space})

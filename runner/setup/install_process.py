@@ -47,7 +47,7 @@ class InstallProcess:
         self.started = clock()
         self.progress = Progress(stages, self.started)
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._heard = threading.Lock()
+        self._lines_lock = threading.Lock()
         self._process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -70,8 +70,8 @@ class InstallProcess:
 
     def _read(self, output: IO[str]) -> None:
         for line in output:
-            with self._heard:
-                if not self.progress.hear(line, self._clock()) and line.strip():
+            with self._lines_lock:
+                if not self.progress.read_line(line, self._clock()) and line.strip():
                     self._lines.append(line.strip())
 
     def exit_code(self) -> int | None:
@@ -83,16 +83,16 @@ class InstallProcess:
         return code
 
     def share(self) -> float | None:
-        with self._heard:
+        with self._lines_lock:
             return self.progress.share(self._clock())
 
     def remaining_s(self) -> float | None:
-        with self._heard:
+        with self._lines_lock:
             return self.progress.remaining_s(self._clock())
 
     def reason(self) -> str:
         """Why it failed, in the words of whatever failed."""
-        with self._heard:
+        with self._lines_lock:
             lines = list(self._lines)
         return reason_in(lines)
 

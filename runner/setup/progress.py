@@ -40,12 +40,12 @@ class Progress:
         self._stages = stages
         self._current: int | None = None
         self._began = now
-        self._told: float | None = None
+        self._stage_share: float | None = None
         # What finished stages took, of what they typically take.
         self._took = self._typical = 0.0
         self._share = 0.0
 
-    def hear(self, line: str, now: float) -> bool:
+    def read_line(self, line: str, now: float) -> bool:
         """Whether the line told of a stage. Stages come in their order, or not at all."""
         match = LINE.search(line)
         names = [stage.name for stage in self._stages]
@@ -58,9 +58,9 @@ class Progress:
             if self._current is not None:
                 self._took += now - self._began
                 self._typical += self._stages[self._current].typical_s
-            self._current, self._began, self._told = number, now, None
+            self._current, self._began, self._stage_share = number, now, None
         if match[2]:
-            self._told = min(1.0, max(0.0, float(match[2])))
+            self._stage_share = min(1.0, max(0.0, float(match[2])))
         return True
 
     def share(self, now: float) -> float | None:
@@ -68,7 +68,7 @@ class Progress:
         if self._current is None:
             return None
         stage = self._stages[self._current]
-        within = self._told
+        within = self._stage_share
         if within is None:
             within = MOST_OF_A_STAGE * (1 - math.exp(-(now - self._began) / stage.typical_s))
         whole = sum(one.typical_s for one in self._stages)
@@ -84,8 +84,8 @@ class Progress:
         if self._typical:
             pace = min(4.0, max(0.25, self._took / self._typical))
         elapsed = now - self._began
-        if self._told is not None and self._told >= LEAST_SHARE:
-            rest = elapsed * (1 - self._told) / self._told
+        if self._stage_share is not None and self._stage_share >= LEAST_SHARE:
+            rest = elapsed * (1 - self._stage_share) / self._stage_share
         else:
             rest = self._stages[self._current].typical_s * pace - elapsed
             if rest <= 0:

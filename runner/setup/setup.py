@@ -33,7 +33,7 @@ from runner.worker import Host
 logger = logging.getLogger("fsbench.worker")
 
 LOOK_EVERY_S = 3.0
-TELL_EVERY_S = 0.9
+ANNOUNCE_EVERY_S = 0.9
 # After a failure: then it is tried again, unless something has changed before.
 RETRY_AFTER_S = (600.0, 3600.0, 6 * 3600.0)
 _LOCALLY = "Runs are local processes. "
@@ -59,18 +59,18 @@ class Failure:
 
 
 class Setup:
-    """``look`` is called every second or so; ``say`` tells whoever started the worker."""
+    """``look`` is called every second or so; ``echo`` tells whoever started the worker."""
 
     def __init__(
         self,
         host: Host,
-        say: Callable[[str], None] = logger.info,
+        echo: Callable[[str], None] = logger.info,
         *,
         root: Path = settings.BASE_DIR,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.host, self.config = host, host.config
-        self._say, self._clock = say, clock
+        self._echo, self._clock = echo, clock
         self._root = root
         self._installer = root / "deploy/install_tools.py"
         self._builder = root / "runner/image/build"
@@ -89,8 +89,8 @@ class Setup:
         self._has_made_image = False
         # Packages that were asked for and that this release does not have.
         self._given_up: set[str] = set()
-        self._said: set[tuple[str, ...]] = set()
-        self._next_look = self._next_telling = 0.0
+        self._setup_report: set[tuple[str, ...]] = set()
+        self._next_look = self._next_announcement = 0.0
         self._one_at_a_time = threading.Lock()
 
     def look(self) -> None:
@@ -114,7 +114,7 @@ class Setup:
         """
         want = self._want()
         if want is not None and not want.forbidden:
-            self.host.setup = _said(want, "running")
+            self.host.setup = _setup_report(want, "running")
 
     def stop(self) -> None:
         """End what is being done; the next worker begins it anew."""
@@ -143,11 +143,11 @@ class Setup:
                     self.host.probe_again()
                     self._facts = facts
                     logger.debug("what can be run here was looked at again")
-                    self._tell()
+                    self._publish()
         if self.config.executor == "auto" and self.host.executor.name == "local":
-            self._go_over()
+            self._change_to_containers()
 
-    def _go_over(self) -> None:
+    def _change_to_containers(self) -> None:
         found, silence = self._image()
         if found is None:
             why = silence or self._container.missing()
@@ -166,8 +166,8 @@ class Setup:
             reason = f"A Docker daemon with the image {self.config.image} is there."
             self.host.use(self._container, reason, capabilities)
             self._facts = facts_of(self._container)
-        self._say(f"Runs are carried out in containers from now on. {reason}")
-        self._tell()
+        self._echo(f"Runs are carried out in containers from now on. {reason}")
+        self._publish()
 
     def _is_to_be_made_first(self, found: FoundImage) -> bool:
         want = image_want(self.config, found, self._digest, inputs.digest(self._root))
@@ -199,10 +199,12 @@ class Setup:
             self._failure = None
             self._announce(None)
         elif want.forbidden:
-            self._announce(_said(want, "missing", problem=f"{want.forbidden} {_by_hand(want)}"))
-            self._say_once(want, f"{want.reason} {want.forbidden} {_by_hand(want)}")
+            self._announce(
+                _setup_report(want, "missing", problem=f"{want.forbidden} {_by_hand(want)}")
+            )
+            self._echo_once(want, f"{want.reason} {want.forbidden} {_by_hand(want)}")
         elif self._has_failed(want) and self._failure is not None:
-            self._announce(_said(want, "failed", problem=self._failure.problem))
+            self._announce(_setup_report(want, "failed", problem=self._failure.problem))
         elif want.kind == IMAGE and self._has_made_image:
             self._fail(
                 want,
@@ -221,11 +223,11 @@ class Setup:
 
     def _begin(self, want: SetupNeed) -> None:
         try:
-            self._lock = locks.take_setup_lock()
+            self._lock = locks.acquire_setup_lock()
         except locks.LockedElsewhere:
             waits = "It begins by itself when the run that is being measured on this host has ended"
             self._announce(
-                _said(want, "missing", problem=f"{waits} (or another installation there).")
+                _setup_report(want, "missing", problem=f"{waits} (or another installation there).")
             )
             return
         try:
@@ -240,12 +242,12 @@ class Setup:
             if want.kind == PACKAGES
             else "It is made"
         )
-        self._say_once(
+        self._echo_once(
             want,
             f"{want.reason} {doing} in the background; runs wait meanwhile, all else works. "
             "(FSBENCH_INSTALL=no keeps hands off.)",
         )
-        self._announce(_said(want, "running"))
+        self._announce(_setup_report(want, "running"))
 
     def _start(self, want: SetupNeed, lock: int) -> InstallProcess:
         if want.kind == PACKAGES:
@@ -276,9 +278,11 @@ class Setup:
     def _follow(self, want: SetupNeed, process: InstallProcess) -> None:
         code = process.exit_code()
         if code is None:
-            if self._clock() >= self._next_telling:
+            if self._clock() >= self._next_announcement:
                 self._announce(
-                    _said(want, "running", share=process.share(), remaining_s=process.remaining_s())
+                    _setup_report(
+                        want, "running", share=process.share(), remaining_s=process.remaining_s()
+                    )
                 )
             return
         self._process = None
@@ -296,7 +300,7 @@ class Setup:
                 # that has come to its end and still lacks all of it.
                 self.host.setup = None
         self._next_look = 0.0
-        self._tell()
+        self._publish()
 
     def _succeed(self, want: SetupNeed, took_s: float) -> None:
         self._failure = None
@@ -306,7 +310,7 @@ class Setup:
             # The installer succeeded: what is not there now is not in this release.
             self._given_up.update(want.lacking)
         what = "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
-        self._say(f"The {what}, after {took_s:.0f} s.")
+        self._echo(f"The {what}, after {took_s:.0f} s.")
 
     def _fail(self, want: SetupNeed, why: str, *, is_final: bool = False) -> None:
         tries = self._failure.tries if self._failure and self._failure.want == want else 0
@@ -317,7 +321,7 @@ class Setup:
         retry_at = None if is_final else self._clock() + wait_s
         self._failure = Failure(want, problem, retry_at, tries + 1)
         logger.error("%s failed: %s", _TITLES[want.kind, "failed"], problem)
-        self._announce(_said(want, "failed", problem=problem))
+        self._announce(_setup_report(want, "failed", problem=problem))
 
     # What is said
 
@@ -325,17 +329,17 @@ class Setup:
         is_running = data is not None and data["state"] == "running"
         if data != self.host.setup or is_running:
             self.host.setup = data
-            self._tell()
+            self._publish()
 
-    def _tell(self) -> None:
-        self._next_telling = self._clock() + TELL_EVERY_S
+    def _publish(self) -> None:
+        self._next_announcement = self._clock() + ANNOUNCE_EVERY_S
         announce(self.host.announcement())
 
-    def _say_once(self, want: SetupNeed, sentence: str) -> None:
+    def _echo_once(self, want: SetupNeed, sentence: str) -> None:
         mark = (want.kind, want.forbidden, *want.lacking)
-        if mark not in self._said:
-            self._said.add(mark)
-            self._say(sentence)
+        if mark not in self._setup_report:
+            self._setup_report.add(mark)
+            self._echo(sentence)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:
@@ -344,7 +348,7 @@ class Setup:
             yield True
             return
         try:
-            self._lock = locks.take_setup_lock()
+            self._lock = locks.acquire_setup_lock()
         except locks.LockedElsewhere:
             yield False
             return
@@ -363,7 +367,7 @@ def _by_hand(want: SetupNeed) -> str:
     return f"By hand: {want.command}"
 
 
-def _said(
+def _setup_report(
     want: SetupNeed,
     state: str,
     *,

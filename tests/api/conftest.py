@@ -16,7 +16,7 @@ from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.imports.sources import Target, unpack
-from fsbench_web.imports.uploads import keep_upload
+from fsbench_web.imports.uploads import store_upload
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
@@ -142,7 +142,7 @@ def one_of_everything() -> dict[str, Any]:
     ]
     Team.objects.create(name="Storage").members.add(User.objects.create_user("eve"))
     run = Run.objects.get(pk=runs[0])
-    upload = keep_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
+    upload = store_upload(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
     return {
         "slug": "lab",
         "run_id": run.pk,

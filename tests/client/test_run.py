@@ -99,7 +99,7 @@ def test_a_job_starts_at_a_time_and_stops_before_one(fsbench: Command) -> None:
     shown = fsbench("show", "--job", job.pk)
     assert f"starts at (UTC)     {begin:%Y-%m-%d %H:%M}" in shown.stdout
     Job.objects.update(stop_before=clock.now())
-    lifecycle.leave_out_what_is_over()
+    lifecycle.end_expired_runs()
     shown = fsbench("show", "--job", job.pk)
     assert "not begun, for lack of time: ext4_none, block 1: run" in shown.stdout
 

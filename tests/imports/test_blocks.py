@@ -103,7 +103,7 @@ def test_the_preview_calls_no_configuration_by_a_block(
     """It may be said before the upload, or in the preview."""
     said = Target("Lab", blocks="folders")
     sources = unpack([("lab.zip", io.BytesIO(archive(*names)))])
-    row = uploads.keep_upload(sources, Target("Lab") if is_late else said, ada)
+    row = uploads.store_upload(sources, Target("Lab") if is_late else said, ada)
     given = {file.pk: FileDescription.from_json(file.given) for file in row.files.all()}
     corrections = {pk: uploads.Correction(one, False) for pk, one in given.items()}
     uploads.correct(row.pk, said, corrections, ada)

@@ -32,7 +32,7 @@ def api(ada: User) -> Client:
 @pytest.fixture
 def row(ada: User) -> Import:
     sources = unpack([("a.csv", io.BytesIO(TABLE))])
-    return uploads.keep_upload(sources, Target("Lab", "ext4", "ext4"), ada)
+    return uploads.store_upload(sources, Target("Lab", "ext4", "ext4"), ada)
 
 
 def expire(row: Import) -> None:

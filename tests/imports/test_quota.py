@@ -148,7 +148,7 @@ def test_many_at_once_are_no_more_than_one_after_the_other(
     def stash(number: int) -> bool:
         try:
             sources = unpack([(f"{number}.csv", SimpleUploadedFile("x", TABLE % number))])
-            uploads.keep_upload(sources, Target("Lab", "ext4", "ext4"), ada)
+            uploads.store_upload(sources, Target("Lab", "ext4", "ext4"), ada)
         except ImportRefused:
             return False
         finally:

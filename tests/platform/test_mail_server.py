@@ -64,11 +64,11 @@ def test_a_letter_is_taken(settings):
 def test_a_server_that_drips_is_left(settings, monkeypatch, answers):
     """Byte by byte, or line by line and never the last."""
     monkeypatch.setattr(mail_server, "LIMIT_S", 0.5)
-    is_left = Event()
+    is_leftover = Event()
 
     def drip(handler: socketserver.StreamRequestHandler) -> None:
         end = time.monotonic() + MINUTE_S
-        while not is_left.wait(0.05) and time.monotonic() < end:
+        while not is_leftover.wait(0.05) and time.monotonic() < end:
             handler.wfile.write(answers)
 
     with server(drip, settings):
@@ -76,17 +76,17 @@ def test_a_server_that_drips_is_left(settings, monkeypatch, answers):
         with pytest.raises(OSError, match=r"no answer within 0\.5 s"):
             letter().send()
         assert time.monotonic() - begin < MINUTE_S / 2
-        is_left.set()
+        is_leftover.set()
 
 
 def test_a_letter_that_was_taken_is_sent_though_nobody_says_goodbye(settings, monkeypatch):
     """Else it would be sent again."""
-    is_left = Event()
+    is_leftover = Event()
 
     def keep(handler: socketserver.StreamRequestHandler) -> None:
         talk(handler)
         handler.rfile.readline()
-        is_left.wait(MINUTE_S)
+        is_leftover.wait(MINUTE_S)
 
     with server(keep, settings):
         connection = mail.get_connection()
@@ -94,4 +94,4 @@ def test_a_letter_that_was_taken_is_sent_though_nobody_says_goodbye(settings, mo
         assert connection.send_messages([letter()]) == 1
         monkeypatch.setattr(mail_server, "LIMIT_S", 0)
         connection.close()
-        is_left.set()
+        is_leftover.set()

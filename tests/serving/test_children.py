@@ -58,7 +58,7 @@ def test_it_starts_a_crashed_child_again_ever_more_slowly() -> None:
         _crash(child)
         assert "in 1 s" in str(child.watch())
     finally:
-        child.ask_to_end()
+        child.terminate()
         child.end(5)
 
 
@@ -76,7 +76,7 @@ def test_a_child_that_does_not_listen_is_killed() -> None:
     assert child.process is not None
     status = Path(f"/proc/{child.process.pid}/status")
     _until(lambda: _ignores(status.read_text(), signal.SIGTERM))
-    child.ask_to_end()
+    child.terminate()
     assert child.end(0.3) is False
     assert not child.is_running
 
@@ -128,7 +128,7 @@ def test_it_is_settled_once_it_says_so() -> None:
         _until(lambda: child.is_settled)
         assert child.is_running
     finally:
-        child.ask_to_end()
+        child.terminate()
         child.end(60)
     silent = Child("web process", SLEEPER, tells_ready=True)
     silent.start()
@@ -164,18 +164,18 @@ def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them
     monkeypatch.setenv("OWN_FILES_AT_START", "")  # and as it was in the end
     said: list[str] = []
     with open_socket("127.0.0.1", 0) as listening:
-        under = Supervisor(listening, processes=1, with_worker=False, say=said.append)
+        under = Supervisor(listening, processes=1, with_worker=False, echo=said.append)
     under.webs = under.children = [Child("one", [sys.executable, "-c", "input()"])]
     program_files.note()
-    under._look_at_own_files()
+    under._check_own_files()
     assert said == []
     (tmp_path / "runner" / "__pycache__").mkdir(parents=True)
     (tmp_path / "runner" / "__pycache__" / "a.pyc").touch()
-    under._look_at_own_files()
+    under._check_own_files()
     assert said == []
     (tmp_path / "runner" / "a.py").touch()
     for _ in range(2):
-        under._look_at_own_files()
+        under._check_own_files()
     assert len(said) == 1
     assert "stop it and start it again" in said[0]
     under._renew_webs()
@@ -186,7 +186,7 @@ def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them
 def test_one_web_process_always_works_while_they_are_renewed(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with open_socket("127.0.0.1", 0) as listening:
-        under = Supervisor(listening, processes=2, with_worker=False, say=lambda line: None)
+        under = Supervisor(listening, processes=2, with_worker=False, echo=lambda line: None)
         argv = [sys.executable, "-c", WEB, str(log)]
         under.webs = [Child(name, [*argv, name], tells_ready=True) for name in ("one", "two")]
         under.children = under.webs
@@ -201,6 +201,6 @@ def test_one_web_process_always_works_while_they_are_renewed(tmp_path: Path) -> 
             ]
         finally:
             for web in under.webs:
-                web.ask_to_end()
+                web.terminate()
                 web.end(60)
                 web._forget()

@@ -15,7 +15,7 @@ def listening() -> Iterator[socket.socket]:
 
 
 def end(listening: socket.socket) -> None:
-    under = Supervisor(listening, processes=1, with_worker=False, say=print)
+    under = Supervisor(listening, processes=1, with_worker=False, echo=print)
     under.webs = under.children = []
     under._end_children()
 

@@ -90,7 +90,7 @@ class Site:
         self, monkeypatch: pytest.MonkeyPatch, listening: socket.socket, *answers: bool
     ) -> None:
         self.said: list[str] = []
-        self.under = Supervisor(listening, processes=1, with_worker=False, say=self.said.append)
+        self.under = Supervisor(listening, processes=1, with_worker=False, echo=self.said.append)
         self.under.webs = self.under.children = []
         self._left = list(answers)
         self._now = 0.0
@@ -98,7 +98,7 @@ class Site:
         monkeypatch.setattr(self.under, "_pause", self._pause)
         monkeypatch.setattr(self.under, "_work_in_background", lambda: None)
         monkeypatch.setattr(supervisor.lifecycle, "reap_lost", lambda: None)
-        monkeypatch.setattr(supervisor.lifecycle, "leave_out_what_is_over", lambda: None)
+        monkeypatch.setattr(supervisor.lifecycle, "end_expired_runs", lambda: None)
         monkeypatch.setattr(supervisor, "close_old_connections", lambda: None)
         monkeypatch.setattr(supervisor, "_monotonic", lambda: self._now)
 
@@ -172,7 +172,7 @@ def test_it_asks_for_health_where_it_listens_and_for_what_it_has_started(
 
     monkeypatch.setattr(supervisor.urllib.request, "urlopen", urlopen)
     with open_socket(host, 0) as listening:
-        under = Supervisor(listening, processes=1, with_worker=with_worker, say=print)
+        under = Supervisor(listening, processes=1, with_worker=with_worker, echo=print)
         healthy, missing = under._health()
         port = listening.getsockname()[1]
     assert (healthy, addresses) == (False, [asked.format(port=port)])
@@ -185,5 +185,5 @@ def test_what_answers_well_is_healthy(
 ) -> None:
     body = b'{"status": "ok"}'
     monkeypatch.setattr(supervisor.urllib.request, "urlopen", lambda *_, **__: BytesIO(body))
-    under = Supervisor(listening, processes=1, with_worker=with_worker, say=print)
+    under = Supervisor(listening, processes=1, with_worker=with_worker, echo=print)
     assert under._health()[0]

@@ -305,7 +305,7 @@ def test_pages_wait_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_pages_do_not_wait_for_large_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 20)
-    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_let_files_go_first", never)
+    monkeypatch.setattr(thread_pools.ThreadPoolHandler, "_wait_for_small_files", never)
     assert thread_pools.SMALL_FILE_BYTES < 10**6
     file_ends_before_page(10**6)
 

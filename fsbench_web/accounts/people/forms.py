@@ -39,9 +39,9 @@ class _AsShown(forms.Form):
     """A form that says all of its object at once, and so what it was when its page was shown."""
 
     def state_digest(self) -> str:
-        return _digest({name: self.initial[name] for name in self._said})
+        return _digest({name: self.initial[name] for name in self._compared})
 
-    _said: tuple[str, ...] = ()
+    _compared: tuple[str, ...] = ()
 
     @property
     def is_outdated(self) -> bool:
@@ -147,7 +147,7 @@ class IdentityForm(forms.Form):
 class PersonForm(_AsShown):
     """What an administrator says of an account."""
 
-    _said = ("role", "is_active", "email", "teams", "luns")
+    _compared = ("role", "is_active", "email", "teams", "luns")
 
     role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
     is_active = forms.BooleanField(
@@ -228,7 +228,7 @@ class TeamNameForm(forms.ModelForm):
 class TeamForm(_AsShown, TeamNameForm):
     """Name, members and LUNs of a team."""
 
-    _said = ("name", "members", "luns")
+    _compared = ("name", "members", "luns")
 
     members = _Rows(
         queryset=User.objects.order_by("username"),

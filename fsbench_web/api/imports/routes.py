@@ -219,13 +219,13 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
             files, target, user, only_new=only_new, within_request=True, given=given
         )
     except TooLargeForRequest as much:
-        return _handed_over(response, much, target, user, only_new)
+        return _accepted(response, much, target, user, only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
     return Status(200 if done.id is None else 201, vars(done))
 
 
-def _handed_over(
+def _accepted(
     response: HttpResponse, much: TooLargeForRequest, target: Target, user: User, only_new: bool
 ) -> Status[dict[str, Any]]:
     """202: the importer stores it."""

@@ -87,7 +87,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
         if large.is_large(sources):
             row = queue.receive(sources[0], target, user_of(request))
         else:
-            row = uploads.keep_upload(sources, target, user_of(request))
+            row = uploads.store_upload(sources, target, user_of(request))
     except ImportRefused as refused:
         raise refusal(refused) from None
     return Status(201, detail(request, row))

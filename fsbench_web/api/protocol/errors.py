@@ -92,8 +92,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{guess} There is {', '.join(known) or 'none'}."
 
 
-def _sentence(said: str) -> str:
-    return said if said.endswith((".", "!", "?")) else f"{said}."
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
@@ -103,8 +103,8 @@ def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
     if source == "body" or path[:1] == ["filters"]:
         path = path[1:]
     field = ".".join(path) or source
-    said = error["msg"].removeprefix("Value error, ")
-    return field, _sentence(f"{field}: {said[:1].lower()}{said[1:]}")
+    text = error["msg"].removeprefix("Value error, ")
+    return field, _sentence(f"{field}: {text[:1].lower()}{text[1:]}")
 
 
 def _unread(error: HttpError) -> str:

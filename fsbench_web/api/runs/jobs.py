@@ -183,7 +183,7 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
         "stop_before": job.stop_before,
         "not_begun": [
             {"run": run, "block": block, "configuration": label}
-            for run, block, label in closing.left_out_of(job)
+            for run, block, label in closing.expired_runs(job)
         ],
         "outlook": progress.window.words if progress.window else "",
         "refusals": authority.refusals(job.runs.filter(state=RunState.QUEUED)),

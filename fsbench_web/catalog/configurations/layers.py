@@ -320,6 +320,6 @@ def least_cache_bytes(layers: Sequence[Layer]) -> int:
 _USUAL_BUCKET_KB = 512  # make-bcache(8)
 
 
-def devices_left(layers: Sequence[Layer], data: int) -> int:
+def remaining_devices(layers: Sequence[Layer], data: int) -> int:
     """How many devices a file system on these layers is made over."""
     return 1 if any(one.kind in ("md", "lvm") for one in layers) else data

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from fsbench_web.catalog.configurations import bcachefs
 from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
-from fsbench_web.catalog.configurations.layers import conflicts, devices_left, has_cache
+from fsbench_web.catalog.configurations.layers import conflicts, has_cache, remaining_devices
 from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
 from fsbench_web.catalog.configurations.pools.zfs_options import zfs_conflicts
@@ -94,7 +94,7 @@ def _folder_conflicts(
 def _stack_conflicts(slug: str, options: Mapping[str, str], shape: LunCounts) -> Iterator[str]:
     """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
-    devices = devices_left(shape.layers, shape.data)
+    devices = remaining_devices(shape.layers, shape.data)
     if FILESYSTEMS[slug].is_pool:
         yield from _pool_conflicts(options, shape, devices)
         return

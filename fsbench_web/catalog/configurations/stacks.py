@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, StrictStr
 
-from fsbench_web.catalog.configurations.layers import Layer, devices_left, layer_of_label
+from fsbench_web.catalog.configurations.layers import Layer, layer_of_label, remaining_devices
 from fsbench_web.catalog.configurations.options import OptionError
 
 DATA, LOG, CACHE, SPECIAL = "data", "log", "cache", "special"
@@ -74,7 +74,7 @@ class LunCounts:
     def is_one_device(self) -> bool:
         """Whether all data lie on one device below the file system, so that it can be measured."""
         others = self.log + self.special
-        return not others and devices_left(self.layers, self.data) == 1
+        return not others and remaining_devices(self.layers, self.data) == 1
 
     @property
     def label_words(self) -> list[str]:

@@ -184,7 +184,7 @@ def luns_with_use() -> QuerySet[Lun]:
     )
 
 
-def look_every_s(states: Iterable[WorkerState]) -> int:
+def refresh_every_s(states: Iterable[WorkerState]) -> int:
     """How often a page that shows these workers looks at them again, in seconds."""
     known = list(states)
     if any(

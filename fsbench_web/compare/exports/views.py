@@ -62,7 +62,7 @@ def comparison_file(
     # One that says the same and was made earlier today is as good; where it does not say when, one
     # that was made on any day.
     same = replace(document, as_of=_midnight(document.as_of) if chosen.is_dated else _UNDATED)
-    return _file(request, chosen, document, "fsbench-deltas", told_apart_by=same)
+    return _file(request, chosen, document, "fsbench-deltas", cache_key=same)
 
 
 @require_safe
@@ -173,13 +173,13 @@ def _file(
     chosen: Format,
     document: Document,
     name: str,
-    told_apart_by: Document | None = None,
+    cache_key: Document | None = None,
 ) -> HttpResponse:
     return answers.answer(
         request,
         chosen.write,
         document,
-        told_apart_by=told_apart_by,
+        cache_key=cache_key,
         media_type=chosen.media_type,
         disposition=f'attachment; filename="{name}.{chosen.suffix}"',
     )

@@ -79,7 +79,7 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
         both.tables,
         heading,
         # One that says the same and was made earlier today is as good.
-        told_apart_by=(both.tables, heading._replace(as_of=midnight)),
+        cache_key=(both.tables, heading._replace(as_of=midnight)),
         media_type=chosen.media_type,
         disposition=f'attachment; filename="{name}"',
     )

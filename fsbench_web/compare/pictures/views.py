@@ -26,7 +26,7 @@ from fsbench_web.compare.selection.values import short
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.delta_tables import refuse_unknown_parts
 from fsbench_web.core.scoring import categories, phases, testnames
-from fsbench_web.figures.frame import plain_text, say_undrawn
+from fsbench_web.figures.frame import note_omitted_lines, plain_text
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.cells import TooManyValues
 
@@ -116,15 +116,15 @@ def _shown(spec: PictureSpec) -> RequestedPicture:
     )
     try:
         picture = kind.draw()
-        _put_out(picture, spec.hide)
+        _hidden_lines(picture, spec.hide)
         if picture.figure is not None:
-            say_undrawn(picture.figure, kind.undrawn + picture.undrawn)
+            note_omitted_lines(picture.figure, kind.undrawn + picture.undrawn)
         return replace(shown, picture=picture)
     except (PictureUnavailable, TooManyValues) as error:
         return replace(shown, problem=str(error))
 
 
-def _put_out(picture: Picture, names: Collection[str]) -> None:
+def _hidden_lines(picture: Picture, names: Collection[str]) -> None:
     """Lines that the address puts out are in the legend alone."""
     if picture.figure is None or not names:
         return

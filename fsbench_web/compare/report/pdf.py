@@ -111,7 +111,7 @@ class _Document(BaseDocTemplate):
         self._last_page = self.page
 
     @property
-    def says_how_many_pages(self) -> bool:
+    def has_page_count(self) -> bool:
         """Whether the latest build knew from the one before how many pages there are."""
         return self._said_last_page == self._last_page
 
@@ -142,7 +142,7 @@ class _Contents(TableOfContents):
         self._document = document
 
     def isSatisfied(self) -> bool:
-        return bool(super().isSatisfied()) and self._document.says_how_many_pages
+        return bool(super().isSatisfied()) and self._document.has_page_count
 
 
 class _Drawn(Flowable):

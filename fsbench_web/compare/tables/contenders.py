@@ -209,7 +209,7 @@ def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
         groups[slug_of(row.configuration)].setdefault(row.series_id, row)
     names: dict[int, str] = {}
     for label, group in groups.items():
-        names |= _told_apart(label, group)
+        names |= _distinguished(label, group)
     # An import may bring a label that looks like a name made here.
     taken = Counter(names.values())
     return {
@@ -218,7 +218,7 @@ def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
     }
 
 
-def _told_apart(label: str, group: dict[int, SeriesFacts]) -> dict[int, str]:
+def _distinguished(label: str, group: dict[int, SeriesFacts]) -> dict[int, str]:
     names = dict.fromkeys(group, label)
     for circumstance in _CIRCUMSTANCES:
         alike = Counter(names.values())

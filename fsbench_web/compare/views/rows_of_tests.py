@@ -90,9 +90,7 @@ def rows_of(found: Sequence[TestGroup | Section], address: str) -> list[TestRow]
     """The rows of tests, in their order; ``address`` ends so that ``of=`` can follow."""
     by_test = {one.test: one for one in found}
     pairs = {
-        test: by_test[cpu]
-        for test in by_test
-        if (cpu := testnames.cpu_time_beside(test)) in by_test
+        test: by_test[cpu] for test in by_test if (cpu := testnames.cpu_time_of(test)) in by_test
     }
     beside = {one.test for one in pairs.values()}
     return [_row(one, pairs.get(one.test), address) for one in found if one.test not in beside]

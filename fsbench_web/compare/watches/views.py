@@ -119,7 +119,7 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
             request, f"A test was sent a moment ago. Wait {TEST_EVERY.seconds} seconds for another."
         )
     else:
-        for delivery in watching.try_out(one).deliveries.all():
+        for delivery in watching.send_test(one).deliveries.all():
             channel = delivery.get_channel_display()
             if delivery.state == WatchDelivery.State.DELIVERED:
                 messages.success(request, f"The test was delivered by {channel}.")
@@ -144,11 +144,11 @@ def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
     one = _own_watch(request, watch_id)
     not_sent = watching.resume(one)
-    said = "Watched again from now on. What got slower meanwhile is listed."
+    notice = "Watched again from now on. What got slower meanwhile is listed."
     if not_sent:
         which = "The message that had" if not_sent == 1 else f"The {not_sent} messages that had"
-        said += f" {which} waited since before the pause will not be sent."
-    messages.success(request, said)
+        notice += f" {which} waited since before the pause will not be sent."
+    messages.success(request, notice)
     return redirect("compare:watch", one.pk)
 
 

@@ -135,7 +135,7 @@ def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
 
     Called by `serve` and `manage.py check_watches`.
     """
-    made = look_at_all(now)
+    made = check_all(now)
     deliveries.send_due(now)
     WatchMessage.objects.filter(
         kind=WatchMessage.Kind.TEST, created_at__lt=(now or timezone.now()) - TESTS_KEPT
@@ -143,7 +143,7 @@ def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
     return made
 
 
-def look_at_all(now: datetime | None = None) -> list[WatchMessage]:
+def check_all(now: datetime | None = None) -> list[WatchMessage]:
     """Check each active watch of each active account."""
     made: list[WatchMessage] = []
     watches = Watch.objects.filter(is_active=True, user__is_active=True)
@@ -232,7 +232,7 @@ def delete(one: Watch) -> None:
         one.delete()
 
 
-def try_out(one: Watch) -> WatchMessage:
+def send_test(one: Watch) -> WatchMessage:
     """A message that says of itself that it is a test, sent at once and only once."""
     key = f"test:{secrets.token_hex(8)}"
     sentence = "This is a test: nothing got slower. Messages of this watch come the same way."

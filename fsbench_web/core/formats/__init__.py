@@ -141,11 +141,11 @@ def _others(
         for one in _TEXT
         if one.name not in (found.name, table.WIDE_FORMAT)
         and one.recognises(looked_at)
-        and (one.name not in family or _says_more(one, result, lines))
+        and (one.name not in family or _has_other_rates(one, result, lines))
     ]
 
 
-def _says_more(other: Format, result: ParsedResult, lines: list[str]) -> bool:
+def _has_other_rates(other: Format, result: ParsedResult, lines: list[str]) -> bool:
     """Whether another format of fio in the file has rates that are none of the result's, but for
     their rounding: another run.
     """

@@ -43,22 +43,22 @@ class _Configuration:
     """What "show" printed last, of the PostMark that was started last."""
 
     def __init__(self) -> None:
-        self._said: list[str] = []
+        self._settings: list[str] = []
         self._weights: list[str] = []
 
     def read(self, line: str) -> None:
         if _VERSION.match(line) or _SETTINGS.search(line):
-            self._said, self._weights = [], []
+            self._settings, self._weights = [], []
         elif (setting := _SETTING.match(line)) is not None:
-            self._said.append(setting[1].strip())
+            self._settings.append(setting[1].strip())
         elif (location := _LOCATION.match(line)) is not None:
             self._weights.append(location[1])
 
     def settings(self) -> list[str]:
         """All but paths and the seed; several locations by their weights."""
         if len(self._weights) < 2:
-            return self._said
-        return [*self._said, f"Locations of weight {', '.join(self._weights)}"]
+            return self._settings
+        return [*self._settings, f"Locations of weight {', '.join(self._weights)}"]
 
 
 def recognises(lines: list[str]) -> bool:

@@ -138,7 +138,7 @@ def is_buffered(test: str, is_direct: bool) -> bool:
     return is_direct and iozone_test(test) in _BUFFERED_TESTS
 
 
-def asks_for_direct_io(modes: Collection[object]) -> bool:
+def requests_direct_io(modes: Collection[object]) -> bool:
     """Whether settings as IOzone prints them ask for direct I/O ("O_DIRECT feature enabled")."""
     return any("DIRECT" in str(mode).upper() for mode in modes)
 

@@ -138,7 +138,7 @@ def place(test: str) -> tuple[int, str, int, str]:
     return (where, _NUMBER.sub(_padded, text), time, test)
 
 
-def cpu_time_beside(test: str) -> str:
+def cpu_time_of(test: str) -> str:
     """The test that is the CPU time of the same work at the same load; "" of no elapsed time."""
     name, load = parts(test)
     work = name.removesuffix("_real")

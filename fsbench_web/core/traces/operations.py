@@ -96,11 +96,11 @@ class _Counts:
                 if operation not in OPERATIONS:
                     raise UnreadableOutput(f"It counts {operation[:40]!r}, which it was not asked.")
                 if kind == "hist":
-                    self._take_bins(operation, value)
+                    self._read_bins(operation, value)
                 else:
                     self.sums.setdefault(name, Counter())[operation] = _whole(value)
 
-    def _take_bins(self, operation: str, bins: Iterable[Mapping[str, Any]]) -> None:
+    def _read_bins(self, operation: str, bins: Iterable[Mapping[str, Any]]) -> None:
         for one in bins:
             low = max(_whole(one.get("min", 0)), 0)
             place = min(max(low.bit_length() - 1, 0), MOST_BINS - 1)

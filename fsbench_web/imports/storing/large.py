@@ -25,7 +25,7 @@ from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import ImportWork, TooLargeForRequest
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
 from fsbench_web.imports.sources import SourceFile, Target
-from fsbench_web.imports.storing.numbering import PlacedRun, Say
+from fsbench_web.imports.storing.numbering import OnProgress, PlacedRun
 from fsbench_web.imports.storing.runs import keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
 
@@ -51,13 +51,13 @@ def is_large(sources: Sequence[SourceFile]) -> bool:
         return True
 
 
-def read(source: SourceFile, say: Say) -> LargeTable:
+def read(source: SourceFile, on_progress: OnProgress) -> LargeTable:
     """All numbers of the table. Raises ImportRefused with the first problems of its rows."""
     mapping = Mapping.from_json(source.mapping) if source.mapping is not None else None
     try:
         with source.open() as stream:
             return long.read(
-                stream, source.size_bytes, mapping, lambda share: say("Reading", share)
+                stream, source.size_bytes, mapping, lambda share: on_progress("Reading", share)
             )
     except UnreadableFile as error:
         raise ImportRefused(
@@ -182,7 +182,7 @@ def import_large(
     source: SourceFile,
     target: Target,
     user: User | None,
-    say: Say = lambda what, share: None,
+    on_progress: OnProgress = lambda what, share: None,
     *,
     only_new: bool = False,
     within_request: bool = False,
@@ -194,18 +194,18 @@ def import_large(
     ``commit.commit``.
     """
     known: list[KnownRun] | None = [] if only_new else None
-    table = read(source, say)
-    problems, told = problems_and_notes(report(table, source), source, target)
+    table = read(source, on_progress)
+    problems, found_notes = problems_and_notes(report(table, source), source, target)
     if problems:
         raise ImportRefused(problems)
-    warnings = [*told, *notes]
+    warnings = [*found_notes, *notes]
     if within_request and _work_of(table).is_much:
         raise TooLargeForRequest([source], warnings)
     parts = [one.as_warning() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)
         row.report = {"warnings": parts} if parts else {}
-        runs = store(row, source, table, target, user, say, known)
+        runs = store(row, source, table, target, user, on_progress, known)
         if known and not runs:
             transaction.set_rollback(True)
             return ImportResult(None, ALL_KNOWN, [], known=known, warnings=parts)
@@ -218,7 +218,7 @@ def store(
     table: LargeTable,
     target: Target,
     user: User | None,
-    say: Say,
+    on_progress: OnProgress,
     passed_over: list[KnownRun] | None = None,
 ) -> list[int]:
     """Store all runs of a table, with their scores. The caller holds the transaction, and saves
@@ -229,7 +229,13 @@ def store(
     """
     study, _ = study_for(target, user)
     stored = store_runs(
-        row, study, place(table, source, target), user, passed_over, say, ends_at_refusal=True
+        row,
+        study,
+        place(table, source, target),
+        user,
+        passed_over,
+        on_progress,
+        ends_at_refusal=True,
     )
     if problems := stored.problems:
         more = len(problems) - _MOST_PROBLEMS

@@ -25,7 +25,7 @@ from fsbench_web.studies.models import Run, Series
 from fsbench_web.studies.scores import digests
 from fsbench_web.studies.scores.digests import Content
 
-Say = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 """Told what is being done, and the share of it that is done."""
 _MOST_NAMED = 20
 _MOST_FILES_NAMED = 5
@@ -59,7 +59,7 @@ class PlacedRun:
     distributions: Sequence[Distribution] = ()
 
     @property
-    def says_no_settings(self) -> bool:
+    def lacks_settings(self) -> bool:
         """Whether it is a tool's output that says nothing of how it was made."""
         if self.planned is None or self.planned.parsed.tool == "table":
             return False
@@ -96,7 +96,9 @@ class Numbering:
     problems: list[ImportProblem] = field(default_factory=list)
     remarks: list[ImportProblem] = field(default_factory=list)
 
-    def number(self, placed: Sequence[PlacedRun], serieses: Sequence[Series], say: Say) -> None:
+    def number(
+        self, placed: Sequence[PlacedRun], serieses: Sequence[Series], on_progress: OnProgress
+    ) -> None:
         """Number all of them; ``serieses`` are those of each."""
         known: dict[int, dict[str, Run | PlacedRun]] = {
             pk: {**of.runs} for pk, of in self.there.items()
@@ -106,7 +108,7 @@ class Numbering:
             if entry.repeat is not None:
                 data[series.pk].add(entry.repeat)
         for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
-            say("Checking", done / len(placed))
+            on_progress("Checking", done / len(placed))
             content = digests.content_of([entry.columns])
             same = _same(entry, known[series.pk].get(content.digest))
             problem = _twice(entry, content)
@@ -229,7 +231,7 @@ class Numbering:
                 yield _note(f"{others:,} of the stored repeats of {label} lack some values too.")
             if (more := len(unequal) - _MOST_NAMED) > 0:
                 yield _note(f"And {more:,} more repeats of {label} lack some.")
-            silent = next((one for one in some if one.placed.says_no_settings), None)
+            silent = next((one for one in some if one.placed.lacks_settings), None)
             if silent is not None:
                 yield _note(
                     f"It says no settings: repeats of {label} are repeats only if these were the "

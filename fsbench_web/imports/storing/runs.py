@@ -16,7 +16,7 @@ from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.existing_runs import ExistingRuns
-from fsbench_web.imports.storing.numbering import Numbered, Numbering, PlacedRun, Say
+from fsbench_web.imports.storing.numbering import Numbered, Numbering, OnProgress, PlacedRun
 from fsbench_web.imports.targets import artefact_of, hardware_for
 from fsbench_web.platform import clock
 from fsbench_web.studies.activity import latencies
@@ -70,7 +70,7 @@ def store_runs(
     placed: Sequence[PlacedRun],
     user: User | None,
     passed_over: list[KnownRun] | None = None,
-    say: Say = lambda what, share: None,
+    on_progress: OnProgress = lambda what, share: None,
     *,
     ends_at_refusal: bool = False,
 ) -> Stored:
@@ -88,15 +88,15 @@ def store_runs(
         with_cells = any(entry.begins is None for entry in placed)
         there = existing_runs.of_series(serieses, with_cells=with_cells)
         found = Numbering(there, user, passed_over)
-        found.number(placed, serieses, say)
+        found.number(placed, serieses, on_progress)
         problems, row.study = found.problems, study
         if not found.runs or (problems and ends_at_refusal):
             return Stored([], problems)
         artefacts: dict[int, Artefact] = {}
         runs = _record(row, found.runs, artefacts, user)
-        beside, mixed = _score_and_store(runs, artefacts, there, say)
+        other_rows, mixed = _score_and_store(runs, artefacts, there, on_progress)
         problems += mixed
-        insert_together(*beside, *_notes(row, runs, artefacts, user))
+        insert_together(*other_rows, *_notes(row, runs, artefacts, user))
     stored = [StoredRun(run, one.placed, one.joins is not None) for one, run in runs]
     return Stored(stored, problems, found.remarks)
 
@@ -167,8 +167,8 @@ def _record(
                 measured.source,
                 first.placed.block,
             )
-    beside: list[models.Model] = [row] if row.pk is None else []
-    new = new_runs.record_all_finished(list(finished.values()), by=user, beside=beside)
+    other_rows: list[models.Model] = [row] if row.pk is None else []
+    new = new_runs.record_all_finished(list(finished.values()), by=user, other_rows=other_rows)
     runs = dict(zip(finished, new, strict=True))
     joined = {key: some[0].joins for key, some in together.items() if some[0].joins is not None}
     runs |= joined
@@ -200,7 +200,10 @@ def _reason(parts: Sequence[Numbered]) -> str:
 
 
 def _score_and_store(
-    runs: Recorded, artefacts: Mapping[int, Artefact], there: Mapping[int, ExistingRuns], say: Say
+    runs: Recorded,
+    artefacts: Mapping[int, Artefact],
+    there: Mapping[int, ExistingRuns],
+    on_progress: OnProgress,
 ) -> tuple[Sequence[models.Model], list[ImportProblem]]:
     """Write numbers, flags and scores. Returns rows of numbers that are still to be written, with
     others, and which series cannot have any.
@@ -213,7 +216,7 @@ def _score_and_store(
     flags: dict[int, Flags] = {}
     later: list[Series] = []
     for done, (pk, some) in enumerate(of_series.items()):
-        say("Scoring", done / len(of_series))
+        on_progress("Scoring", done / len(of_series))
         series, finished = some[0][0].series, there[pk].finished
         new = {run.pk: run for one, run in some if one.joins is None}
         stored = there[pk].stored if finished else []
@@ -241,17 +244,17 @@ def _score_and_store(
         for one, run in runs
     ]
     # What is judged where it is stored cannot wait for others.
-    beside = None if later else measurements.rows_of_few(blocks)
-    if beside is None:
+    other_rows = None if later else measurements.rows_of_few(blocks)
+    if other_rows is None:
         total = sum(len(block.columns) for block in blocks)
-        measurements.store(blocks, lambda stored: say("Storing", stored / total))
+        measurements.store(blocks, lambda stored: on_progress("Storing", stored / total))
     _store_over_time(runs, artefacts)
     for series in later:
         try:
             ingest.rescore_locked(series, there[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(_mixed(series, error))
-    return beside or [], problems
+    return other_rows or [], problems
 
 
 def _store_over_time(runs: Recorded, artefacts: Mapping[int, Artefact]) -> None:

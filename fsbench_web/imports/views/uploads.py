@@ -102,7 +102,7 @@ def _receive(request: HttpRequest, target: Target) -> Import:
     sources = unpack(named)
     if large.is_large(sources):
         return queue.receive(sources[0], target, user_of(request))
-    return uploads.keep_upload(sources, target, user_of(request))
+    return uploads.store_upload(sources, target, user_of(request))
 
 
 def _filesystems() -> list[str]:

@@ -60,16 +60,16 @@ def take(folder: Path) -> Manifest:
     return taken
 
 
-def restore(folder: Path, *, overwrite: str, say: Callable[[str], None]) -> Manifest:
+def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Manifest:
     """Replace the database with that of a backup, and make it fit to go on. Raises BackupError.
 
     ``overwrite`` is the name of a database that is not empty, written out by whoever wants it gone.
     """
     backup = manifest.read(folder)
-    _refuse_what_does_not_fit(backup)
-    _refuse_what_would_be_lost(overwrite)
+    _refuse_unreadable_backup(backup)
+    _refuse_to_overwrite(overwrite)
     (dump,) = [file for file in backup.files if file.path.startswith("database.")]
-    say(f"Restoring {dump.path} of {backup.taken_at} ...")
+    echo(f"Restoring {dump.path} of {backup.taken_at} ...")
     databases.load(folder / dump.path)
     found = databases.counts()
     differing = sorted(
@@ -77,21 +77,21 @@ def restore(folder: Path, *, overwrite: str, say: Callable[[str], None]) -> Mani
     )
     if differing:
         raise BackupError(f"What was restored is not what was backed up: {', '.join(differing)}.")
-    say("Bringing the tables to this version ...")
+    echo("Bringing the tables to this version ...")
     call_command("migrate", interactive=False, verbosity=0)
-    say("Reading all raw output ...")
+    echo("Reading all raw output ...")
     damaged = damaged_artefacts()
     if damaged:
         raise BackupError(f"Raw output does not have its digest any more: artefacts {damaged}.")
-    say("Reading all measurements ...")
+    echo("Reading all measurements ...")
     unreadable = measurements.unreadable()
     if unreadable:
         raise BackupError(f"Measurements cannot be read: {unreadable[0]} Of {len(unreadable)}.")
-    _come_to_rest(say)
+    _end_recorded_runs(echo)
     return backup
 
 
-def _refuse_what_does_not_fit(backup: Manifest) -> None:
+def _refuse_unreadable_backup(backup: Manifest) -> None:
     if backup.database != databases.kind():
         raise BackupError(
             f"The backup is of {backup.database}, and DATABASE_URL names {databases.kind()}."
@@ -105,7 +105,7 @@ def _refuse_what_does_not_fit(backup: Manifest) -> None:
         )
 
 
-def _refuse_what_would_be_lost(overwrite: str) -> None:
+def _refuse_to_overwrite(overwrite: str) -> None:
     users = databases.users()
     if users:
         raise BackupError(
@@ -137,7 +137,7 @@ def damaged_artefacts() -> list[int]:
     return found
 
 
-def _come_to_rest(say: Callable[[str], None]) -> None:
+def _end_recorded_runs(echo: Callable[[str], None]) -> None:
     """What ran when the backup was made runs no more, and nothing is erased until somebody looks.
 
     Runs that waited then may be done or unwanted by now: no worker takes them before it is resumed.
@@ -146,5 +146,5 @@ def _come_to_rest(say: Callable[[str], None]) -> None:
         with transaction.atomic():
             lost = lifecycle.recover(worker)
         if lost:
-            say(f"Runs that {worker.name} was carrying out are lost: {lost}")
+            echo(f"Runs that {worker.name} was carrying out are lost: {lost}")
         maintenance.set_drained(worker, True, by=BY)

@@ -234,10 +234,10 @@ def _panels(activity: Activity) -> tuple[list[Panel], int]:
             ),
         ),
     ]
-    return [panel for panel in found if _says_something(panel)], merged
+    return [panel for panel in found if _has_values(panel)], merged
 
 
-def _says_something(panel: Panel) -> bool:
+def _has_values(panel: Panel) -> bool:
     """Discards are mkfs's, if anybody's: of none there is no chart."""
     is_still = all(not value for line in panel.lines.values() for value in line)
     return bool(panel.lines) and not (is_still and "Discards" in panel.name)

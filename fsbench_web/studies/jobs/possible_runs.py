@@ -224,7 +224,7 @@ def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:
     return [(worker, setup) for worker, setup in found if setup is not None]
 
 
-def look_every_s(cards: Sequence[LunCard]) -> int:
+def refresh_every_s(cards: Sequence[LunCard]) -> int:
     """How often the form asks whether anything is another, in seconds."""
     if any(setup.is_running for _, setup in setups(cards)):
         return SETUP_EVERY_S

@@ -10,10 +10,12 @@ Read = TypeVar("Read", bound=BaseModel)
 Steps = tuple[int | str, ...]
 
 
-def read(model: type[Read], data: Mapping[str, Any], tell: Callable[[Steps, Any], None]) -> Read:
+def read(
+    model: type[Read], data: Mapping[str, Any], on_error: Callable[[Steps, Any], None]
+) -> Read:
     """The model without what is wrong in the data: that becomes what it is by default.
 
-    ``tell`` hears of each problem as pydantic says it, with the steps that lead to it in the data.
+    ``on_error`` gets each problem as pydantic says it, with the steps that lead to it.
     Every key of the model itself has a default.
     """
     value: Any = deepcopy(dict(data))
@@ -25,12 +27,12 @@ def read(model: type[Read], data: Mapping[str, Any], tell: Callable[[Steps, Any]
             for error in refused.errors(include_url=False):
                 wrong.setdefault(_there(value, error["loc"]), error)
             for steps, error in wrong.items():
-                tell(steps, error)
+                on_error(steps, error)
             for steps in reversed(wrong):
                 _leave_out(value, steps)
 
 
-def said_of(error: Any) -> str:
+def error_text(error: Any) -> str:
     """What a check of several values together said of them; what pydantic says of any other."""
     cause = error.get("ctx", {}).get("error")
     return str(error["msg"] if cause is None else cause)

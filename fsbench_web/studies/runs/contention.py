@@ -9,7 +9,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunClient
 
 
-def others_meanwhile(run: Run, until: datetime) -> list[dict[str, Any]]:
+def overlapping_runs(run: Run, until: datetime) -> list[dict[str, Any]]:
     """The runs whose time overlaps that of ``run``: [{run, lun, same}], ``same`` what they share.
 
     A host is one worker with all its LUNs; a run of several clients is on the host of each. A

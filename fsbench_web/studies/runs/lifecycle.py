@@ -119,7 +119,7 @@ def _leave_out(run_ids: Iterable[int], reason: str) -> None:
             logger.info("run %s is not begun: %s", run_id, reason, extra={"run": run_id})
 
 
-def leave_out_what_is_over() -> list[int]:
+def end_expired_runs() -> list[int]:
     """End what waits in jobs whose time is over. Returns these jobs.
 
     A claim does so for what is in turn; a job that is paused, behind others, or whose worker is
@@ -235,7 +235,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
     if run.started_at is not None:
-        others = contention.others_meanwhile(run, now)
+        others = contention.overlapping_runs(run, now)
         changes |= {
             "is_contended": bool(others),
             "conditions": busy.judged(run) | {"others": others},

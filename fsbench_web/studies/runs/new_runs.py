@@ -184,11 +184,11 @@ class FinishedRun:
 
 @transaction.atomic(savepoint=False)
 def record_all_finished(
-    finished: Sequence[FinishedRun], *, by: User | None, beside: Iterable[models.Model] = ()
+    finished: Sequence[FinishedRun], *, by: User | None, other_rows: Iterable[models.Model] = ()
 ) -> list[Run]:
     """Write runs that somebody else executed and whose results are stored with them.
 
-    In the same visits to the database: the artefact of each, and ``beside``, new rows that need
+    In the same visits to the database: the artefact of each, and ``other_rows``, new rows that need
     neither.
     """
     now = clock.now()
@@ -209,7 +209,7 @@ def record_all_finished(
         )
         for one in finished
     ]
-    insert_together(*beside, *runs)
+    insert_together(*other_rows, *runs)
     artefacts = []
     for one, run in zip(finished, runs, strict=True):
         if one.artefact is not None:

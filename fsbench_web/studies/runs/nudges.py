@@ -33,7 +33,7 @@ def nudge(run: Run, now: datetime | None = None) -> bool:
     return True
 
 
-def ask_client(run_id: int, worker: Worker) -> bool:
+def notify_client(run_id: int, worker: Worker) -> bool:
     """Ask another worker to take part in a run of several clients; False when it cannot be sent."""
     return _send("runner.take_part", run_id, worker.queue)
 

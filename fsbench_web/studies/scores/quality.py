@@ -135,7 +135,7 @@ def basis_of(
     workload, hardware = series.workload, series.hardware
     tool = workload.tool if workload else ""
     parameters = workload.parameters if workload else {}
-    is_direct = bool(parameters.get("direct_io")) or cells.asks_for_direct_io(
+    is_direct = bool(parameters.get("direct_io")) or cells.requests_direct_io(
         parameters.get("modes") or ()
     )
     runs = _known_of_runs(series, finished)

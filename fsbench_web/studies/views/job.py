@@ -80,7 +80,7 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         "problems": problems or [],
         "starts_later": job.start_at is not None and job.start_at > clock.now(),
         "not_begun": windows_words.left_out(
-            (block, label) for _, block, label in closing.left_out_of(job)
+            (block, label) for _, block, label in closing.expired_runs(job)
         ),
     }
     drift = drift_of(job)

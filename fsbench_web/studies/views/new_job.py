@@ -82,7 +82,7 @@ def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
     return {
         "setups": possible_runs.setups(cards),
         "possible_digest": possible_runs.digest(cards),
-        "possible_every_s": possible_runs.look_every_s(cards),
+        "possible_every_s": possible_runs.refresh_every_s(cards),
     }
 
 
@@ -93,7 +93,7 @@ def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
 def review(request: HttpRequest) -> HttpResponse:
     """What the job in the query string would do; POST with the LUN's name does it."""
     form = job_form.read(request.GET)
-    form.give_seed()
+    form.choose_seed()
     spec = form.spec()
     if request.method != "POST":
         try:
@@ -124,7 +124,7 @@ def _form_page(
     cards = possible_runs.lun_cards(request.user)
     is_new = refused is None
     if is_new:
-        _give_lun(form, cards)
+        _choose_only_lun(form, cards)
     lun = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
     context = {
         "may_upload": rights.may(request.user, rights.Action.UPLOAD),
@@ -152,7 +152,7 @@ def _outlook(form: job_form.JobForm) -> str:
     if not form.stop_before:
         return ""
     asked = form.seed
-    form.give_seed()
+    form.choose_seed()
     try:
         window = submitting.planned(form.spec()).window
     except JobRefused as refused:
@@ -177,7 +177,7 @@ _LIMITS = {
 }
 
 
-def _give_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:
+def _choose_only_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:
     """Where none is named and a single one can be used, that one."""
     lun = None if form.lun else possible_runs.usual_lun(cards)
     if lun is not None:

@@ -60,7 +60,7 @@ EXIT_S = 20.0
 CONSOLE_LEVEL = 5
 
 
-def say(kind: str, **values: Any) -> None:
+def send(kind: str, **values: Any) -> None:
     pass_on(json.dumps({"type": kind, "at": time.time(), **values}).encode())
 
 
@@ -72,7 +72,7 @@ def pass_on(line: bytes) -> None:
 def send_output(name: str, text: str) -> None:
     parts = [text[i : i + CHUNK_CHARACTERS] for i in range(0, len(text), CHUNK_CHARACTERS)] or [""]
     for number, part in enumerate(parts):
-        say("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
+        send("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
 
 
 def write_initramfs(path: Path, modules: "list[str]") -> None:
@@ -160,10 +160,10 @@ class Guest:
     def __init__(self, request: "dict[str, Any]", command: "list[str] | None" = None) -> None:
         self.request = request
         self.command = command
-        self.console = guest_console.Console(lambda line: say("log", stream="console", text=line))
+        self.console = guest_console.Console(lambda line: send("log", stream="console", text=line))
         self.errors: list[str] = []
         self.reason = ""
-        self.said_stderr = b""
+        self.stderr_text = b""
         self.done_ok: bool | None = None
         self.exit_code: int | None = None
         self.boot_s: float | None = None
@@ -213,7 +213,7 @@ class Guest:
     def _follow(self, process: "subprocess.Popen[bytes]", port: socket.socket) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
-        self._heard = time.monotonic()
+        self._last_message_at = time.monotonic()
         kill_at, is_reported = float("inf"), False
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ, "console")
@@ -232,7 +232,7 @@ class Guest:
                     elif key.data == "console":
                         self.console.feed(data)
                     else:
-                        self.said_stderr = (self.said_stderr + data)[-4000:]
+                        self.stderr_text = (self.stderr_text + data)[-4000:]
                 now = time.monotonic()
                 if now >= kill_at:
                     return
@@ -257,7 +257,7 @@ class Guest:
         if self.exit_code is not None:
             return EXIT_S
         limit_s = self.request["silence_s" if self.boot_s is not None else "boot_limit_s"]
-        if now - self._heard > limit_s:
+        if now - self._last_message_at > limit_s:
             self.reason = (
                 f"The guest sent no heartbeat for {limit_s:g} s and was ended."
                 if self.boot_s is not None
@@ -274,10 +274,10 @@ class Guest:
                 kind = message["type"]
             except (ValueError, TypeError, KeyError, RecursionError):
                 continue
-            self._heard = time.monotonic()
+            self._last_message_at = time.monotonic()
             if kind == "alive":
                 if self.boot_s is None:
-                    self.boot_s = round(self._heard - self.started, 2)
+                    self.boot_s = round(self._last_message_at - self.started, 2)
             elif kind == "exit":
                 self.exit_code = int(message["code"])
             elif kind == "error":
@@ -310,26 +310,26 @@ class Guest:
         if is_crash and trouble is not None:
             send_output(OOPS, "\n".join(trouble.lines) + "\n")
             # That it was stopped then is no news, unless somebody wanted it as well.
-            said = [one for one in self.errors if self.must_stop or self.exit_code != 3]
-            self.errors = [trouble.sentence, *said]
+            lines = [one for one in self.errors if self.must_stop or self.exit_code != 3]
+            self.errors = [trouble.sentence, *lines]
         if self.reason:
             self.errors.append(self.reason)
         if self.exit_code is None and not self.errors and not self.must_stop:
             self.errors.append(self._why_qemu_ended(qemu_code))
         if self.errors:
-            say("error", reason=" ".join(dict.fromkeys(self.errors)))
+            send("error", reason=" ".join(dict.fromkeys(self.errors)))
         if self.must_stop and self.exit_code in (3, None):
             code = 3
         else:
             code = 0 if is_well and not is_crash else 1
-        say("done", ok=code == 0 and self.done_ok is not False, stopped=code == 3)
+        send("done", ok=code == 0 and self.done_ok is not False, stopped=code == 3)
         return code
 
     def _why_qemu_ended(self, code: int) -> str:
-        said = self.said_stderr.decode("utf-8", "replace").strip().splitlines()
+        lines = self.stderr_text.decode("utf-8", "replace").strip().splitlines()
         if code:
             how = f"exit status {code}" if code > 0 else f"signal {-code}"
-            return f"QEMU ended with {how}{': ' + said[-1][:300].rstrip('.') if said else ''}."
+            return f"QEMU ended with {how}{': ' + lines[-1][:300].rstrip('.') if lines else ''}."
         last = self.console.last_line
         tail = f" The last it said: {last[:300]}." if last else ""
         return f"The guest ended before its run did.{tail}"
@@ -349,7 +349,7 @@ def version() -> str:
 def main(arguments: "list[str]") -> int:
     if arguments == ["--version"]:
         is_whole = (ROOT / "root.squashfs").is_file() and Path("/bin/busybox").is_file()
-        say("qemu", version=version(), is_whole=is_whole)
+        send("qemu", version=version(), is_whole=is_whole)
         return 0
     guest = Guest(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
 

@@ -112,16 +112,16 @@ class Console:
         text = "\n".join(kernel_log.TERMINAL.sub("", line) for line in lines)
         if not self.is_cut:
             return text
-        said = (
+        notice = (
             f"[fsbench: the console printed {self._printed:,} bytes; kept are the first "
             f"{len(self.kept):,}{', and what follows of a crash or I/O error' * bool(self._later)}]"
         )
-        return "\n".join([text, said, *self._later, ""])
+        return "\n".join([text, notice, *self._later, ""])
 
 
 def shortened(line: str) -> str:
     """A line for the log, which says where one is cut."""
     if len(line) <= LINE_CHARACTERS:
         return line
-    said = f" [cut here: the line is longer; {CONSOLE} has more of it]"
-    return line[: LINE_CHARACTERS - len(said)] + said
+    notice = f" [cut here: the line is longer; {CONSOLE} has more of it]"
+    return line[: LINE_CHARACTERS - len(notice)] + notice

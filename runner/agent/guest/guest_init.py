@@ -46,7 +46,7 @@ class Host:
         self._lock = threading.Lock()
         self._rest = b""
 
-    def say(self, kind: str, **values: Any) -> None:
+    def send(self, kind: str, **values: Any) -> None:
         self.pass_on(json.dumps({"type": kind, "at": time.time(), **values}).encode() + b"\n")
 
     def pass_on(self, line: bytes) -> None:
@@ -78,14 +78,14 @@ class Agent:
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
 
-        def take_ends() -> int:
+        def redirect_standard_streams() -> int:
             for given, place in ((theirs_in, 0), (theirs_out, 1)):
                 os.dup2(given, place)
             for one in {theirs_in, theirs_out, ours_in, ours_out} - {0, 1}:
                 os.close(one)
             return _wait_with_agent(work)
 
-        self._process = _forked(take_ends)
+        self._process = _forked(redirect_standard_streams)
         os.close(theirs_in)
         os.close(theirs_out)
         self.stdin, self.stdout = os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb")
@@ -284,9 +284,9 @@ def _run(argv: "list[str]") -> str:
         return f"{argv[0]} is not in the benchmark image."
     except subprocess.TimeoutExpired:
         return f"{argv[0]} did not end within {TOOL_LIMIT_S} s."
-    said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
+    lines = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
     if done.returncode:
-        return f"{argv[0]} said “{said[-1] if said else done.returncode}”."
+        return f"{argv[0]} said “{lines[-1] if lines else done.returncode}”."
     return ""
 
 
@@ -323,13 +323,13 @@ def work(host: Host, agent: Agent) -> int:
     if not problem and request.get("scheduler"):
         problem = set_scheduler(request["scheduler"], list(named(disks).values()))
     if problem:
-        host.say("error", reason=problem)
-        host.say("done", ok=False)
+        host.send("error", reason=problem)
+        host.send("done", ok=False)
         return 1
     if request.get("do") == "greet":
         return 0
     if request.get("do") == "probe":
-        host.say(
+        host.send(
             "probed",
             kernel=os.uname().release,
             filesystems=probe(request["filesystems"]),
@@ -348,22 +348,22 @@ def main() -> None:
     threading.stack_size(STACK_BYTES)
     _libc.mlockall(MCL_CURRENT_FUTURE)
     host = Host(os.open(find_port(), os.O_RDWR))
-    host.say("alive", booted=True)
+    host.send("alive", booted=True)
 
     def live() -> None:
         while True:
             time.sleep(ALIVE_EVERY_S)
-            host.say("alive")
+            host.send("alive")
 
     threading.Thread(target=live, daemon=True).start()
     try:
         code = work(host, agent)
     except Exception as error:
         _print_error()
-        host.say("error", reason=f"The guest failed: {type(error).__name__}: {error}.")
-        host.say("done", ok=False)
+        host.send("error", reason=f"The guest failed: {type(error).__name__}: {error}.")
+        host.send("done", ok=False)
         code = 1
-    host.say("exit", code=code)
+    host.send("exit", code=code)
 
 
 def begin() -> None:

@@ -84,12 +84,12 @@ def main(arguments: "list[str]") -> int:
     parser.add_argument("--mode", choices=WORDS, default=WORDS[0])
     parser.add_argument("--sequential-cutoff", type=int)
     parser.add_argument("devices", nargs="+")
-    said = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if said.do == "start":
-            start(said.cache, said.devices, said.mode, said.sequential_cutoff)
+        if options.do == "start":
+            start(options.cache, options.devices, options.mode, options.sequential_cutoff)
         else:
-            stop(said.cache, said.devices)
+            stop(options.cache, options.devices)
     except (BcacheError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -32,8 +32,8 @@ def run(*argv: str, stdin: str = "") -> None:
     except subprocess.TimeoutExpired:
         raise ServerFailed(f"{argv[0]} did not end within {TOOL_S} s") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise ServerFailed(f"{' '.join(argv)}: {said[-1] if said else done.returncode}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise ServerFailed(f"{' '.join(argv)}: {lines[-1] if lines else done.returncode}")
 
 
 def loopback_up() -> None:
@@ -61,8 +61,10 @@ def wait_for(port: int) -> None:
         with contextlib.suppress(OSError), socket.create_connection((ADDRESS, port), 5):
             return
         time.sleep(0.05)
-    said = LOG.read_text(errors="replace").strip().splitlines() if LOG.exists() else []
-    raise ServerFailed(f"nobody listens on port {port}: {said[-1] if said else 'nothing was said'}")
+    lines = LOG.read_text(errors="replace").strip().splitlines() if LOG.exists() else []
+    raise ServerFailed(
+        f"nobody listens on port {port}: {lines[-1] if lines else 'nothing was said'}"
+    )
 
 
 def stop_all() -> None:

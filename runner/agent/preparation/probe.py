@@ -162,7 +162,7 @@ def fio(device: str, sections: str) -> list[dict[str, Any]]:
     return jobs
 
 
-def lay_out(device: str, seconds: float, end: int) -> int:
+def write_region(device: str, seconds: float, end: int) -> int:
     """Write from FROM_BYTE on for so long, or to the end. Returns where the region ends."""
     section = (
         f"[layout]\nrw=write\nbs={MIB}\niodepth=8\nioengine=libaio\noffset={FROM_BYTE}\n"
@@ -181,17 +181,17 @@ def measure(device: str, seconds: float, is_whole: bool, chance: random.Random) 
         end = size // MIB * MIB
         if end <= FROM_BYTE + MIB:
             raise ProbeError(f"{device} is too small: {size} bytes")
-        to = lay_out(device, seconds * LAYOUT_SHARE, end)
+        to = write_region(device, seconds * LAYOUT_SHARE, end)
         if is_whole:
             to = end
         points = all_points(seconds)
         each_s = seconds * (1 - LAYOUT_SHARE) * ROUNDS_SHARE / len(points) / LEAST_BURSTS
         burst_s = min(max(each_s - AROUND_BURST_S, LEAST_BURST_S), MOST_BURST_S)
         while waiting := [point for point in points if not point.is_sure]:
-            left_s = seconds - (time.monotonic() - began)
+            remaining_s = seconds - (time.monotonic() - began)
             # The first round is made whatever it takes: a point without any burst says nothing.
             is_first = not points[0].iops
-            fitting = len(waiting) if is_first else int(left_s / each_s)
+            fitting = len(waiting) if is_first else int(remaining_s / each_s)
             if fitting < 1:
                 break
             # Those with the fewest bursts first, and of them the least sure.
@@ -233,11 +233,11 @@ def burst(
     found = {job["jobname"]: job for job in fio(device, sections)}
     for number, point in enumerate(points):
         job = found[f"p{number}"]
-        told = job[point.direction]
-        if not told["total_ios"]:
+        result = job[point.direction]
+        if not result["total_ios"]:
             raise ProbeError(f"nothing was done within {burst_s * 1000:.0f} ms: give it more time")
-        point.iops.append(round(float(told["iops"]), 3))
-        point.latency_ns.append(round(float(told["lat_ns"]["mean"])))
+        point.iops.append(round(float(result["iops"]), 3))
+        point.latency_ns.append(round(float(result["lat_ns"]["mean"])))
         if point.flushed:
             point.flush_ns.append(round(float(job["sync"]["lat_ns"]["mean"])))
 

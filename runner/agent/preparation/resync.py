@@ -17,11 +17,11 @@ def read(array: Path, name: str) -> str:
 
 def wait(array: Path) -> str:
     """Why it is not whole, or nothing once it is."""
-    said = ""
+    reported = ""
     while (action := read(array, "sync_action")) != "idle":
         done, _, total = read(array, "sync_completed").partition(" / ")
-        if total and done.isdigit() and f"{done}{action}" != said:
-            said = f"{done}{action}"
+        if total and done.isdigit() and f"{done}{action}" != reported:
+            reported = f"{done}{action}"
             sys.stderr.write(f"\r{action}: {done} of {total} sectors")
             sys.stderr.flush()
         time.sleep(LOOK_EVERY_S)

@@ -90,11 +90,11 @@ def problems(status: str) -> "list[str]":
             is_table = False
         elif is_table and len(words) >= 5:
             name, state, *counts = words[:5]
-            said = [state] if state != "ONLINE" else []
+            problems = [state] if state != "ONLINE" else []
             named = zip(("reads", "writes", "checksums"), counts)  # noqa: B905
-            said += [f"{count} wrong {what}" for what, count in named if count != "0"]
-            if said:
-                found.append(f"{name} {', '.join(said)}")
+            problems += [f"{count} wrong {what}" for what, count in named if count != "0"]
+            if problems:
+                found.append(f"{name} {', '.join(problems)}")
     if "state: ONLINE" not in status and not found:
         found.append("zpool status does not say that it is ONLINE")
     return found

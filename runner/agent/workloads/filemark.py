@@ -151,11 +151,11 @@ def at_once(pools: "list[Pool]", options: argparse.Namespace) -> "list[dict[str,
         if child == 0:
             os.close(reader)
             try:
-                told = work(pool, start, options)
+                result = work(pool, start, options)
             except OSError as error:
-                told = {"errno": error.errno, "error": error.strerror}
+                result = {"errno": error.errno, "error": error.strerror}
             with os.fdopen(writer, "w") as stream:
-                json.dump(told, stream)
+                json.dump(result, stream)
             os._exit(0)
         os.close(writer)
         children.append((child, reader))

@@ -28,7 +28,7 @@ def print_number(test: str, value: str, unit: str, load: Mapping[str, int]) -> N
     print(json.dumps({"fsbench": test, "value": value, "unit": unit, "load": load}), flush=True)
 
 
-def say_latencies(test: str, ordered_ns: Sequence[float], load: Mapping[str, int]) -> None:
+def latency_tests(test: str, ordered_ns: Sequence[float], load: Mapping[str, int]) -> None:
     """All of them in milliseconds, under the names that fio's have: ``TEST_lat_p99``."""
     for name, latency in percentiles(ordered_ns):
         print_number(f"{test}_lat_{name}", f"{latency / 1e6:.6f}", "ms", load)

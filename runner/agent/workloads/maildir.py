@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 from runner.agent.workloads.contents import Contents, add_arguments
-from runner.agent.workloads.latencies import print_number, say_latencies
+from runner.agent.workloads.latencies import latency_tests, print_number
 
 KINDS = ("deliver", "read", "delete", "flag")
 BLOCK = 64 * 1024
@@ -191,7 +191,7 @@ def run(wanted: argparse.Namespace) -> bool:
             print_number(
                 f"maildir_{kind}", f"{len(found) / wanted.seconds:.6f}", "operations/s", load
             )
-            say_latencies(f"maildir_{kind}", sorted(found), load)
+            latency_tests(f"maildir_{kind}", sorted(found), load)
     return True
 
 

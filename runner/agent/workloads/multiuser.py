@@ -80,11 +80,11 @@ def jobs_per_minute(count: int, options: argparse.Namespace) -> float:
         if child == 0:
             os.close(reader)
             try:
-                told = task(number, folder, options, start)
+                result = task(number, folder, options, start)
             except (OSError, JobFailed) as error:
-                told = {"error": str(error)}
+                result = {"error": str(error)}
             with os.fdopen(writer, "w") as stream:
-                json.dump(told, stream)
+                json.dump(result, stream)
             os._exit(0)
         os.close(writer)
         children.append((child, reader))
@@ -106,7 +106,7 @@ def jobs_per_minute(count: int, options: argparse.Namespace) -> float:
     return float(60 * jobs / (max(ends) - start))
 
 
-def say(name: str, value: float, **load: int) -> None:
+def print_rate(name: str, value: float, **load: int) -> None:
     line = {"fsbench": name, "value": f"{value:.3f}", "unit": "jobs/min", "load": load}
     print(json.dumps(line), flush=True)
 
@@ -120,10 +120,10 @@ def measure(options: argparse.Namespace) -> None:
     rates: list[float] = []
     for count in options.tasks:
         rates.append(jobs_per_minute(count, options))
-        say("multiuser_jobs", rates[-1], cpus=options.cpus, tasks=count)
+        print_rate("multiuser_jobs", rates[-1], cpus=options.cpus, tasks=count)
         if len(rates) - 1 - rates.index(max(rates)) >= FALLS:
             break
-    say("multiuser_peak", max(rates), cpus=options.cpus)
+    print_rate("multiuser_peak", max(rates), cpus=options.cpus)
     if rates[-1] == max(rates):
         print("The rate still rose at the last number of tasks: the peak may be beyond it.")
 

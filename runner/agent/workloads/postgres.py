@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
-from runner.agent.workloads.latencies import say_latencies
+from runner.agent.workloads.latencies import latency_tests
 
 AS_NOBODY = ("unshare", "--user", "--")
 ALWAYS = {
@@ -197,7 +197,7 @@ def run(wanted: argparse.Namespace, settings: dict[str, str]) -> None:
         after = checkpoints(sockets)
         print()
         load = {"clients": wanted.clients, "threads": wanted.jobs}
-        say_latencies(wanted.test, logged(sockets), load)
+        latency_tests(wanted.test, logged(sockets), load)
         print(f"Checkpoints within the measured time: {after - before}")
 
 

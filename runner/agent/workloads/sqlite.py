@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 sys.path.insert(0, os.path.abspath(__file__).rpartition("/runner/agent/")[0])  # noqa: PTH100 (python -I)
 
-from runner.agent.workloads.latencies import print_number, say_latencies
+from runner.agent.workloads.latencies import latency_tests, print_number
 
 JOURNALS = ("delete", "truncate", "persist", "wal")
 FILLER = "x" * 84
@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
     print(f"SQLite {sqlite3.sqlite_version}: {len(found)} transactions in {took_s:.6f} s")
     test = f"sqlite_{wanted.journal}"
     print_number(test, f"{len(found) / took_s:.6f}", "transactions/s", {})
-    say_latencies(test, sorted(found), {})
+    latency_tests(test, sorted(found), {})
     return 0
 
 

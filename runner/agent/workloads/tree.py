@@ -42,17 +42,17 @@ def ensure_folder(folder: Path, stamp: str, fill: Callable[[Path], None]) -> Non
     try:
         # Runs on other disks of this host may want the same tree at the same time.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        told = folder.with_name(f"{folder.name}.stamp")
-        if folder.is_dir() and told.is_file() and told.read_text("utf-8") == stamp:
+        stamp_file = folder.with_name(f"{folder.name}.stamp")
+        if folder.is_dir() and stamp_file.is_file() and stamp_file.read_text("utf-8") == stamp:
             return
         part = folder.with_name(f"{folder.name}.part")
         # Else it would be the stamp of what comes now, should this be ended before its own is there
-        told.unlink(missing_ok=True)
+        stamp_file.unlink(missing_ok=True)
         for old in (part, folder):
             shutil.rmtree(old, ignore_errors=True)
         fill(part)
         part.rename(folder)
-        told.write_text(stamp, "utf-8")
+        stamp_file.write_text(stamp, "utf-8")
     finally:
         os.close(lock)
 

@@ -63,7 +63,7 @@ _SAFE = (
 )
 
 
-Say = Callable[[str, float | None], None]
+OnProgress = Callable[[str, float | None], None]
 """What is done now, and the share of it that is done (0 to 1), if that is known."""
 
 
@@ -188,7 +188,7 @@ class Apt:
         show = ["apt-cache", *self._private, "show", "--no-all-versions", "--", *names]
         return _stanzas(self._run(show))
 
-    def download(self, package: KernelPackage, say: Say) -> Path:
+    def download(self, package: KernelPackage, on_progress: OnProgress) -> Path:
         """The package's file, whose sum apt has compared with the signed lists.
 
         Of a kernel that is split: a folder with the files of its parts.
@@ -197,13 +197,13 @@ class Apt:
         into.mkdir()
         into.chmod(0o755)
 
-        def tell() -> None:
+        def on_wait() -> None:
             done = sum(one.stat().st_size for one in into.iterdir() if one.is_file())
-            say(f"Downloading {package.name}", min(1.0, done / max(1, package.size_bytes)))
+            on_progress(f"Downloading {package.name}", min(1.0, done / max(1, package.size_bytes)))
 
         names = (package.name, *package.parts)
         command = ["apt-get", *self._private, "download", "--", *names]
-        self._run(command, DOWNLOAD_LIMIT_S, cwd=into, tell=tell)
+        self._run(command, DOWNLOAD_LIMIT_S, cwd=into, on_wait=on_wait)
         found = sorted(into.glob("*.deb"))
         if len(found) != len(names) or any(one.is_symlink() for one in found):
             raise FetchError(f"apt gave no file of {package.name}.")
@@ -229,7 +229,7 @@ class Apt:
         limit_s: float = 60.0,
         *,
         cwd: Path | None = None,
-        tell: Callable[[], None] = lambda: None,
+        on_wait: Callable[[], None] = lambda: None,
     ) -> str:
         """What the program printed. It ends with this one, and nothing is read by a shell."""
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
@@ -245,7 +245,7 @@ class Apt:
             deadline = time.monotonic() + limit_s
             try:
                 while (code := _waited(process)) is None:
-                    tell()
+                    on_wait()
                     if not self._keeps_on():
                         raise FetchError("The worker ended meanwhile: ask again.")
                     if time.monotonic() > deadline:

@@ -24,7 +24,7 @@ class KernelFetch:
     def __init__(self, folder: Path, why_not: str = "") -> None:
         self.folder, self.why_not = folder, why_not
         self._lock = threading.Lock()
-        self._said: dict[str, Any] | None = None
+        self._report: dict[str, Any] | None = None
 
     def ask(self, package: str) -> None:
         """Fetch this package, or with "" the distribution's own, as soon as nothing is measured.
@@ -33,22 +33,24 @@ class KernelFetch:
         announced, because nobody waits for the answer of a task.
         """
         with self._lock:
-            if self._said is not None and self._said["state"] in (WAITING, RUNNING):
+            if self._report is not None and self._report["state"] in (WAITING, RUNNING):
                 return
-            self._said = {"package": package, "state": WAITING}
+            self._report = {"package": package, "state": WAITING}
             if self.why_not:
-                self._said |= {"state": FAILED, "problem": self.why_not}
+                self._report |= {"state": FAILED, "problem": self.why_not}
 
     def look(self, may_begin: Callable[[], bool], keeps_on: Callable[[], bool]) -> None:
         """Do what was asked for, unless a run is being measured. Takes minutes."""
         with self._lock:
-            wanted = self._said
+            wanted = self._report
             if wanted is None or wanted["state"] != WAITING or not may_begin():
                 return
-            self._said = wanted | {"state": RUNNING}
+            self._report = wanted | {"state": RUNNING}
         package = str(wanted["package"])
         try:
-            path = kernel_packages.fetch(self.folder, package, say=self._say, keeps_on=keeps_on)
+            path = kernel_packages.fetch(
+                self.folder, package, on_progress=self._on_progress, keeps_on=keeps_on
+            )
         except FetchError as error:
             logger.error("the kernel %s was not fetched: %s", package or "of today", error)
             self._end(package, {"state": FAILED, "problem": str(error)})
@@ -62,17 +64,17 @@ class KernelFetch:
             logger.info("a kernel for guests was fetched: %s", path)
             self._end(path.name, {"state": DONE})
 
-    def _say(self, phase: str, share: float | None) -> None:
+    def _on_progress(self, phase: str, share: float | None) -> None:
         with self._lock:
-            if self._said is not None:
-                self._said = self._said | {"phase": phase, "share": share}
+            if self._report is not None:
+                self._report = self._report | {"phase": phase, "share": share}
 
-    def _end(self, package: str, said: dict[str, Any]) -> None:
+    def _end(self, package: str, report: dict[str, Any]) -> None:
         with self._lock:
-            self._said = {"package": package, **said}
+            self._report = {"package": package, **report}
 
     def announcement(self) -> dict[str, Any]:
         """Its part of ``capabilities["guest"]`` (docs/guest.md)."""
         with self._lock:
-            said = dict(self._said) if self._said is not None else None
-        return {"why_not_fetch": self.why_not, **({"fetching": said} if said else {})}
+            report = dict(self._report) if self._report is not None else None
+        return {"why_not_fetch": self.why_not, **({"fetching": report} if report else {})}

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from fsbench_web.catalog.workers.machines import kernel_package_problem
 from runner.host.guest_kernels import kernels
-from runner.host.guest_kernels.apt import ARCHITECTURE, Apt, FetchError, KernelPackage, Say
+from runner.host.guest_kernels.apt import ARCHITECTURE, Apt, FetchError, KernelPackage, OnProgress
 
 
 def fetch(
     folder: Path,
     package: str = "",
     *,
-    say: Say = lambda what, share: None,
+    on_progress: OnProgress = lambda what, share: None,
     keeps_on: Callable[[], bool] = lambda: True,
 ) -> Path:
     """Get a kernel's package into the folder: whole, or not at all. Returns its path there.
@@ -31,7 +31,7 @@ def fetch(
     if problem := kernel_package_problem(package):
         raise FetchError(problem)
     with _alone(folder) as work:
-        say("Reading the lists of packages", None)
+        on_progress("Reading the lists of packages", None)
         apt = Apt(work, keeps_on)
         apt.update()
         found = apt.package(package) if package else apt.current()
@@ -46,7 +46,7 @@ def fetch(
                 f"{found.name} takes {found.size_bytes // 2**20} MiB, and twice that is needed, "
                 f"but {folder} has {free // 2**20} MiB left: make room there."
             )
-        file = apt.download(found, say)
+        file = apt.download(found, on_progress)
         for one in sorted(file.glob("*.deb")) if file.is_dir() else [file]:
             try:
                 kernels.check(one)

@@ -193,8 +193,8 @@ def check(path: Path) -> None:
 def unpacked(package: Package, cache: Path) -> Kernel:
     """The kernel of a package, out of the cache if it is there. Raises UnusableKernel."""
     folder = cache / package.digest
-    said = notes.noted(folder / "kernel.json")
-    if not said:
+    noted = notes.noted(folder / "kernel.json")
+    if not noted:
         # Power that failed leaves empty files, which would be read at every look from then on.
         shutil.rmtree(folder, ignore_errors=True)
         cache.mkdir(parents=True, exist_ok=True)
@@ -209,10 +209,10 @@ def unpacked(package: Package, cache: Path) -> Kernel:
             if not folder.exists():
                 shutil.copytree(whole, folder.with_suffix(f".{os.getpid()}"))
                 folder.with_suffix(f".{os.getpid()}").rename(folder)
-        said = json.loads((folder / "kernel.json").read_text())
+        noted = json.loads((folder / "kernel.json").read_text())
     return Kernel(
-        *(package.name, package.digest, said["version"], folder, said["needs"], said["aliases"]),
-        tuple(said["builtin"]),
+        *(package.name, package.digest, noted["version"], folder, noted["needs"], noted["aliases"]),
+        tuple(noted["builtin"]),
     )
 
 
@@ -402,9 +402,9 @@ def _unzstd_data(path: Path) -> Iterator[IO[bytes]]:
                 pass
             if process.wait() != 0:
                 errors.seek(0)
-                said = errors.read().decode("utf-8", "replace").strip().splitlines()
+                noted = errors.read().decode("utf-8", "replace").strip().splitlines()
                 raise ValueError(
-                    said[-1][:300] if said else f"dpkg-deb ended with {process.returncode}"
+                    noted[-1][:300] if noted else f"dpkg-deb ended with {process.returncode}"
                 )
         finally:
             process.kill()

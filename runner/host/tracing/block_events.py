@@ -6,7 +6,7 @@ other tracers (perf, bpftrace, blktrace) are not disturbed. It asks for no progr
 no BPF: the kernels of Debian, Ubuntu, Fedora and RHEL have it. Only root may.
 
 The reader is a thread of the worker. When the worker is killed nothing reads any more, and what is
-left is the instance: a folder whose name says whose it was, which ``remove_left`` takes away.
+left is the instance: a folder whose name says whose it was, which ``remove_leftovers`` takes away.
 """
 
 import contextlib
@@ -145,18 +145,18 @@ class Trace:
             logger.error("the trace cannot be read: %s", error)
             return
         try:
-            while self._take_all(handle) and not self._is_over.is_set():
+            while self._drain(handle) and not self._is_over.is_set():
                 select.select([], [], [], _EVERY_S)
                 self._stop_in_time()
             if not self._is_cut:
-                self._take_all(handle)
+                self._drain(handle)
         except OSError as error:
             self._is_cut = True
             logger.error("the trace broke off: %s", error)
         finally:
             os.close(handle)
 
-    def _take_all(self, handle: int) -> bool:
+    def _drain(self, handle: int) -> bool:
         """Read what there is; False once there is too much of it."""
         while True:
             try:
@@ -255,7 +255,7 @@ def leftover_instances(
             yield instance
 
 
-def remove_left(
+def remove_leftovers(
     owned: str, is_going_on: Callable[[int], bool], folder: Path = TRACEFS
 ) -> list[str]:
     """Take away what killed workers left. Returns the names."""

@@ -7,7 +7,7 @@ is there before anything is written, because compiling takes seconds, and counts
 
 The kernel ends it when the thread that began it does, however that ends (PR_SET_PDEATHSIG), and
 with it every probe, because these are its open files. Were it ever left it is known by a word of
-its command line, which says whose it was; ``remove_left`` ends it.
+its command line, which says whose it was; ``remove_leftovers`` ends it.
 """
 
 import contextlib
@@ -112,7 +112,7 @@ class Operations:
         self._parts: list[bytes] = []
         self._size = 0
         self._is_attached = False
-        self._is_told = threading.Event()
+        self._is_decided = threading.Event()
         self._began: float | None = None
         self._ended: float | None = None
         self._is_cut = False
@@ -137,7 +137,7 @@ class Operations:
     def wait_until_attached(self, has_to_end: Callable[[], bool]) -> bool:
         """``has_to_end`` is asked meanwhile: a run that compiles for a minute still lives."""
         deadline = time.monotonic() + BEGIN_WAIT_S
-        while not self._is_told.wait(_ASK_EVERY_S):
+        while not self._is_decided.wait(_ASK_EVERY_S):
             if has_to_end() or time.monotonic() > deadline:
                 return False
         if not self._is_attached:
@@ -149,10 +149,10 @@ class Operations:
     def begin(self) -> None:
         """From now on it counts."""
         if self._began is None and self._ended is None and self._process.poll() is None:
-            self._say(0)
+            self._signal(0)
             self._began = time.monotonic()
 
-    def _say(self, number: int) -> None:
+    def _signal(self, number: int) -> None:
         # There is no such process: the call itself is what bpftrace sees.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._gate, number)
@@ -172,7 +172,7 @@ class Operations:
         if self._began is None:
             self._process.kill()
         else:
-            self._say(signal.SIGCONT)
+            self._signal(signal.SIGCONT)
         try:
             self._process.wait(END_WAIT_S)
         except subprocess.TimeoutExpired:
@@ -193,8 +193,8 @@ class Operations:
                 self._parts.append(line)
                 if b'"printf"' in line:
                     self._is_attached = True
-                    self._is_told.set()
-        self._is_told.set()  # or it is gone: nobody waits any longer
+                    self._is_decided.set()
+        self._is_decided.set()  # or it is gone: nobody waits any longer
 
 
 @contextlib.contextmanager
@@ -279,7 +279,9 @@ def leftover_traces(
             yield int(folder.name), name
 
 
-def remove_left(owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC) -> list[str]:
+def remove_leftovers(
+    owned: str, is_going_on: Callable[[int], bool], proc: Path = PROC
+) -> list[str]:
     """End what killed workers left. Returns the names."""
     found = []
     for process, name in leftover_traces(owned, is_going_on, proc):

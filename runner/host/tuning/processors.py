@@ -64,7 +64,7 @@ def held(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
         yield parts
 
 
-def is_left(folder: Path) -> bool:
+def is_leftover(folder: Path) -> bool:
     """Whether runs of the dead hold them, and nobody has given them back."""
     if not _note(folder).exists():
         return False
@@ -89,7 +89,7 @@ def restore_settings(folder: Path) -> list[str]:
             stack.enter_context(_locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB))
         except BlockingIOError:
             return []
-        return _put_back(folder)
+        return _restore_note(folder)
 
 
 def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[str]:
@@ -101,7 +101,7 @@ def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[s
         mine = contextlib.ExitStack()
         try:
             with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
-                _put_back(folder)  # of the dead
+                _restore_note(folder)  # of the dead
                 _write_note(folder, {path: _text(Path(path)) for path in wanted}, wanted)
         except BlockingIOError:
             pass  # others hold them already
@@ -130,12 +130,12 @@ def _release(folder: Path, mine: contextlib.ExitStack) -> None:
         mine.close()
         try:
             with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
-                _put_back(folder)
+                _restore_note(folder)
         except BlockingIOError:
             return  # others still hold them
 
 
-def _put_back(folder: Path) -> list[str]:
+def _restore_note(folder: Path) -> list[str]:
     """Of the note that is there; the caller holds both locks."""
     path = _note(folder)
     try:

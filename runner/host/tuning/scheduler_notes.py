@@ -52,7 +52,7 @@ def note_scheduler(folder: Path, number: int, wanted: str) -> Iterator[None]:
     path = folder / f"{os.major(disk)}-{os.minor(disk)}.json"
     known = _read(path)
     if known is not None and known.is_of_this_disk:
-        for sentence in _put_back(blockdev.kernel_name(disk), known):
+        for sentence in _restore_note(blockdev.kernel_name(disk), known):
             logger.warning(sentence)
     before = read_schedulers(disk)[0]
     try:
@@ -98,7 +98,7 @@ def restore_schedulers(folder: Path) -> list[str]:
         try:
             with locks.device_lock(Path(blockdev.path_of(found.number))):
                 if path.exists():  # not put back meanwhile by a run that ended
-                    parts += _put_back(name, found)
+                    parts += _restore_note(name, found)
                     path.unlink(missing_ok=True)
         except locks.LockedElsewhere:
             continue  # a run has it, and puts it back
@@ -107,7 +107,7 @@ def restore_schedulers(folder: Path) -> list[str]:
     return parts
 
 
-def _put_back(name: str, found: Note) -> list[str]:
+def _restore_note(name: str, found: Note) -> list[str]:
     now = read_schedulers(found.number)[0]
     if now == found.before:
         return []

@@ -50,14 +50,14 @@ class Command(SiteCommand):
     def _fetch(self, folder: Path, package: str, with_zfs: bool) -> None:
         text = ""
 
-        def say(what: str, share: float | None) -> None:
+        def on_progress(what: str, share: float | None) -> None:
             nonlocal text
             if what != text:
                 text = what
                 self.stdout.write(f"{what} …")
 
         there = {one.path for one in _listed(folder)}
-        path = kernel_packages.fetch(folder, package, say=say)
+        path = kernel_packages.fetch(folder, package, on_progress=on_progress)
         if path in there:
             self.stdout.write(f"{path} is there already.")
         else:
@@ -65,7 +65,7 @@ class Command(SiteCommand):
         if with_zfs and guest_modules.has_zfs(path):
             self.stdout.write("OpenZFS was built for it already.")
         elif with_zfs:
-            path = guest_modules.build(read_config().image, path, say)
+            path = guest_modules.build(read_config().image, path, on_progress)
             self.stdout.write(f"{path} has OpenZFS now.")
         self.stdout.write(
             "The worker of this host finds it within seconds, boots it once when no run is being "

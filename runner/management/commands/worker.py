@@ -27,8 +27,8 @@ class Command(SiteCommand):
             log_lines.of_process(service="worker", worker=config.name)
             with worker_lock(lock_of(config.name, config.site)):
                 executor, reason = choose_executor(config)
-                self._say(f"Worker {config.name}, executor {executor.name}: {reason}")
-                status = serve(Host(config, executor, reason, guests_of(config)), self._say)
+                self._echo(f"Worker {config.name}, executor {executor.name}: {reason}")
+                status = serve(Host(config, executor, reason, guests_of(config)), self._echo)
         except (ImproperlyConfigured, LunFileError, LockedElsewhere, RuntimeError) as error:
             self._refuse(str(error))
         except (DatabaseError, InterfaceError) as error:
@@ -48,7 +48,7 @@ class Command(SiteCommand):
             raise SystemExit(1)
         raise CommandError(sentence) from None
 
-    def _say(self, sentence: str) -> None:
+    def _echo(self, sentence: str) -> None:
         """For a person who started it; whoever collects JSON gets no line of another form."""
         if settings.LOG_FORMAT == "json":
             logger.info(sentence)

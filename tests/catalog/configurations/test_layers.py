@@ -9,9 +9,9 @@ from fsbench_web.catalog.configurations.layers import (
     LAYERS,
     Layer,
     conflicts,
-    devices_left,
     layer_of_label,
     least_cache_bytes,
+    remaining_devices,
 )
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.options import OptionError
@@ -128,7 +128,7 @@ def test_layers_that_cannot_be_are_refused_in_words(
 
 def test_a_file_system_on_one_device_needs_a_layer_that_joins() -> None:
     luks, md = layers({"layer": "luks"}, {"layer": "md", "level": "raid1"})
-    assert (devices_left((luks,), 2), devices_left((luks, md), 2)) == (2, 1)
+    assert (remaining_devices((luks,), 2), remaining_devices((luks, md), 2)) == (2, 1)
     (said,) = option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks,)))
     assert "need a layer that joins the LUNs: md or lvm" in said
     assert not list(option_conflicts("ext4", {}, None, shape=LunCounts(2, layers=(luks, md))))

@@ -346,7 +346,7 @@ class TestAtTheSameMoment:
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             began = timezone.now() - 2 * deliveries.CLAIM_LASTS
-            watching.look_at_all(began)
+            watching.check_all(began)
             assert deliveries.send_due(began) == 1
         assert (found, len(received)) == ([0], 1)
         assert states() == [("webhook", DELIVERED, 1)]
@@ -447,7 +447,7 @@ class TestDelivery:
     def test_a_try_that_died_is_taken_up_again(self, ada, line):
         watched(ada, line)
         kernel("6.3", 80)
-        (message,) = watching.look_at_all()
+        (message,) = watching.check_all()
         delivery = message.deliveries.get()
         # As if a process had claimed it and was killed.
         WatchDelivery.objects.update(tries=1, next_try_at=timezone.now() + deliveries.CLAIM_LASTS)
@@ -475,7 +475,7 @@ class TestDelivery:
 
     def test_tests_are_forgotten_and_news_are_kept(self, ada, line):
         one = watched(ada, line)
-        watching.try_out(one)
+        watching.send_test(one)
         kernel("6.3", 80)
         watching.run_maintenance()
         watching.run_maintenance(timezone.now() + timedelta(days=8))

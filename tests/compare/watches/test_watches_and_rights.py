@@ -111,7 +111,7 @@ def test_a_line_that_is_hidden_altogether_has_no_name_and_no_message(eve, hers, 
 def test_what_waits_is_not_sent_once_it_is_hidden(eve, line):
     watch = watched(eve, line)
     kernel("6.3", 80)
-    (message,) = watching.look_at_all()
+    (message,) = watching.check_all()
     hide("nightly")
     deliveries.send_due()
     assert mail.outbox == []
@@ -123,7 +123,7 @@ def test_what_waits_is_not_sent_once_it_is_hidden(eve, line):
 def test_a_closed_account_is_sent_nothing_that_waits(eve, line):
     watched(eve, line)
     kernel("6.3", 80)
-    watching.look_at_all()
+    watching.check_all()
     User.objects.filter(pk=eve.pk).update(is_active=False)
     assert deliveries.send_due() == 0
     assert mail.outbox == []

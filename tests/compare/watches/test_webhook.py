@@ -108,22 +108,22 @@ def test_an_error_is_a_problem_and_its_page_is_not_repeated(here, status):
 
 def test_a_slow_server_is_left(here, monkeypatch):
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.5)
-    is_left = Event()
-    with receiver(lambda handler: is_left.wait(MINUTE_S) and None) as (address, _):
+    is_leftover = Event()
+    with receiver(lambda handler: is_leftover.wait(MINUTE_S) and None) as (address, _):
         begin = time.monotonic()
         with pytest.raises(WebhookProblem, match="No answer within"):
             post(address, b"{}", "secret", "1")
         assert time.monotonic() - begin < MINUTE_S / 2
-        is_left.set()
+        is_leftover.set()
 
 
 def test_a_dripping_answer_does_not_last_longer_than_the_limit(here, monkeypatch):
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.5)
-    is_left = Event()
+    is_leftover = Event()
 
     def drip(handler: BaseHTTPRequestHandler) -> None:
         end = time.monotonic() + MINUTE_S
-        while not is_left.wait(0.1) and time.monotonic() < end:
+        while not is_leftover.wait(0.1) and time.monotonic() < end:
             handler.wfile.write(b"x")
 
     with receiver(drip) as (address, _):
@@ -131,7 +131,7 @@ def test_a_dripping_answer_does_not_last_longer_than_the_limit(here, monkeypatch
         with pytest.raises(WebhookProblem, match="No answer within"):
             post(address, b"{}", "secret", "1")
         assert time.monotonic() - begin < MINUTE_S / 2
-        is_left.set()
+        is_leftover.set()
 
 
 def test_of_a_flood_no_more_than_a_line_is_read(here):

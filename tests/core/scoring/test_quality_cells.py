@@ -116,5 +116,5 @@ def test_other_tests_are_reached(test: str) -> None:
 
 
 def test_iozone_says_itself_that_it_was_asked_for_direct_io() -> None:
-    assert cells.asks_for_direct_io(["O_DIRECT feature enabled"])
-    assert not cells.asks_for_direct_io(["Include fsync in write timing"])
+    assert cells.requests_direct_io(["O_DIRECT feature enabled"])
+    assert not cells.requests_direct_io(["Include fsync in write timing"])

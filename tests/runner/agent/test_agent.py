@@ -400,9 +400,9 @@ def test_processors_beside_the_device_are_taken_first(monkeypatch: pytest.Monkey
     taken: list[list[int]] = []
     monkeypatch.setattr(agent.os, "sched_getaffinity", lambda pid: {0, 1, 2, 3})
     monkeypatch.setattr(agent.os, "sched_setaffinity", lambda pid, cpus: taken.append(cpus))
-    agent.keep_to_cpus(None, [2])
-    agent.keep_to_cpus(2, [])
-    agent.keep_to_cpus(3, [2, 3, 9])
+    agent.pin_to_cpus(None, [2])
+    agent.pin_to_cpus(2, [])
+    agent.pin_to_cpus(3, [2, 3, 9])
     assert taken == [[0, 1], [2, 3, 0]]
     with pytest.raises(agent.commands.StepFailed, match="choose fewer"):
-        agent.keep_to_cpus(5, [2])
+        agent.pin_to_cpus(5, [2])

@@ -139,7 +139,7 @@ class Lab:
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     lab = Lab(tmp_path)
-    monkeypatch.setattr(nudges, "ask_client", lab.ask)
+    monkeypatch.setattr(nudges, "notify_client", lab.ask)
     monkeypatch.setattr(clients, "START_AHEAD_S", 1.5)
     yield lab
     lab.pool.shutdown()
@@ -249,7 +249,7 @@ def test_a_folder_that_this_user_may_not_see_says_nothing(lab: Lab) -> None:
 
 
 def test_a_client_that_does_not_answer_is_named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nudges, "ask_client", lambda *_: False)
+    monkeypatch.setattr(nudges, "notify_client", lambda *_: False)
     monkeypatch.setattr(clients, "READY_WITHIN_S", 0.2)
     lab.host("node1", FakeExecutor())
     lab.host("node2", FakeExecutor())

@@ -511,11 +511,11 @@ def test_a_lun_that_was_in_use_is_offered_again_with_the_next_heartbeat(
     try:
         host.refresh()
         assert "in use" in host.announcement().luns[0].problem
-        host.look_again()
+        host.recheck_luns()
         assert "in use" in host.announcement().luns[0].problem
     finally:
         os.close(held)
-    host.look_again()
+    host.recheck_luns()
     assert host.announcement().luns[0].problem == ""
 
 
@@ -578,7 +578,7 @@ def test_no_run_is_refused_for_a_daemon_that_is_back(
     host = make_host(executor)
     run = submitted(host)
     executor.away = "No Docker daemon answers."
-    host.look_at_executor()
+    host.check_executor()
     execute.work_on(run.pk, host)
     run.refresh_from_db()
     assert run.state == RunState.QUEUED

@@ -132,7 +132,7 @@ def test_the_label_in_the_first_mebibyte_stays_and_nobody_can_mount_meanwhile(
             ["mount", device, "/mnt"], capture_output=True, text=True, check=False
         )
         assert mounted.returncode != 0
-        end = probe.lay_out(device, 2, size)
+        end = probe.write_region(device, 2, size)
     finally:
         probe.os.close(descriptor)
     assert end == size

@@ -49,7 +49,7 @@ def test_the_best_is_found_on_a_loop_device(
     assert report is not None
     assert set(Run.objects.values_list("state", flat=True)) == {RunState.DONE}
     assert race.conclusion.startswith("ext4_none came out best of 2 configurations")
-    assert report.left_runs
+    assert report.remaining_runs
     # What decided is what the runs have measured.
     kept = {str(one.run_id): one.value for one in measured() if one.test == "write"}
     assert race.values == pytest.approx(kept)

@@ -161,10 +161,10 @@ def test_a_workload_may_unmount_between_its_measurements() -> None:
     )
     phases = ["mkfs", "mount", "benchmark", "unmount", "mount", "benchmark", "unmount", "mount"]
     for phase in phases:
-        found.hear({"type": "phase", "phase": phase})
+        found.on_message({"type": "phase", "phase": phase})
     assert recorded.told == ["begin", "begin"]
     for phase in ("benchmark", "sync", "unmount"):
-        found.hear({"type": "phase", "phase": phase})
+        found.on_message({"type": "phase", "phase": phase})
     assert recorded.told[-1] == "end"
     assert recorded.told.count("end") == 1
     assert beside.told == recorded.told

@@ -55,11 +55,11 @@ def test_what_a_killed_worker_left_is_removed(monkeypatch: pytest.MonkeyPatch) -
     with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
         assert folders
         monkeypatch.undo()
-        assert control_groups.remove_left("test groups") == [
+        assert control_groups.remove_leftovers("test groups") == [
             f"control group fsbench-run-test_groups-8-{killed.pid}"
         ]
         assert left() == []
-    assert control_groups.remove_left("test groups") == []
+    assert control_groups.remove_leftovers("test groups") == []
 
 
 def test_what_another_process_has_made_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_what_another_process_has_made_stays(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr("os.getpid", lambda: other.pid)
         with control_groups.of_run("test groups", 8, [], {}, 64 * MIB) as folders:
             monkeypatch.undo()
-            assert control_groups.remove_left("test groups") == []
+            assert control_groups.remove_leftovers("test groups") == []
             assert set(left()) == {Path(one) for one in folders}
             other.kill()
     assert left() == []

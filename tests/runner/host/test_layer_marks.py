@@ -88,12 +88,12 @@ def test_what_is_in_use_is_not_wiped(disk: Path) -> None:
             layer_marks.wipe(str(disk))
     finally:
         os.close(held)
-    assert layer_marks.left_on(str(disk)) == ["crypto_LUKS"]
+    assert layer_marks.layers_on(str(disk)) == ["crypto_LUKS"]
 
 
 def test_a_file_system_of_its_own_is_no_layer(disk: Path) -> None:
     tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", str(disk))
-    assert layer_marks.left_on(str(disk)) == []
+    assert layer_marks.layers_on(str(disk)) == []
     assert layer_marks.wipe(str(disk)) == []
     assert [one.type for one in signatures.of(str(disk))] == ["ext4"]
 
@@ -136,7 +136,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     monkeypatch.setattr(blockdev, "sys_folder", lambda number: tmp_path / str(number))
     monkeypatch.setattr(blockdev, "kernel_name", lambda number: f"disk{number}")
     own = {"/dev/disk1", "/dev/disk2", "/dev/disk3", "/dev/disk9"}
-    monkeypatch.setattr(layer_marks, "left_on", lambda device: ["md"] if device in own else [])
+    monkeypatch.setattr(layer_marks, "layers_on", lambda device: ["md"] if device in own else [])
     monkeypatch.setattr(layer_marks, "run_tool", lambda *argv: ran.append(argv))
     return {"ran": ran}
 
@@ -148,7 +148,7 @@ def test_only_what_stands_on_listed_luns_with_own_marks_is_taken_apart(
     found = list(layer_marks.assembled({1, 2, 3, 4}))
     assert [(one.number, one.luns) for one in found] == [(253, {1, 2}), (127, {1, 2})]
     for one in found:
-        one.take_apart()
+        one.disassemble()
     assert host["ran"] == [("dmsetup", "remove", "name253"), ("mdadm", "--stop", "/dev/disk127")]
     # Half of an array is listed: it is nobody's to stop.
     assert list(layer_marks.assembled({1, 3})) == []
@@ -167,7 +167,7 @@ def test_bcache_of_own_luns_alone_is_stopped_with_its_set(
     monkeypatch.setattr(
         blockdev, "kernel_name", lambda number: f"{'bcache' if number >= 100 else 'sd'}{number}"
     )
-    monkeypatch.setattr(layer_marks, "left_on", lambda device: ["bcache"])
+    monkeypatch.setattr(layer_marks, "layers_on", lambda device: ["bcache"])
     monkeypatch.setattr(layer_marks, "STOPPED_S", 0.0)
     for number in (100, 101):
         (tmp_path / str(number) / "bcache").mkdir()
@@ -176,7 +176,7 @@ def test_bcache_of_own_luns_alone_is_stopped_with_its_set(
     (tmp_path / "4/bcache/set/bdev0").touch()
 
     for one in layer_marks.assembled({1, 2, 3, 4}):
-        one.take_apart()
+        one.disassemble()
 
     stopped = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("stop"))
     assert stopped == ["100/bcache", "101/bcache", "2/bcache/set"]

@@ -52,7 +52,7 @@ def test_a_host_without_swap_has_nothing_to_say(proc: Path) -> None:
     (proc / "swaps").unlink()
     assert containers.limit_problems({"SwapLimit": False})["swap"] == ""
     told: list[Message] = []
-    swap.tell(told.append)
+    swap.report_limit(told.append)
     assert told == []
 
 

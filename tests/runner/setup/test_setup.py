@@ -331,7 +331,7 @@ def test_it_ends_with_the_worker_and_leaves_the_next_one_free(lab: Lab) -> None:
     assert (lab.folder / "stopped").exists()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    os.close(locks.take_setup_lock())
+    os.close(locks.acquire_setup_lock())
     lab.host.stopping.set()
     lab.look()
     assert len(lab.starts) == 1
@@ -519,7 +519,7 @@ def test_progress_only_grows_and_never_promises_less_than_nothing() -> None:
         ("fsbench-stage: install 0.500", 10),
         ("fsbench-stage: install 1.000", 10),
     ):
-        assert progress.hear(line, now)
+        assert progress.read_line(line, now)
         for _ in range(seconds):
             now += 1
             shares.append(progress.share(now))
@@ -527,12 +527,12 @@ def test_progress_only_grows_and_never_promises_less_than_nothing() -> None:
             assert remaining is None or remaining >= 0
     assert shares == sorted(shares)
     assert 0.9 < shares[-1] < 1
-    assert not progress.hear("Get:1 http://deb.debian.org/debian bookworm InRelease", now)
+    assert not progress.read_line("Get:1 http://deb.debian.org/debian bookworm InRelease", now)
 
 
 def test_a_stage_that_takes_longer_than_ever_has_no_remaining_time() -> None:
     progress = Progress(PACKAGES, 0.0)
-    progress.hear("fsbench-stage: download", 0.0)
+    progress.read_line("fsbench-stage: download", 0.0)
     assert progress.remaining_s(5.0) == pytest.approx(10 + 40)
     assert progress.remaining_s(16.0) is None
 

@@ -199,14 +199,14 @@ class TestStop:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         handle = start(job.runs.order_by("id")[0])
         night.later(30)
-        assert lifecycle.leave_out_what_is_over() == [job.pk]
+        assert lifecycle.end_expired_runs() == [job.pk]
         assert states(job) == ["running"] + ["cancelled"] * 5
         assert lifecycle.heartbeat(handle) is False
         assert set(left(job)) == {
             f"Left out: its job stops before {words.at(night.now - 5 * MINUTE)}, and that time is "
             "over."
         }
-        assert lifecycle.leave_out_what_is_over() == []
+        assert lifecycle.end_expired_runs() == []
 
     def test_a_paused_job_is_over_too(
         self, spec: MakeSpec, ann: User, known: list[Run], night: Night
@@ -214,12 +214,12 @@ class TestStop:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         control.pause(job.pk)
         night.later(26)
-        lifecycle.leave_out_what_is_over()
+        lifecycle.end_expired_runs()
         assert states(job) == ["cancelled"] * 6
 
     def test_a_job_without_an_end_is_never_over(self, runs: list[Run], night: Night) -> None:
         night.later(60 * 24 * 300)
-        assert lifecycle.leave_out_what_is_over() == []
+        assert lifecycle.end_expired_runs() == []
 
     def test_without_any_experience_runs_begin_while_there_is_time(
         self, spec: MakeSpec, ann: User, worker: Worker, night: Night
@@ -449,7 +449,7 @@ class TestAtTheSameMoment:
             Job.objects.filter(pk=late[0].job_id).update(stop_before=night.now)
             handle, _ = at_once(
                 lambda run=late[0]: lifecycle.claim(run.pk, worker),  # type: ignore[misc]
-                lifecycle.leave_out_what_is_over,
+                lifecycle.end_expired_runs,
             )
             assert handle is None
             assert set(Run.objects.filter(job=late[0].job_id).values_list("state", flat=True)) == {
@@ -502,7 +502,7 @@ class TestPages:
         assert "left out then" in said["outlook"]
         assert said["not_begun"] == []
         night.later(60)
-        lifecycle.leave_out_what_is_over()
+        lifecycle.end_expired_runs()
         said = client.get(api).json()
         assert [(one["block"], one["configuration"]) for one in said["not_begun"]] == [
             *((1, "ext4_wb_none"), (1, "xfs_none"), (2, "ext4_wb_none"), (2, "xfs_none"))

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.compare.views import study_tables
-from fsbench_web.core.scoring.testnames import cpu_time_beside
+from fsbench_web.core.scoring.testnames import cpu_time_of
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_scores
@@ -147,7 +147,7 @@ def test_elapsed_and_cpu_time_of_the_same_work_are_one_row(client: Client, db: N
     ],
 )
 def test_the_cpu_time_of_the_same_work(test: str, cpu: str) -> None:
-    assert cpu_time_beside(test) == cpu
+    assert cpu_time_of(test) == cpu
 
 
 def test_rows_are_fetched_when_they_are_opened(page: Page, many: Study) -> None:

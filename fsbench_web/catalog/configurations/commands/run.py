@@ -101,7 +101,9 @@ def run_commands(
     caches = _own_caches(filesystem, layers, members)
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     if find_filesystem(filesystem).is_pool:
-        own = _pool_commands(options, layered.devices, _left_by(layers, members), mount_point)
+        own = _pool_commands(
+            options, layered.devices, _unused_members(layers, members), mount_point
+        )
     else:
         mkfs = mkfs_command(
             *(filesystem, options, top, journal),
@@ -184,7 +186,7 @@ def _mkfs(argv: Sequence[str]) -> PlannedCommand:
     return PlannedCommand("mkfs", tuple(argv))
 
 
-def _left_by(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:
+def _unused_members(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:
     """The members that no layer uses: a cache belongs to the layer that caches."""
     return [one for one in members if one.role != CACHE or not has_cache(layers)]
 

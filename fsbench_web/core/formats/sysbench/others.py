@@ -22,7 +22,7 @@ from fsbench_web.core.formats.values import Collector, number, test_name
 
 FORMAT = "sysbench"
 _TESTS = frozenset({"cpu", "memory", "threads", "mutex", "oltp"})
-_SAID = (
+_TITLES = (
     (re.compile(r"CPU speed:|Prime numbers limit|Maximum prime number|Doing CPU perf"), "cpu"),
     (re.compile(r"Running memory speed test|Doing memory operations speed test"), "memory"),
     (re.compile(r"Doing thread subsystem performance test"), "threads"),
@@ -71,7 +71,7 @@ class _Run:
     line: int
     command: str = ""
     options: tuple[str, ...] = ()
-    said: str = ""
+    title: str = ""
     operation: str = ""
     threads: int | None = None
     is_fileio: bool = False
@@ -86,20 +86,20 @@ class _Run:
     @property
     def test(self) -> str:
         """``cpu``, ``memory_write``, ``oltp_read_only``; what is not known is left out."""
-        name = self.command if self.said in ("", "sql") and self.command else self.said
+        name = self.command if self.title in ("", "sql") and self.command else self.title
         return "_".join(word for word in (name, self.operation) if word)
 
     @property
     def is_known(self) -> bool:
         """Whether the output or a command above it says which test it was."""
-        return bool(self.command) or self.said not in ("", "sql")
+        return bool(self.command) or self.title not in ("", "sql")
 
 
 def recognises(lines: list[str]) -> bool:
     """Whether a run has a summary of a test that is not the file test."""
     if not any(TITLE.match(line) for line in lines):
         return False
-    return any(run.has_summary or run.said for run in _runs(lines) if not run.is_fileio)
+    return any(run.has_summary or run.title for run in _runs(lines) if not run.is_fileio)
 
 
 def parse(lines: list[str]) -> ParsedResult:
@@ -153,9 +153,9 @@ def _runs(lines: list[str]) -> Iterator[_Run]:
 def _line(run: _Run, line: str, at: int) -> None:
     run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
     run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
-    for pattern, name in _SAID:
+    for pattern, name in _TITLES:
         if pattern.search(line):
-            run.said = name
+            run.title = name
     if (operation := _OPERATION.match(line)) is not None:
         run.operation = operation[1]
     if (setting := _SETTING.match(line)) is not None:
@@ -183,7 +183,7 @@ def _values(found: Collector, run: _Run) -> None:
         found.warn(
             run.line,
             "sysbench does not say here which test it ran "
-            f"({'an SQL script' if run.said else 'threads and mutex print the same'}): runs of "
+            f"({'an SQL script' if run.title else 'threads and mutex print the same'}): runs of "
             "others are no repeats of it. A line with its command above the output says it.",
             is_note=True,
         )

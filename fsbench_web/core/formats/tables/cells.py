@@ -189,7 +189,7 @@ class Grouping:
 @dataclass
 class TableReading:
     """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
-    and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_said``:
+    and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_given``:
     whether somebody said the decimal sign, or a number told it for sure.
     """
 
@@ -199,11 +199,11 @@ class TableReading:
     file_bytes: int = 1024
     decimal: str = ""
     """The decimal sign of the file, once one has been seen or said."""
-    is_said: bool = False
+    is_given: bool = False
     unread: list[str] = field(default_factory=list)
     """Words of the header that nothing reads, of which one may tell repeats apart."""
     grouping: Grouping = field(default_factory=Grouping)
-    lacks_saying: bool = False
+    lacks_sign: bool = False
     """Whether somebody has to say what sizes are: their unit, or the other one of the two."""
     problems: list[Problem] = field(default_factory=list)
     seen: dict[tuple[object, ...], int] = field(default_factory=dict)
@@ -283,9 +283,9 @@ def _refuse_one_size(
         what = "file size" if lacks_file else "block size"
         message = f"The {what} is missing: give block size and file size, or neither."
         reading.refuse(line, data[name], message)
-    elif not reading.lacks_saying:
+    elif not reading.lacks_sign:
         reading.refuse(line, None, _NO_FILE_SIZE if lacks_file else _NO_BLOCK_SIZE)
-        reading.lacks_saying = True
+        reading.lacks_sign = True
 
 
 def _text(data: dict[str, CellPosition], name: str) -> str:
@@ -299,7 +299,7 @@ def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> Non
     )
     first = reading.seen.setdefault(key, value.line)
     if len(reading.seen) == len(reading.result.values):
-        if reading.unread and reading.lacks_saying:
+        if reading.unread and reading.lacks_sign:
             return  # asked already, and further ones say no more
         message = (
             f"The same cell was already given in line {first}. Repeats of a cell need a column "
@@ -307,7 +307,7 @@ def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> Non
             f"{', '.join(LOADS[:-1])} or {LOADS[-1]}."
         )
         if reading.unread:
-            reading.lacks_saying = True
+            reading.lacks_sign = True
             some = ", ".join(quoted(word) for word in reading.unread[:6])
             message += f" Nothing reads {some}: say on the import page what stands there."
         reading.refuse(value.line, place, message)
@@ -328,7 +328,7 @@ def read_size(
     unit_bytes = reading.record_bytes if is_record else reading.file_bytes
     found = size_kb(place.text, unit_bytes)
     if not unit_bytes and place.text.isdecimal():
-        reading.lacks_saying = True
+        reading.lacks_sign = True
         message = (
             f"{quoted(place.text)} has no unit, and may be bytes or KB: say which on the import "
             "page, in the header, as in record_size_kb or bs (bytes), or with each size, as in 4k."
@@ -385,9 +385,9 @@ def _value(reading: TableReading, place: CellPosition, line: int) -> float | Non
                 f"{reading.decimal!r}."
             )
             # Those before may have had their thousands set apart: 90,546 and then 1,234,567.5.
-            reading.lacks_saying = reading.lacks_saying or (is_sure and not reading.is_said)
+            reading.lacks_sign = reading.lacks_sign or (is_sure and not reading.is_given)
         reading.decimal = reading.decimal or sign
-        reading.is_said = reading.is_said or (is_sure and reading.decimal == sign)
+        reading.is_given = reading.is_given or (is_sure and reading.decimal == sign)
     if not message:
         reading.grouping.see(line, text)
         value = float(text.replace(",", "."))
@@ -412,15 +412,15 @@ def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
         return text, "", why
     if sign := _sure_sign(text):
         return _without_groups(text, sign), sign, ""
-    if reading.is_said and _GROUPS[reading.decimal].fullmatch(text):
+    if reading.is_given and _GROUPS[reading.decimal].fullmatch(text):
         return _without_groups(text, reading.decimal), "", ""
     if _POINT.fullmatch(text):
         return text, "." if "." in text else "", ""
-    is_comma = reading.comma or (reading.is_said and reading.decimal == ",")
+    is_comma = reading.comma or (reading.is_given and reading.decimal == ",")
     if is_comma and _COMMA.fullmatch(text):
         return text, ",", ""
-    if _COMMA.fullmatch(text) and not reading.is_said:
-        reading.lacks_saying = True
+    if _COMMA.fullmatch(text) and not reading.is_given:
+        reading.lacks_sign = True
         why = (
             f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
             "whether it is its decimal sign."

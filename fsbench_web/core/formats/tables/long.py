@@ -108,7 +108,7 @@ def read(
     progress(1.0)
     table = _finished(reader)
     if not mapping.decimal and _may_be_grouped(table):
-        _ask_for_sign(stream, encoding_of(head), mapping)
+        _require_decimal_sign(stream, encoding_of(head), mapping)
     return table
 
 
@@ -123,7 +123,7 @@ def _may_be_grouped(table: LargeTable) -> bool:
     return not (values >= 1000).any() and bool((values % 1 != 0).any())
 
 
-def _ask_for_sign(stream: BinaryIO, encoding: str, mapping: Mapping) -> None:
+def _require_decimal_sign(stream: BinaryIO, encoding: str, mapping: Mapping) -> None:
     """Raise NeedsMapping where it is open whether a number's sign is of decimals or thousands."""
     column = mapping.columns.get("value")
     if column is None:  # one number for all rows, which somebody said
@@ -153,7 +153,7 @@ def _finished(reader: BlockReader) -> LargeTable:
     if rows.problem_count:
         more = rows.problem_count - len(rows.problems)
         last = [Problem(None, None, f"And {more} more problems.")] if more else []
-        kind = NeedsMapping if rows.lacks_saying else UnreadableFile
+        kind = NeedsMapping if rows.lacks_sign else UnreadableFile
         raise kind([*rows.problems, *last], table.units())
     table.runs = _from_1(table.runs)
     return table

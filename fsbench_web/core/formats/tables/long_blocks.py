@@ -129,7 +129,7 @@ class BlockReader:
         sign = CodedColumn(self.rows.signs, np.where(pointed, 0, -1), [(self._sign,)])
         tests = _named(self.rows.known_tests, fields, good)
         runs = _named(self.rows.known_runs, fields, good)
-        queue = np.flatnonzero(~(good | self._says_nothing(fields))).tolist()
+        queue = np.flatnonzero(~(good | self._unmeasured_rows(fields))).tolist()
         read = self._learn(
             queue, (sign, tests, runs), good, lines.__getitem__ if lines else fields.line, first
         )
@@ -183,7 +183,7 @@ class BlockReader:
             sizes[named] = np.array([size or 0 for size in meant])[codes[named]]
         return sizes, fits
 
-    def _says_nothing(self, fields: Fields) -> Flags:
+    def _unmeasured_rows(self, fields: Fields) -> Flags:
         """The rows of cells that were not measured."""
         if self.mapping.constants.get("value"):
             return np.zeros(len(fields), dtype=np.bool_)

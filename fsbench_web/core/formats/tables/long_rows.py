@@ -75,9 +75,9 @@ class RowReader:
         self._cell.decimal = mapping.decimal
 
     @property
-    def lacks_saying(self) -> bool:
+    def lacks_sign(self) -> bool:
         """Whether somebody has to say what sizes are."""
-        return self._cell.lacks_saying
+        return self._cell.lacks_sign
 
     @property
     def decimal(self) -> str:
@@ -140,7 +140,7 @@ class RowReader:
             comma=self.mapping.delimiter != "," or self.mapping.decimal == ",",
             record_bytes=SIZE_UNITS.get(self.mapping.record_unit, 0),
             file_bytes=SIZE_UNITS.get(self.mapping.file_unit, 0),
-            is_said=bool(self.mapping.decimal),
+            is_given=bool(self.mapping.decimal),
         )
 
     def _words(self, line: str, number: int) -> list[str] | None:

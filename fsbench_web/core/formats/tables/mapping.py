@@ -153,7 +153,7 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
         record_bytes=SIZE_UNITS.get(mapping.record_unit, 0),
         file_bytes=SIZE_UNITS.get(mapping.file_unit, 0),
         decimal=mapping.decimal,
-        is_said=bool(mapping.decimal),
+        is_given=bool(mapping.decimal),
     )
     unread = _unread(grid, mapping)
     reading.unread = [word for _, word in unread if word]
@@ -185,9 +185,9 @@ def finished(reading: TableReading, grid: Grid) -> ParsedResult:
         units: dict[str, int] = {}
         for value in reading.result.values:
             units.setdefault(value.unit, value.line)
-        kind = NeedsMapping if reading.lacks_saying else UnreadableFile
+        kind = NeedsMapping if reading.lacks_sign else UnreadableFile
         raise kind(capped(problems), units)
-    question = None if reading.is_said else reading.grouping.question()
+    question = None if reading.is_given else reading.grouping.question()
     # A point in a number of a spreadsheet is one: it does not keep how the number is shown.
     if question is not None and (grid.delimiter or "," in question.message.split('"')[1]):
         raise NeedsMapping([question])

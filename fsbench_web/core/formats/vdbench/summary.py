@@ -40,7 +40,7 @@ class _Run:
     """A run as its line says it, with the rows of its intervals."""
 
     name: str
-    said: str
+    description: str
     columns: Columns = field(default_factory=list)
     intervals: list[tuple[int, list[str]]] = field(default_factory=list)
     has_mean: bool = False
@@ -123,13 +123,13 @@ def _columns(above: list[str], below: list[str]) -> Iterator[tuple[str, str] | N
 
 def _keep(found: Collector, run: _Run, line: int, words: list[str], span: tuple[int, int]) -> None:
     """Keep a row of means; ``span`` are its first and its last interval."""
-    loops = _LOOPS.search(run.said)
+    loops = _LOOPS.search(run.description)
     sentences = [] if loops is None or loops[1] == "None" else loops[1].split()
     threads = next(
         (word[8:] for word in sentences if re.fullmatch("threads=[1-9][0-9]{0,8}", word)), ""
     )
     name = test_name("vdbench", run.name, *(w for w in sentences if not w.startswith("threads=")))
-    parts = run.said.split("For loops:")[0].split(";")
+    parts = run.description.split("For loops:")[0].split(";")
     found.begin([f"{run.name}: {part.strip()}"[:200] for part in parts if part.strip()])
     load = load_text(threads=int(threads) if threads else None)
     kept = [row for place, row in run.intervals if span[0] <= place <= span[1]]

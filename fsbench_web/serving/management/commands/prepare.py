@@ -15,9 +15,9 @@ class Command(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with console.refusals():
-            sign_in = prepare_database(self._say)
+            sign_in = prepare_database(self._echo)
         # Whoever starts it for the first time reads it here, and nowhere else.
         self.stdout.write(f"Prepared. Sign in: {sign_in}")
 
-    def _say(self, line: str) -> None:
-        console.tell(self.stdout.write, line)
+    def _echo(self, line: str) -> None:
+        console.announce(self.stdout.write, line)

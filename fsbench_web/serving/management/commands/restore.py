@@ -29,7 +29,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, overwrite: str, **options: Any) -> None:
         try:
             with only_user_of(settings.DATA_DIR):
-                restored = restore(folder.absolute(), overwrite=overwrite, say=self.stdout.write)
+                restored = restore(folder.absolute(), overwrite=overwrite, echo=self.stdout.write)
         except (BackupError, FolderInUse) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(

@@ -52,7 +52,7 @@ class Command(SiteCommand):
     ) -> None:
         with console.refusals():
             self._serve(host, port, with_worker=not without_worker, prepared=prepared)
-        self._say("Stopped.")
+        self._echo("Stopped.")
 
     def _serve(self, host: str, port: int, *, with_worker: bool, prepared: bool) -> None:
         try:
@@ -64,27 +64,27 @@ class Command(SiteCommand):
                     sign_in = self._prepare(
                         with_worker=with_worker, is_private=_is_private(listening)
                     )
-                self._say("Starting web and worker ..." if with_worker else "Starting the web ...")
+                self._echo("Starting web and worker ..." if with_worker else "Starting the web ...")
                 address = address_of(listening)
                 processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
                 Supervisor(
-                    listening, processes=processes, with_worker=with_worker, say=self._say
+                    listening, processes=processes, with_worker=with_worker, echo=self._echo
                 ).run(_announcement(address, sign_in))
         except (FolderInUse, AddressInUse) as problem:
             raise CommandError(str(problem)) from None
 
     def _prepare(self, *, with_worker: bool, is_private: bool) -> str:
         """Everything that must be there before the first request; returns how to sign in."""
-        sign_in = prepare_database(self._say, is_private=is_private)
+        sign_in = prepare_database(self._echo, is_private=is_private)
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
         if with_worker and not env.text("FSBENCH_LUNS", ""):
             news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
             if news:
-                self._say(news)
+                self._echo(news)
         return sign_in
 
-    def _say(self, line: str) -> None:
-        console.tell(self._write, line)
+    def _echo(self, line: str) -> None:
+        console.announce(self._write, line)
 
     def _write(self, line: str) -> None:
         self.stdout.write(line)

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from fsbench_web.platform.declared_keys import UNKNOWN_KEY, keys_at
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.reading import Read, Steps, read, said_of
+from fsbench_web.studies.jobs.reading import Read, Steps, error_text, read
 
 _MISSING = {
     "kernels": "the kernels that are booted",
@@ -80,7 +80,7 @@ def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, e
     elif is_parameter:
         problems.add(_place(steps, at), f"{last} {_MUST_BE['parameter'].format(value)}.")
     elif kind in ("sentence", "value_error"):
-        problems.add(_place(steps, at), said_of(error))
+        problems.add(_place(steps, at), error_text(error))
     elif isinstance(error["loc"][-1], int):
         problems.add(_place(steps, at), f"This must be a name, not {value!r}.")
     else:

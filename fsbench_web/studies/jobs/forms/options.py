@@ -26,7 +26,7 @@ from fsbench_web.studies.jobs.forms.option_words import (
     STEERED,
     with_labels,
 )
-from fsbench_web.studies.jobs.reading import Steps, read, said_of
+from fsbench_web.studies.jobs.reading import Steps, error_text, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
@@ -206,7 +206,7 @@ class OptionsForm:
         if self.guest_cpus == _USUAL["guest_cpus"] and ability.most_cpus is not None:
             self.guest_cpus = str(min(_USUAL_GUEST.cpus, ability.most_cpus))
 
-    def give_seed(self) -> None:
+    def choose_seed(self) -> None:
         """Choose a seed where a random order has none yet: what is reviewed is what is run."""
         if self.order == RANDOM and not self.seed:
             self.seed = str(secrets.randbelow(MAXIMUM_SEED + 1))
@@ -263,7 +263,7 @@ class OptionsForm:
             sentence = f'"{text}" {why}: {ASKED[name]}.'
             wrong.add(name)
         else:  # fields of a part that do not go together
-            sentence = with_labels(said_of(error))
+            sentence = with_labels(error_text(error))
             values = getattr(error.get("ctx", {}).get("error"), "values", ())
             wrong.update(_FIELDS.get(f"{place}.{value}", value) for value in values)
         unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(sentence)

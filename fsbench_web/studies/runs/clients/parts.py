@@ -227,7 +227,7 @@ def leave(run: Run, reason: str) -> None:
     rows.exclude(content=None).update(content=None)
 
 
-def handed_over(run_id: int) -> dict[str, dict[str, str]]:
+def client_outputs(run_id: int) -> dict[str, dict[str, str]]:
     """{worker: {output: text}} of the other clients, in their order."""
     rows = RunClient.objects.filter(run=run_id, place__gt=0).exclude(content=None)
     return {

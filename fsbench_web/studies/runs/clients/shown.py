@@ -59,22 +59,22 @@ def shown(run: Run) -> ShownClients | None:
         Row(test, load, record_kb, file_kb, unit, tuple(values))
         for (test, load, record_kb, file_kb, unit), values in first
     ]
-    said = run.conditions.get("clients") or {}
-    share = said.get("overlap")
+    noted = run.conditions.get("clients") or {}
+    share = noted.get("overlap")
     return ShownClients(
         tuple(clients),
         tuple(rows),
         len(by_test),
         None if share is None else 100 * float(share),
-        said.get("skew_s"),
-        same_host.in_words(_on_one_machine(clients, said)),
+        noted.get("skew_s"),
+        same_host.in_words(_on_one_machine(clients, noted)),
     )
 
 
-def _on_one_machine(clients: list[RunClient], said: Mapping[str, Any]) -> list[list[str]]:
+def _on_one_machine(clients: list[RunClient], noted: Mapping[str, Any]) -> list[list[str]]:
     """As it was noted with the result; before, as the workers say it now."""
-    if "one_machine" in said:
-        return [[str(name) for name in names] for names in said["one_machine"]]
+    if "one_machine" in noted:
+        return [[str(name) for name in names] for names in noted["one_machine"]]
     return same_host.on_one_machine(
         Worker.objects.filter(name__in=[one.worker for one in clients]).order_by("name")
     )

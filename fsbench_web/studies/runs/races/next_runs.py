@@ -62,7 +62,7 @@ def _note_value(race: Race, run: Run) -> None:
     turn = stands.blocks[-1].get(str(run.series_id))
     if not is_usable and turn is not None and run.pk == turn.last.id:
         why = f"Run {run.pk} printed no value of the measure that is above zero."
-        _give_up(stands, str(run.series_id), why)
+        _eliminate(stands, str(run.series_id), why)
     race.save(update_fields=["values", "failed", "unit"])
 
 
@@ -90,7 +90,7 @@ def value_of(run_id: int, test: str, category: str) -> tuple[float | None, str]:
     return score.value, units.overall_unit(unit) if category == OVERALL else unit
 
 
-def _give_up(stands: Standing, contender: str, why: str) -> None:
+def _eliminate(stands: Standing, contender: str, why: str) -> None:
     """Take a contender out; the caller saves the race."""
     run = stands.blocks[-1][contender].last.id
     stands.race.failed[contender] = [len(stands.blocks) - 1, run, why]
@@ -106,7 +106,7 @@ def _try_again(stands: Standing, run: Run) -> bool:
         if turn.counted < MOST_ATTEMPTS:
             again.append(turn.last)
         else:
-            _give_up(stands, name, f"It failed {turn.counted} times in one block.")
+            _eliminate(stands, name, f"It failed {turn.counted} times in one block.")
     race.save(update_fields=["failed"])
     rows = Run.objects.select_related("series__lun", "series__journal_lun", "job", "created_by")
     made = [

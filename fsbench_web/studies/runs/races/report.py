@@ -121,18 +121,18 @@ class RaceReport:
         return words.budget(self.race)
 
     @property
-    def left_s(self) -> float | None:
+    def remaining_s(self) -> float | None:
         """What is left of the hours."""
         budget_s = self.race.budget_s
         return None if budget_s is None else max(0.0, budget_s - self.stands.spent_s)
 
     @property
-    def left_runs(self) -> int | None:
+    def remaining_runs(self) -> int | None:
         budget_runs = self.race.budget_runs
         return None if budget_runs is None else max(0, budget_runs - self.stands.runs)
 
     @property
-    def left_count(self) -> int:
+    def remaining_count(self) -> int:
         """How many contenders are not out."""
         return sum(row.state != OUT for row in self.rows)
 

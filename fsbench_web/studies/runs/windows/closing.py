@@ -96,7 +96,7 @@ def window(
     return Window(begins_at, job.stop_before, len(runs), tuple(out), unknown, labels)
 
 
-def left_out_of(job: Job) -> list[tuple[int, int | None, str]]:
+def expired_runs(job: Job) -> list[tuple[int, int | None, str]]:
     """(run, its block, its configuration) of what the job's time left out. One query at most."""
     if job.stop_before is None:
         return []

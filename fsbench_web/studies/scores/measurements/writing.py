@@ -54,11 +54,13 @@ class NewBlock:
             }
 
 
-def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored: None) -> int:
+def store(
+    blocks: Iterable[NewBlock], on_progress: Callable[[int], None] = lambda stored: None
+) -> int:
     """Write the numbers of runs; returns how many. The caller holds the transaction.
 
-    ``say`` is told after each piece how many were written. What ``blocks`` makes as it goes is in
-    memory a piece at a time.
+    ``on_progress`` gets how many are written, after each piece. What ``blocks`` makes as it goes
+    is in memory a piece at a time.
     """
     stored = 0
     encoded = (row for block in blocks for row in block.encoded())
@@ -70,7 +72,7 @@ def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored
             yield [as_json(row[key]) if key == "tests" else row[key] for key in _COLUMNS]
 
     while insert_rows(MeasurementBlock, _COLUMNS, piece()):
-        say(stored)
+        on_progress(stored)
     return stored
 
 

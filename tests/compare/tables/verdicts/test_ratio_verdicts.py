@@ -258,14 +258,14 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
     verdict = verdict_of(found, "xfs")
     assert verdict.status == "tie"
     assert "clock" in verdict.reasons or verdict.reasons == ("equal",)
-    assert not any(word in said_of(found) for word in ("faster", "equivalent", "would decide"))
+    assert not any(word in error_text(found) for word in ("faster", "equivalent", "would decide"))
     if faster > 60_000_000:
         assert "a few ticks of the tool's timer" in uncertainty.reason_sentences(verdict)
         one = [each._replace(flags=()) for each in ticks]
         assert verdict_of(judged([table(*one)])[0], "xfs").status == "significant"
 
 
-def said_of(found: DeltaTable) -> str:
+def error_text(found: DeltaTable) -> str:
     return " ".join(
         [each.text for each in findings.findings([found])]
         + [uncertainty.verdict_words(each) for each in found.rows]

@@ -47,7 +47,7 @@ def left_in(folder: Path) -> set[str]:
 def test_the_distributions_kernel_comes_by_lists_of_its_own(apt: FakeApt, folder: Path) -> None:
     apt.answers(sources=[["Debian", "http://mirror/debian/"], ["Other", "http://other/"]])
     said: list[tuple[str, float | None]] = []
-    path = fetch(folder, say=lambda what, share: said.append((what, share)))
+    path = fetch(folder, on_progress=lambda what, share: said.append((what, share)))
     assert path == folder / FILE
     assert path.read_bytes() == (apt.folder / "package.deb").read_bytes()
     assert [one.name for one in kernels.listed(folder)] == [FILE.removesuffix(".deb")]

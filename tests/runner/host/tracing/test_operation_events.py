@@ -172,9 +172,9 @@ def test_what_is_left_is_known_by_its_name_and_ended(tmp_path: Path) -> None:
         for name, words in said.items():
             (proc / name).mkdir(parents=True)
             (proc / name / "cmdline").write_text(words)
-        assert operation_events.remove_left("fsbench.other.b.", lambda run: False, proc) == []
+        assert operation_events.remove_leftovers("fsbench.other.b.", lambda run: False, proc) == []
         is_going_on = {8: True, 7: False}.__getitem__
-        ended = operation_events.remove_left("fsbench.a.b.", is_going_on, proc)
+        ended = operation_events.remove_leftovers("fsbench.a.b.", is_going_on, proc)
         assert ended == ["fsbench.a.b.7"]
         assert process.wait(30) == -signal.SIGKILL
     operation_events.remove(process.pid)  # is gone: nothing to end

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runner.host.tuning import processors
-from runner.host.tuning.processors import Machine, held, is_left, restore_settings
+from runner.host.tuning.processors import Machine, held, is_leftover, restore_settings
 
 
 @pytest.fixture
@@ -84,16 +84,16 @@ def test_after_kill_9_they_are_given_back(machine: Machine, tmp_path: Path) -> N
     assert process.stdout.readline() == "held\n"
     assert state(machine) == HELD
     assert restore_settings(notes) == []
-    assert not is_left(notes)
+    assert not is_leftover(notes)
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
     assert state(machine) == HELD
-    assert is_left(notes)
+    assert is_leftover(notes)
     assert restore_settings(notes) == ["3 settings of processors are again what they were"]
     assert state(machine) == BEFORE
     assert restore_settings(notes) == []
-    assert not is_left(notes)
+    assert not is_leftover(notes)
 
 
 def test_after_a_reboot_the_note_says_nothing(machine: Machine, tmp_path: Path) -> None:
