@@ -38,6 +38,7 @@ from fsbench_web.core.scoring.significance import (
     ORDER,
     PAIRED,
     PUBLISHED,
+    ROUNDED,
     SCATTER,
     SIGNIFICANT,
     TICKS,
@@ -163,10 +164,12 @@ def _verdict(
             EMULATED, margin_percent=margin, against=(against,), method=method
         )
     if not is_freenix:
+        rounding = (_rounding(first), _rounding(second))
         found = paired.paired(
             *_of_pair(table, blocks, ahead, behind),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
+            rounding=rounding,
         )
         if found is None and first.interval is not None and second.interval is not None:
             found = paired.unpaired(
@@ -174,6 +177,7 @@ def _verdict(
                 second.interval,
                 lower_is_better=lower,
                 margin_percent=rule.equivalence_percent,
+                rounding=rounding,
             )
         if found is not None:
             return found
@@ -189,6 +193,15 @@ def _verdict(
         lower_is_better=lower,
         against=(against,),
     )
+
+
+def _rounding(row: DeltaRow) -> float:
+    """Of the repeats in the digits that their tool printed, whatever unit they are shown in."""
+    if row.printed_score is None or not row.score:
+        return paired.rounding_of(row.repeats)
+    times = row.printed_score / row.score
+    # What converting there and back leaves is no digit.
+    return paired.rounding_of([float(f"{value * times:.12g}") for value in row.repeats])
 
 
 def _of_pair(
@@ -229,12 +242,14 @@ def _of_ratio(
         reasons = (ORDER,)  # by its score it leads, by what is tested it does not
     elif found.p_value <= FALSE_ALARM:
         reasons = (HOLM,)
-    if found.deviation == 0 and any(TICKS in row.flags for row in (first, second)):
+    elif found.is_still:
+        reasons = (ROUNDED,)
+    if found.is_still and any(TICKS in row.flags for row in (first, second)):
         # That nothing scatters is the timer's doing: a tick more or less may be the difference.
         status, reasons = TIE, (TICKS,)
     intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
     reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
-    reasons += (NO_SCATTER,) if found.deviation == 0 and found.ratio != 1 else ()
+    reasons += (NO_SCATTER,) if found.is_still and found.ratio != 1 else ()
     one, other = _of_pair(table, blocks, pair.ahead, pair.behind)
     is_of_ahead = pair.row == pair.ahead
     ratio, low, high = found.ratio, found.low, found.high

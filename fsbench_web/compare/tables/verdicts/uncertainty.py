@@ -291,6 +291,8 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
         )
     if significance.SCATTER in verdict.reasons:
         yield "The scatter leaves open whether they differ."
+    if significance.ROUNDED in verdict.reasons:
+        yield "Rounding to the last digit leaves open whether they differ."
     if significance.TICKS in verdict.reasons:
         yield (
             "What was timed took a few ticks of the tool's timer, and a tick more or less may be "
