@@ -112,6 +112,10 @@ class MariadbOltp(Workload):
             f"rows, {threads} threads, {self.seconds} s, buffer pool {self.cache_mb} MiB"
         )
 
+    @property
+    def is_preallocated(self) -> bool:
+        return True
+
     def data_warning(self) -> str:
         """Measured with two tables of 200,000 rows: 43% as they are made, 39% after a run."""
         return (
