@@ -186,6 +186,19 @@ def _say_of_digits_and_modes(say: Callable[..., None]) -> None:
             say(f"{name} (not promised)", share(found))
 
 
+def _say_of_samples(say: Callable[..., None]) -> None:
+    """A run of each, whose 30 samples know nothing of what differs from run to run."""
+    draw = np.random.default_rng(SEED + 4)
+    print("No difference: called one, by 30 samples of one run each, which scatter by 3%")
+    for between in (0, 1, 2, 5):
+        called = []
+        for _ in range(TRIALS):
+            runs = 1 + between / 100 * draw.normal(size=(2, 1))
+            found = unpaired_of(1000 * runs * (1 + 0.03 * draw.normal(size=(2, 30))))
+            called.append(found.status in (paired.FASTER, paired.SLOWER))
+        say(f"  runs scatter by {between}% (not promised)", share(called))
+
+
 def _print_many_looks(say: Callable[..., None]) -> None:
     """What is picked, left out or measured after the numbers were seen, without any difference."""
     draw = np.random.default_rng(SEED + 2)
@@ -252,6 +265,7 @@ def main() -> int:
 
     _print_many_looks(say)
     _say_of_digits_and_modes(say)
+    _say_of_samples(say)
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)
