@@ -89,7 +89,7 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
 
 
 def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
-    blocks = [_by_block(row) for row in table.rows]
+    blocks = [_Repeats(_by_block(row), _rounding(row)) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
     p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
     all_pairs = significance.pairs_of(len({place for asked in p_values for place in asked}))
@@ -129,8 +129,17 @@ def is_ranked(table: DeltaTable) -> bool:
     return any(row.best for row in table.rows)
 
 
-_Blocks = Sequence[Mapping[str, float]]
-"""The scores of each row of a table, by the block that each was measured in."""
+class _Repeats(NamedTuple):
+    """Of a row: its scores by the block that each was measured in, and what rounding makes of them
+    (``paired.rounding_of``).
+    """
+
+    by_block: Mapping[str, float]
+    rounding: float
+
+
+_Blocks = Sequence[_Repeats]
+"""Those of each row of a table."""
 
 
 def _pairs(table: DeltaTable, blocks: _Blocks, rule: Rule) -> Iterator[_Pair]:
@@ -164,7 +173,7 @@ def _verdict(
             EMULATED, margin_percent=margin, against=(against,), method=method
         )
     if not is_freenix:
-        rounding = (_rounding(first), _rounding(second))
+        rounding = (blocks[ahead].rounding, blocks[behind].rounding)
         found = paired.paired(
             *_of_pair(table, blocks, ahead, behind),
             lower_is_better=lower,
@@ -212,7 +221,7 @@ def _of_pair(
     Runs of two studies were never measured beside each other, whatever their blocks are called.
     """
     is_one_study = table.rows[one].study == table.rows[other].study
-    return (blocks[one], blocks[other]) if is_one_study else ({}, {})
+    return (blocks[one].by_block, blocks[other].by_block) if is_one_study else ({}, {})
 
 
 def _by_block(row: DeltaRow) -> Mapping[str, float]:
