@@ -58,6 +58,16 @@ def main() -> int:
         is_kept &= percent <= MOST_PERCENT or not is_promised
         note = "" if is_promised else "not promised"
         print(f"  {points:2} x {repeats}, {between}% and {within}%: {percent:5.1f}% {note}")
+    print("At once, behind a true step of -30%, margin 10%: lines with another change beside it")
+    for points, place, between, within in ((4, 2, 5, 1), (6, 4, 5, 1), (12, 10, 5, 1)):
+        others = 0
+        for _ in range(TRIALS):
+            values = np.array(line(draw, points, 3, between, within))
+            values[place:] *= 0.7
+            others += any(change.place != place for change in changes(values.tolist(), 10))
+        percent = 100 * others / TRIALS
+        is_kept &= percent <= MOST_PERCENT
+        print(f"  {points:2} x 3, step at {place}, {between}% and {within}%: {percent:5.1f}%")
     print("After each of 60 points of one run, margin 10%: watches that ever told of a fall")
     for noise in (3, 5, 8):
         ever = sum(tells_a_fall(line(draw, 60, 1, noise, 0), 10) for _ in range(WATCHED))

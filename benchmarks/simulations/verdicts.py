@@ -129,6 +129,76 @@ def _holds_until_sure(draw: np.random.Generator, noise: float) -> bool:
     return ended.low <= 1000 <= ended.high
 
 
+def _is_best_of_rounded_faster(measured: np.ndarray, *, in_blocks: bool) -> bool:
+    """The same of whole numbers, as pages judge them."""
+    best = int(measured.mean(axis=1).argmax())
+    pairs = []
+    for row in range(len(measured)):
+        if row == best:
+            continue
+        two = [measured[best], measured[row]]
+        rounding = (paired.rounding_of(two[0].tolist()), paired.rounding_of(two[1].tolist()))
+        if in_blocks:
+            blocks = [{str(block): float(v) for block, v in enumerate(values)} for values in two]
+            found = paired.paired(*blocks, lower_is_better=False, rounding=rounding)
+        else:
+            means = [one for values in two if (one := interval(values.tolist())) is not None]
+            found = paired.unpaired(*means, lower_is_better=False, rounding=rounding)
+        assert found is not None
+        pairs.append(found)
+    p_values = significance.holm(
+        [one.p_value for one in pairs], significance.pairs_of(len(measured))
+    )
+    return any(
+        paired.corrected(one, p_holm, len(pairs)).status == paired.FASTER
+        for one, p_holm in zip(pairs, p_values, strict=True)
+    )
+
+
+def _say_of_digits_and_modes(say: Callable[..., None]) -> None:
+    """Without any difference: numbers of few digits, and machines that have two speeds."""
+    draw = np.random.default_rng(SEED + 3)
+    print("No difference: called one, of 100.5 rounded to whole numbers, Holm over all pairs")
+    for contenders, repeats, in_blocks in (
+        *((2, 2, False), (2, 3, False), (2, 5, True)),
+        *((8, 2, False), (8, 3, False), (8, 3, True), (8, 5, True)),
+    ):
+        for scatter in (0.3, 1.0):
+            found = [
+                _is_best_of_rounded_faster(
+                    np.rint(100.5 + scatter * draw.normal(size=(contenders, repeats))),
+                    in_blocks=in_blocks,
+                )
+                for _ in range(TRIALS // 4)
+            ]
+            how = "blocks" if in_blocks else "repeats, unpaired"
+            name = f"  {contenders} contenders, {repeats} {how}, scatter of {scatter:g} of a digit"
+            say(name, share(found), most=7.0)
+    print("No difference: called one, where each run has one of two speeds, a quarter apart")
+    for slow in (0.2, 0.5):
+        for contenders, blocks in ((2, 3), (2, 5), (8, 3), (8, 5), (30, 5)):
+            found = []
+            for _ in range(TRIALS // 4):
+                measured = speeds(draw, [1.0] * contenders, blocks, drift=0, noise=0.5)
+                measured *= np.where(draw.random(measured.shape) < slow, 0.75, 1.0)
+                found.append(_is_best_faster(measured))
+            name = f"  {contenders} contenders, {blocks} blocks, {slow:.0%} of runs slow"
+            say(f"{name} (not promised)", share(found))
+
+
+def _say_of_samples(say: Callable[..., None]) -> None:
+    """A run of each, whose 30 samples know nothing of what differs from run to run."""
+    draw = np.random.default_rng(SEED + 4)
+    print("No difference: called one, by 30 samples of one run each, which scatter by 3%")
+    for between in (0, 1, 2, 5):
+        called = []
+        for _ in range(TRIALS):
+            runs = 1 + between / 100 * draw.normal(size=(2, 1))
+            found = unpaired_of(1000 * runs * (1 + 0.03 * draw.normal(size=(2, 30))))
+            called.append(found.status in (paired.FASTER, paired.SLOWER))
+        say(f"  runs scatter by {between}% (not promised)", share(called))
+
+
 def _print_many_looks(say: Callable[..., None]) -> None:
     """What is picked, left out or measured after the numbers were seen, without any difference."""
     draw = np.random.default_rng(SEED + 2)
@@ -194,6 +264,8 @@ def main() -> int:
     say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
 
     _print_many_looks(say)
+    _say_of_digits_and_modes(say)
+    _say_of_samples(say)
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)

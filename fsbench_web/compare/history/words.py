@@ -8,6 +8,10 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring.changes import Change
 
 MINUS = "\u2212"
+OF_TWO = (
+    "Of two points the noise is that of their repeats alone: how much one evening differs from the "
+    "next is not in it."
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ def shown_change(
         f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
         f"significant (p is {probability(change.p_value)})."
         f"{f' {NO_SCATTER}' if is_still else ''}"
+        f"{f' {OF_TWO}' if len(points) == 2 else ''}"
         f"{f' 1.00 is {points[0][0]}.' if of_first else ''}",
         is_slower,
     )

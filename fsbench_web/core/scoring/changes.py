@@ -11,7 +11,8 @@ is the noise that there is, and nobody knows which: three runs of one evening ar
 little of the next evening (an intersection-union test: R. L. Berger, Technometrics 24, 1982). Both
 errors are pooled over the two sides, because a side of one or two points knows nothing of its own.
 Of two points there are the repeats alone: that one evening is another than the next is then not
-told from a change. The p-value is multiplied by the number of places tried (Bonferroni), because
+told from a change. So a line of two is looked at by these, and two that a change left of a longer
+one wait for a third. The p-value is multiplied by the number of places tried (Bonferroni), because
 the smallest of many is small by chance. Below four values in all nothing is told from noise, and a
 level of zero has no percentages: there no change begins. ``benchmarks/simulations/trends.py`` shows
 how often noise alone makes a step, looked at once, and after each new point.
@@ -29,6 +30,8 @@ from fsbench_web.core.distributions import stdtr
 
 LEVEL = 0.05
 LEAST_VALUES = 4
+LEAST_OF_A_PART = 3
+"""Points that are looked at once more beside a change."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ def changes(
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
     found: list[Change] = []
-    _part(points, 0, margin_percent, level, found)
+    if len(points) > 1:
+        _part(points, 0, margin_percent, level, found)
     return _with_levels(points, sorted(found, key=lambda change: change.place))
 
 
@@ -67,7 +71,7 @@ def _part(
     level: float,
     found: list[Change],
 ) -> None:
-    if len(points) < 2 or sum(map(len, points)) < LEAST_VALUES:
+    if sum(map(len, points)) < LEAST_VALUES:
         return
     best: Change | None = None
     for place in range(1, len(points)):
@@ -84,8 +88,9 @@ def _part(
     if p_value >= level or abs(best.change_percent) < margin_percent:
         return
     found.append(Change(offset + best.place, best.before, best.after, best.change_percent, p_value))
-    _part(points[: best.place], offset, margin_percent, level, found)
-    _part(points[best.place :], offset + best.place, margin_percent, level, found)
+    for start, part in ((0, points[: best.place]), (best.place, points[best.place :])):
+        if len(part) >= LEAST_OF_A_PART:
+            _part(part, offset + start, margin_percent, level, found)
 
 
 def _tested(

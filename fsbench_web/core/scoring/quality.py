@@ -83,7 +83,7 @@ FLAGS: dict[str, Flag] = {
         "drifted",
         "of a repeat while the machine drifted",
         "The reference configuration of the job had changed by 5% or more around one of the "
-        "repeats: the machine was not the same.",
+        "repeats: the machine was not the same, or the reference scatters that much by itself.",
     ),
     BUSY: Flag(
         "busy machine",

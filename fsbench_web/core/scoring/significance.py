@@ -48,6 +48,7 @@ OVERLAP = "overlap"  # the intervals overlap
 MARGIN = "margin"  # the means differ by less than the margin
 HOLM = "holm"  # the corrected p-value is above 0.05
 TICKS = CLOCK  # few ticks of the tool's timer, which came out the same every time
+ROUNDED = "rounded"  # nothing scattered, and what rounding makes holds 1
 SCATTER = "scatter"  # the interval of the ratio holds 1, and more than the margin of equivalence
 # Why it is not known: one or more of these.
 ONE_RUN = "one_run"
@@ -56,7 +57,8 @@ EMULATED = "emulated"  # one of them is a speed, the other is not
 NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
 # Besides, of any verdict that rests on an interval of samples: confidence.SAMPLES.
 NO_SCATTER = "no_scatter"
-"""Besides, of any of two means that differ where neither side scatters at all: p is 0 then."""
+"""Besides, of any of two means that differ where neither side scatters at all: p is then 0, or that
+of what rounding makes (blocks.paired)."""
 
 
 class Verdict(NamedTuple):

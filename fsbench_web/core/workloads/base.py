@@ -301,6 +301,11 @@ class Workload(ABC):
         """Whether it asks to go past the cache in memory (O_DIRECT of open(2))."""
         return False
 
+    @property
+    def is_preallocated(self) -> bool:
+        """Whether room for its files is taken before they are written (fallocate(2))."""
+        return False
+
     def limits(self) -> Limits:
         return Limits()
 

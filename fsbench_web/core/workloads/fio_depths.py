@@ -28,7 +28,14 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_title, fio_data_warning
+from fsbench_web.core.workloads.fio.data import (
+    FIO_DATA,
+    PREALLOCATE,
+    fio_data,
+    fio_data_title,
+    fio_data_warning,
+    fio_layout,
+)
 from fsbench_web.core.workloads.fio.steady import STEADY, check_steady, fio_steady, steady_title
 
 MIB = 1024 * KB
@@ -110,6 +117,7 @@ class FioDepths(Workload):
         ),
         seed("the random places: the same seed is the same sequence.", 1, minimum=1),
         *FIO_DATA,
+        PREALLOCATE,
         *STEADY,
         time_limit(12 * 3600),
     )
@@ -194,6 +202,7 @@ class FioDepths(Workload):
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         file = (*_file(place), f"--size={self.file_mb}m", *fio_data(self))
         layout = ("fio", "--name=layout", *file, "--rw=write", "--bs=1m", "--ioengine=psync")
+        layout += fio_layout(self)
         # Of a device nothing is to be in the cache, which no unmounting empties.
         layout += ("--direct=1",) if place.device else ()
         return [
@@ -271,6 +280,10 @@ class FioDepths(Workload):
     @property
     def is_direct(self) -> bool:
         return True
+
+    @property
+    def is_preallocated(self) -> bool:
+        return bool(self.preallocate)
 
     def data_warning(self) -> str:
         """Random direct writes are extents of their own."""

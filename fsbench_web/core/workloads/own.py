@@ -25,7 +25,7 @@ from fsbench_web.core.workloads.base import (
 )
 from fsbench_web.core.workloads.fio.data import data_warning
 from fsbench_web.core.workloads.fio.jobs import MOST_BYTES, checked_job
-from fsbench_web.core.workloads.fio.requests import least_written_at_once, requests
+from fsbench_web.core.workloads.fio.requests import least_written_at_once, options_of, requests
 
 MIB = 1024 * 1024
 ALLOWED_PREFIX = "own:"
@@ -96,6 +96,12 @@ class OwnFio(_OwnWorkload):
     @property
     def is_direct(self) -> bool:
         return bool(re.search(r"^direct(=1)?$", self.job, re.M))
+
+    @property
+    def is_preallocated(self) -> bool:
+        """Of any of its jobs; fio preallocates where nobody says."""
+        ways = (one.get("fallocate", "native") for one in options_of(self.job).values())
+        return any(way not in ("none", "truncate") for way in ways)
 
     def data_warning(self) -> str:
         """Of what its jobs ask for, the most that one of them does."""

@@ -25,7 +25,14 @@ from fsbench_web.core.workloads.base import (
     Workload,
     time_limit,
 )
-from fsbench_web.core.workloads.fio.data import FIO_DATA, fio_data, fio_data_title, fio_data_warning
+from fsbench_web.core.workloads.fio.data import (
+    FIO_DATA,
+    PREALLOCATE,
+    fio_data,
+    fio_data_title,
+    fio_data_warning,
+    fio_layout,
+)
 from fsbench_web.core.workloads.fio.steady import STEADY, check_steady, fio_steady, steady_title
 
 MIB = 1024 * KB
@@ -184,6 +191,7 @@ class Pgmeter(Workload):
             paper="machines of 512 MB, 900 MB and 16 GB",
         ),
         *FIO_DATA,
+        PREALLOCATE,
         *STEADY,
         time_limit(24 * 3600),
     )
@@ -298,6 +306,7 @@ class Pgmeter(Workload):
             *fio_data(self),
         )
         layout = ("fio", "--name=layout", *files, "--rw=write", "--bs=1m", "--ioengine=psync")
+        layout += fio_layout(self)
         found = [
             BenchmarkCommand(("mkdir", place.work)),
             BenchmarkCommand((*layout, "--end_fsync=1", "--group_reporting", "--minimal")),
@@ -360,6 +369,10 @@ class Pgmeter(Workload):
     @property
     def is_direct(self) -> bool:
         return bool(self.access == "direct")
+
+    @property
+    def is_preallocated(self) -> bool:
+        return bool(self.preallocate)
 
     def data_warning(self) -> str:
         """Through the page cache random writes lie side by side in the end, too."""

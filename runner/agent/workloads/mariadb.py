@@ -107,7 +107,10 @@ def run(wanted: argparse.Namespace) -> int:
     with server(f"{wanted.folder}/data", wanted.set) as socket:
         base = sysbench(wanted.script, socket, wanted, f"--threads={wanted.threads}")
         if wanted.warm_up:  # --warmup-time came with sysbench 1.1
-            run_quietly([*base, f"--time={wanted.warm_up}", "run"], "sysbench's warm-up")
+            seed = wanted.seed if wanted.warm_up_seed is None else wanted.warm_up_seed
+            # The last of two is taken.
+            warm_up = (f"--rand-seed={seed}", f"--time={wanted.warm_up}", "run")
+            run_quietly([*base, *warm_up], "sysbench's warm-up")
         # Its own line says which test it ran; what it prints does not.
         print(f"sysbench {wanted.script} --threads={wanted.threads} run", flush=True)
         done = subprocess.run([*base, f"--time={wanted.seconds}", "--percentile=99", "run"])
@@ -124,6 +127,7 @@ def main(arguments: list[str]) -> int:
         *(("warm-up", 0), ("seed", 1)),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--warm-up-seed", type=int)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     wanted = parser.parse_args(arguments)
     try:

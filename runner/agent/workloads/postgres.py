@@ -185,10 +185,13 @@ def run(wanted: argparse.Namespace, settings: dict[str, str]) -> None:
         pgbench = [
             *(str(programs() / "pgbench"), "-h", sockets, "-U", "fsbench", "-n"),
             *("-b", wanted.script, "-M", "prepared", "-c", str(wanted.clients)),
-            *("-j", str(wanted.jobs), f"--random-seed={wanted.seed}"),
+            *("-j", str(wanted.jobs)),
         ]
         if wanted.warm_up:
-            run_quietly([*pgbench, "-T", str(wanted.warm_up), "postgres"], "pgbench's warm-up")
+            seed = wanted.seed if wanted.warm_up_seed is None else wanted.warm_up_seed
+            warm_up = (f"--random-seed={seed}", "-T", str(wanted.warm_up), "postgres")
+            run_quietly([*pgbench, *warm_up], "pgbench's warm-up")
+        pgbench.append(f"--random-seed={wanted.seed}")
         before = checkpoints(sockets)
         logs = ("-l", f"--log-prefix={sockets}/latency", f"--sampling-rate={wanted.sampling:g}")
         done = subprocess.run([*pgbench, "-T", str(wanted.seconds), *logs, "postgres"])
@@ -222,6 +225,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--test", default="pgbench")
     for name, default in (("clients", 1), ("jobs", 1), ("seconds", 1), ("warm-up", 0), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--warm-up-seed", type=int)
     parser.add_argument("--compress-percent", type=int, default=100)
     parser.add_argument("--sampling", type=float, default=1.0)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")

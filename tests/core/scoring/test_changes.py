@@ -102,3 +102,17 @@ def test_the_error_of_a_mean_of_points_is_that_of_each_points_repeats() -> None:
     (found,) = changes([[90, 110], [100, 100, 100, 100], [80, 80]])
     p_value = 2 * scipy.stats.t.sf(20 / (7.5 + 20) ** 0.5, 5)
     assert (found.place, found.p_value) == (2, pytest.approx(2 * p_value))
+
+
+def test_behind_a_change_two_points_are_not_yet_told_apart() -> None:
+    """Of three points on evenings count, which two alone say nothing of: after a step each second
+    evening would be another step, because its repeats are alike.
+    """
+    before = [[1000.0, 1002.0, 998.0], [1030.0, 1031.0, 1029.0], [985.0, 986.0, 984.0]]
+    after = [[700.0, 701.0, 699.0], [780.0, 781.0, 779.0]]
+    assert [change.place for change in changes([*before, *after])] == [3]
+    assert [change.place for change in changes([*before, *before, *after])] == [6]
+    # A third evening may tell, and a line of two points is told as before: it has nothing else.
+    third = [[781.0, 782.0, 780.0], [779.0, 780.0, 778.0]]
+    assert [change.place for change in changes([*before, *after, *third])] == [3, 4]
+    assert [change.place for change in changes(after)] == [1]

@@ -2,8 +2,11 @@
 
 import json
 import shutil
+import subprocess
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,7 +15,7 @@ from fsbench_web.core.workloads import ParameterError, Place, presets, workload_
 from fsbench_web.core.workloads.applications import container_image
 from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
-from runner.agent.workloads import image_layers, latencies, maildir
+from runner.agent.workloads import image_layers, latencies, maildir, mariadb, postgres
 from tests.core.workloads.conftest import Measure
 from tests.measured import measured
 
@@ -114,3 +117,44 @@ def test_it_runs_and_every_number_is_a_line_of_its_output(measure: Measure, pres
             assert units.is_known(one.unit), one
             assert one.line is not None
             assert artefact_bytes(one.artefact).decode().splitlines()[one.line - 1].strip()
+
+
+@pytest.mark.parametrize(
+    ("program", "module", "word"),
+    [("pgbench", postgres, "--random-seed"), ("sysbench", mariadb, "--rand-seed")],
+)
+@pytest.mark.parametrize("asked", [[], ["--warm-up-seed=2"]])
+def test_a_warm_up_with_a_seed_of_its_own_does_not_read_what_is_measured(
+    monkeypatch: pytest.MonkeyPatch, program: str, module: ModuleType, word: str, asked: list[str]
+) -> None:
+    """Of 3,000 reads that pgbench made again with the same seed none reached the device."""
+    called: list[list[str]] = []
+
+    def run(argv: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        if any(Path(one).name == program for one in argv):
+            called.append(argv)
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    monkeypatch.setattr(module, "server", lambda *_: nullcontext("/run"))
+    if module is postgres:
+        monkeypatch.setattr(module, "programs", lambda: Path("/bin"))
+        monkeypatch.setattr(module, "checkpoints", lambda _: 0)
+    assert module.main(["run", "/mnt", "--warm-up=5", "--seed=1", *asked]) == 0
+    warm_up, measured = ([one for one in argv if one.startswith(word)] for argv in called)
+    assert (warm_up[-1], measured[-1]) == (f"{word}={2 if asked else 1}", f"{word}=1")
+
+
+@pytest.mark.parametrize("name", ["pgbench-tpcb", "pgbench-read-only", "mariadb-oltp"])
+def test_presets_warm_up_with_other_rows_and_runs_of_before_stay_what_they_were(name: str) -> None:
+    preset = presets()[name]
+    before = {key: one for key, one in preset.parameters.items() if key != "fresh_warm_up"}
+    of_now, of_then = preset.workload(), workload_of(preset.tool, before)
+    assert "fresh_warm_up" not in of_then.values
+    assert of_now.title() == f"{of_then.title()}, other rows in the warm-up"
+    now, then = (
+        [word for one in made.commands(Place("/mnt")) for word in one.argv]
+        for made in (of_now, of_then)
+    )
+    assert {*now} - {*then} == {"--warm-up-seed=2"}
+    assert {*then} <= {*now}

@@ -55,6 +55,33 @@ def test_fio_writes_as_many_duplicates_as_were_asked(tmp_path: Path) -> None:
     assert 30 <= unique_percent(layout_of(tmp_path, dedupe_percent=50)) <= 70
 
 
+@pytest.mark.parametrize("name", ["fio-4k-small", "pgmeter-small"])
+def test_files_are_preallocated_unless_somebody_says_no(name: str) -> None:
+    """Runs of before were; Btrfs compresses nothing of what was (fallocate)."""
+    preset = presets()[name]
+    plain = workload_of(preset.tool, preset.parameters)
+    without = workload_of(preset.tool, {**preset.parameters, "preallocate": False})
+    place = Place("/mnt")
+    before, after = ([one.argv for one in made.commands(place)] for made in (plain, without))
+    assert not any(word.startswith("--fallocate") for argv in before for word in argv)
+    changed = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
+    [(layout, written)] = changed
+    assert sorted({*written} - {*layout}) == ["--fallocate=none"]
+    assert "preallocate" not in plain.values
+    assert "not preallocated" in without.title()
+    assert (plain.is_preallocated, without.is_preallocated) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [("", True), ("fallocate=none\n", False), ("fallocate=keep\n", True)],
+)
+def test_an_uploaded_job_preallocates_unless_it_says_no(options: str, expected: bool) -> None:
+    text = f"[a]\nrw=write\nsize=1m\n{options}"
+    given = {"name": "a", "version": 1, "space_mb": 1, "text": text}
+    assert workload_of("own-fio", given).is_preallocated is expected
+
+
 @pytest.mark.parametrize(("contents", "least", "most"), [("pattern", 0, 2), ("random", 98, 101)])
 def test_iozone_writes_the_data_that_were_asked(
     tmp_path: Path, contents: str, least: float, most: float

@@ -80,9 +80,11 @@ def test_review_and_preview_warn_where_data_compress_on_a_file_system_that_compr
     filesystems = {**said.capabilities["filesystems"], "btrfs": {"usable": True}}
     capabilities = {**said.capabilities, "filesystems": filesystems, "tools": TOOLS}
     announce(worker_announcement(capabilities=capabilities))
+    written = {"preallocate": False}
     for options, asked, said in (
-        ({"compression": "zstd"}, {"compress_percent": 40}, "compress by 40%"),
-        ({"compression": "zstd"}, {}, ""),
+        ({"compression": "zstd"}, written | {"compress_percent": 40}, "compress by 40%"),
+        ({"compression": "zstd"}, written, ""),
+        ({"compression": "zstd"}, {"compress_percent": 40}, "Btrfs compresses nothing"),
         ({}, {"compress_percent": 40}, ""),
     ):
         btrfs = ConfigurationSpec("btrfs", options, "none")

@@ -38,6 +38,7 @@ from fsbench_web.core.scoring.significance import (
     ORDER,
     PAIRED,
     PUBLISHED,
+    ROUNDED,
     SCATTER,
     SIGNIFICANT,
     TICKS,
@@ -88,7 +89,7 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
 
 
 def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
-    blocks = [_by_block(row) for row in table.rows]
+    blocks = [_Repeats(_by_block(row), _rounding(row)) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
     p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
     all_pairs = significance.pairs_of(len({place for asked in p_values for place in asked}))
@@ -128,8 +129,17 @@ def is_ranked(table: DeltaTable) -> bool:
     return any(row.best for row in table.rows)
 
 
-_Blocks = Sequence[Mapping[str, float]]
-"""The scores of each row of a table, by the block that each was measured in."""
+class _Repeats(NamedTuple):
+    """Of a row: its scores by the block that each was measured in, and what rounding makes of them
+    (``paired.rounding_of``).
+    """
+
+    by_block: Mapping[str, float]
+    rounding: float
+
+
+_Blocks = Sequence[_Repeats]
+"""Those of each row of a table."""
 
 
 def _pairs(table: DeltaTable, blocks: _Blocks, rule: Rule) -> Iterator[_Pair]:
@@ -163,10 +173,12 @@ def _verdict(
             EMULATED, margin_percent=margin, against=(against,), method=method
         )
     if not is_freenix:
+        rounding = (blocks[ahead].rounding, blocks[behind].rounding)
         found = paired.paired(
             *_of_pair(table, blocks, ahead, behind),
             lower_is_better=lower,
             margin_percent=rule.equivalence_percent,
+            rounding=rounding,
         )
         if found is None and first.interval is not None and second.interval is not None:
             found = paired.unpaired(
@@ -174,6 +186,7 @@ def _verdict(
                 second.interval,
                 lower_is_better=lower,
                 margin_percent=rule.equivalence_percent,
+                rounding=rounding,
             )
         if found is not None:
             return found
@@ -191,6 +204,15 @@ def _verdict(
     )
 
 
+def _rounding(row: DeltaRow) -> float:
+    """Of the repeats in the digits that their tool printed, whatever unit they are shown in."""
+    if row.printed_score is None or not row.score:
+        return paired.rounding_of(row.repeats)
+    times = row.printed_score / row.score
+    # What converting there and back leaves is no digit.
+    return paired.rounding_of([float(f"{value * times:.12g}") for value in row.repeats])
+
+
 def _of_pair(
     table: DeltaTable, blocks: _Blocks, one: int, other: int
 ) -> tuple[Mapping[str, float], Mapping[str, float]]:
@@ -199,7 +221,7 @@ def _of_pair(
     Runs of two studies were never measured beside each other, whatever their blocks are called.
     """
     is_one_study = table.rows[one].study == table.rows[other].study
-    return (blocks[one], blocks[other]) if is_one_study else ({}, {})
+    return (blocks[one].by_block, blocks[other].by_block) if is_one_study else ({}, {})
 
 
 def _by_block(row: DeltaRow) -> Mapping[str, float]:
@@ -229,12 +251,14 @@ def _of_ratio(
         reasons = (ORDER,)  # by its score it leads, by what is tested it does not
     elif found.p_value <= FALSE_ALARM:
         reasons = (HOLM,)
-    if found.deviation == 0 and any(TICKS in row.flags for row in (first, second)):
+    elif found.is_still:
+        reasons = (ROUNDED,)
+    if found.is_still and any(TICKS in row.flags for row in (first, second)):
         # That nothing scatters is the timer's doing: a tick more or less may be the difference.
         status, reasons = TIE, (TICKS,)
     intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
     reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
-    reasons += (NO_SCATTER,) if found.deviation == 0 and found.ratio != 1 else ()
+    reasons += (NO_SCATTER,) if found.is_still and found.ratio != 1 else ()
     one, other = _of_pair(table, blocks, pair.ahead, pair.behind)
     is_of_ahead = pair.row == pair.ahead
     ratio, low, high = found.ratio, found.low, found.high

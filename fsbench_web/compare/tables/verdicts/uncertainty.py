@@ -43,7 +43,7 @@ def verdict_words(row: DeltaRow) -> str:
         return f"tie with {named(verdict.against)}"
     if verdict.status == SIGNIFICANT:
         text = "significantly ahead" if row.best else "significantly slower"
-        return f"{text}{_no_scatter(verdict)}"
+        return f"{text}{_beside(verdict)}"
     return NOT_KNOWN
 
 
@@ -56,7 +56,7 @@ def verdict_with_effect(row: DeltaRow) -> str:
         return NOT_KNOWN
     size = effect(verdict)
     if verdict.status == SIGNIFICANT and size:
-        return size + _no_scatter(verdict)
+        return size + _beside(verdict)
     return f"{verdict_words(row)}, {basis_words(verdict)}"
 
 
@@ -66,12 +66,12 @@ def pair_verdict(verdict: Verdict | None) -> str:
         return NOT_KNOWN
     if verdict.method == FREENIX:
         words = {TIE: "tie", SIGNIFICANT: "significantly ahead"}
-        return words.get(verdict.status, NOT_KNOWN) + _no_scatter(verdict)
+        return words.get(verdict.status, NOT_KNOWN) + _beside(verdict)
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
     word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     word = "faster" if verdict.status == SIGNIFICANT else word
-    return f"{word}, {basis_words(verdict)}{_no_scatter(verdict)}"
+    return f"{word}, {basis_words(verdict)}{_beside(verdict)}"
 
 
 def verdict_over_others(lead: Verdict) -> str:
@@ -103,14 +103,14 @@ def change_standing(row: DeltaRow) -> str:
     if verdict.method != FREENIX:
         return _word(verdict, "faster" if (verdict.ratio or 0) > 1 else "slower")
     if verdict.status == SIGNIFICANT:
-        return f"significant{_no_scatter(verdict)}"
+        return f"significant{_beside(verdict)}"
     return "tie" if verdict.status == TIE else NOT_KNOWN
 
 
 def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> str:
     """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
     if verdict.status == SIGNIFICANT:
-        return f"{different}, {verdict.method}{_no_scatter(verdict)}"
+        return f"{different}, {verdict.method}{_beside(verdict)}"
     word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     if not names_others or not verdict.against:
         return word
@@ -166,8 +166,11 @@ def _tenths(percent: float) -> str:
     return text.replace("-", "\u2212")
 
 
-def _no_scatter(verdict: Verdict) -> str:
-    return ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
+def _beside(verdict: Verdict) -> str:
+    """What a difference is to be taken with: no scatter at all, or none but that within a run."""
+    still = ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
+    is_of_samples = verdict.status == SIGNIFICANT and verdict.method != FREENIX
+    return still + ", within one run" * (is_of_samples and SAMPLES in verdict.reasons)
 
 
 def has_standing(table: DeltaTable) -> bool:
@@ -291,6 +294,8 @@ def _outcome(verdict: Verdict) -> Iterator[str]:
         )
     if significance.SCATTER in verdict.reasons:
         yield "The scatter leaves open whether they differ."
+    if significance.ROUNDED in verdict.reasons:
+        yield "Rounding to the last digit leaves open whether they differ."
     if significance.TICKS in verdict.reasons:
         yield (
             "What was timed took a few ticks of the tool's timer, and a tick more or less may be "
@@ -420,5 +425,8 @@ _SENTENCES = {
         for reason, words in _MISSING.items()
     },
     significance.NO_SCATTER: lambda _: NO_SCATTER,
-    SAMPLES: lambda _: "An interval is of samples of a single run, taken as quasi-independent.",
+    SAMPLES: lambda _: (
+        "An interval is of samples of a single run, taken as quasi-independent: what differs from "
+        "run to run is not in it."
+    ),
 }

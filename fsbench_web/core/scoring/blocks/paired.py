@@ -22,15 +22,21 @@ Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963), which asks for symmetry an
 distribution; with five or more, the p-value of Shapiro and Francia's test of that normality (P.
 Royston, Statistics in Medicine 12, 1993). ``benchmarks/simulations/verdicts.py`` shows all by
 simulation.
+
+Tools print so many digits, and two that are alike may come to stand a step of the last one apart,
+each every time. A value is anywhere within its step, so that its variance is a twelfth of the
+square of that (W. F. Sheppard, Proc. London Math. Soc. 29, 1898): scatter is never taken for less.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import lru_cache
-from math import exp, fsum, isfinite, log, sqrt
+from math import exp, fsum, hypot, isfinite, log, sqrt
 from typing import NamedTuple
 
 from fsbench_web.core.distributions import ndtr, ndtri, stdtr, stdtrit
 from fsbench_web.core.scoring.confidence import LEVEL, Interval
+from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.significance import FALSE_ALARM, holm, weighted_holm
 
 FASTER = "faster"
@@ -55,9 +61,10 @@ class RatioVerdict(NamedTuple):
     ``p_value`` is of no difference at all, ``p_holm`` corrected over ``tested`` pairs (None: this
     one alone), ``p_equivalence`` of a difference of ``margin_percent`` or more. ``rank_interval``
     is Wilcoxon's, from six blocks on; ``p_normal`` that the logarithms are a sample of a normal
-    distribution, from five on. Without scatter p-values are 0 or 1. ``more_blocks`` that both are
-    in would decide an inconclusive one with a power of 0.8, if the ratio and the scatter are what
-    they seem to be; None where that is not within ``MOST_BLOCKS``.
+    distribution, from five on. ``is_still`` where nothing scattered: what is taken for scatter is
+    what rounding makes, and where that is not known either p-values are 0 or 1. ``more_blocks``
+    that both are in would decide an inconclusive one with a power of 0.8, if the ratio and the
+    scatter are what they seem to be; None where that is not within ``MOST_BLOCKS``.
     """
 
     ratio: float
@@ -73,6 +80,7 @@ class RatioVerdict(NamedTuple):
     tested: int | None = None
     rank_interval: tuple[float, float] | None = None
     p_normal: float | None = None
+    is_still: bool = False
 
     @property
     def status(self) -> str:
@@ -107,11 +115,13 @@ def paired(
     *,
     lower_is_better: bool,
     margin_percent: float = EQUIVALENCE_PERCENT,
+    rounding: tuple[float, float] = (0.0, 0.0),
 ) -> RatioVerdict | None:
     """The verdict over the blocks that both have; ``ahead`` and ``behind`` are values by block.
 
-    None where they share fewer than three, or where a value of these is not above zero: it has no
-    logarithm. Raises ValueError for a value that is not a finite number.
+    ``rounding`` is how much of a value of either its rounding makes (``rounding_of``). None where
+    they share fewer than three, or where a value of these is not above zero: it has no logarithm.
+    Raises ValueError for a value that is not a finite number.
     """
     shared = sorted(ahead.keys() & behind.keys())
     ours, theirs = [ahead[block] for block in shared], [behind[block] for block in shared]
@@ -121,21 +131,25 @@ def paired(
         return None
     sign = -1.0 if lower_is_better else 1.0
     logarithms = [sign * (log(a) - log(b)) for a, b in zip(ours, theirs, strict=True)]
-    return of_logarithms(logarithms, margin_percent)
+    return of_logarithms(logarithms, margin_percent, hypot(*rounding))
 
 
 def of_logarithms(
-    logarithms: Sequence[float], margin_percent: float = EQUIVALENCE_PERCENT
+    logarithms: Sequence[float],
+    margin_percent: float = EQUIVALENCE_PERCENT,
+    least_deviation: float = 0.0,
 ) -> RatioVerdict:
     """The verdict of the logarithms of ratios of speed, one a block, three at least."""
     count = len(logarithms)
-    centre = fsum(logarithms) / count
-    deviation = sqrt(fsum([(one - centre) ** 2 for one in logarithms]) / (count - 1))
+    centre = mean(logarithms)
+    found = sqrt(fsum([(one - centre) ** 2 for one in logarithms]) / (count - 1))
+    deviation = max(found, least_deviation)
     return _of_estimate(
         *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
         blocks=count,
         rank_interval=rank_interval(logarithms),
         p_normal=_normality(logarithms, centre),
+        is_still=found == 0,
     )
 
 
@@ -145,16 +159,18 @@ def unpaired(
     *,
     lower_is_better: bool,
     margin_percent: float = EQUIVALENCE_PERCENT,
+    rounding: tuple[float, float] = (0.0, 0.0),
 ) -> RatioVerdict | None:
     """The verdict of two means with their 95% intervals, of what was not measured side by side.
 
-    None where a mean is not above zero: it has no logarithm.
+    ``rounding`` as of ``paired``. None where a mean is not above zero: it has no logarithm.
     """
     if min(ahead.mean, behind.mean) <= 0:
         return None
     variances = []
-    for one in (ahead, behind):
+    for one, least in zip((ahead, behind), rounding, strict=True):
         error = one.half_width / _quantile(one.count - 1, 0.5 + LEVEL / 2) / one.mean
+        error = max(error, least / sqrt(one.count))
         variances.append(error * error)
     together = fsum(variances)
     # Shares instead of variances: the square of a small one would vanish.
@@ -163,7 +179,34 @@ def unpaired(
     freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
     centre = (-1.0 if lower_is_better else 1.0) * (log(ahead.mean) - log(behind.mean))
     of_one = fsum(one * n for one, n in zip(variances, counts, strict=True))
-    return _of_estimate(centre, sqrt(together), freedom, margin_percent, sqrt(of_one))
+    is_still = ahead.half_width == behind.half_width == 0
+    error, deviation = sqrt(together), sqrt(of_one)
+    return _of_estimate(centre, error, freedom, margin_percent, deviation, is_still=is_still)
+
+
+def rounding_of(values: Sequence[float], step: float | None = None) -> float:
+    """The deviation that rounding makes of such values, as a share of their mean.
+
+    They were rounded to multiples of ``step``; where nobody says, to the last digit that any has.
+    0 for none, and around 0.
+    """
+    centre = fsum(values) / len(values) if values else 0.0
+    step = last_digit(values) if step is None else step
+    return step / sqrt(12) / abs(centre) if centre else 0.0
+
+
+def last_digit(values: Iterable[float]) -> float:
+    """The place of the last decimal that any of them has: 0.1 of 2.5 and 3; 1 of whole numbers.
+
+    Whole numbers may have been rounded to tens or more, which nobody can tell. 0 of no numbers.
+    """
+    decimals = [0 if value == int(value) else _decimals(value) for value in values]
+    return 10.0 ** -max(decimals) if decimals else 0.0
+
+
+def _decimals(value: float) -> int:
+    exponent = Decimal(repr(float(value))).as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
 
 
 def _of_estimate(
@@ -176,6 +219,7 @@ def _of_estimate(
     blocks: int = 0,
     rank_interval: tuple[float, float] | None = None,
     p_normal: float | None = None,
+    is_still: bool = False,
 ) -> RatioVerdict:
     """Of the logarithm of a ratio, with its standard error."""
     half_width = _quantile(freedom, 0.5 + LEVEL / 2) * error
@@ -192,6 +236,7 @@ def _of_estimate(
         margin_percent=margin_percent,
         rank_interval=rank_interval,
         p_normal=p_normal,
+        is_still=is_still,
     )
 
 

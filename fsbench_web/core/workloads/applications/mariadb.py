@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from fsbench_web.core import requirements
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import (
+    FRESH_WARM_UP,
     MIB,
     REMOUNT,
     cache_mb,
     counts,
     seconds,
     warm_up,
+    warm_up_seed,
+    warm_up_title,
 )
 from fsbench_web.core.workloads.base import (
     DATABASE,
@@ -79,6 +82,7 @@ class MariadbOltp(Workload):
         ),
         REMOUNT,
         seed("the rows that are drawn", 1, minimum=1),
+        FRESH_WARM_UP,
         time_limit(12 * 3600),
     )
     presets = (
@@ -101,7 +105,7 @@ class MariadbOltp(Workload):
             "MariaDB, OLTP",
             "8 million rows (about 2 GB) with 128 MB of buffer pool, 1, 8 and 32 threads, a minute "
             "each.",
-            {},
+            {"fresh_warm_up": True},
         ),
     )
 
@@ -110,7 +114,12 @@ class MariadbOltp(Workload):
         return (
             f"MariaDB {self.script.replace('_', ' ')}, {self.tables:,} tables of {self.rows:,} "
             f"rows, {threads} threads, {self.seconds} s, buffer pool {self.cache_mb} MiB"
+            f"{warm_up_title(self)}"
         )
+
+    @property
+    def is_preallocated(self) -> bool:
+        return True
 
     def data_warning(self) -> str:
         """Measured with two tables of 200,000 rows: 43% as they are made, 39% after a run."""
@@ -146,7 +155,7 @@ class MariadbOltp(Workload):
                     (
                         *("fsbench-mariadb", "run", folder, f"--script={self.script}"),
                         *(f"--threads={count}", f"--seconds={self.seconds}"),
-                        *(f"--warm-up={self.warm_up_s}", *given),
+                        *(f"--warm-up={self.warm_up_s}", *given, *warm_up_seed(self)),
                     ),
                     output=f"mariadb-{count}.txt",
                     remount=self.remount,

@@ -8,12 +8,15 @@ from fsbench_web.core.formats.databases import pgbench
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.workloads.applications.shared import (
+    FRESH_WARM_UP,
     MIB,
     REMOUNT,
     cache_mb,
     counts,
     seconds,
     warm_up,
+    warm_up_seed,
+    warm_up_title,
 )
 from fsbench_web.core.workloads.base import (
     DATABASE,
@@ -104,6 +107,7 @@ class Pgbench(Workload):
             "are letters and digits of its own.",
         ),
         seed("the accounts that are drawn", 1, minimum=0),
+        FRESH_WARM_UP,
         time_limit(12 * 3600),
     )
     presets = (
@@ -126,14 +130,14 @@ class Pgbench(Workload):
             "PostgreSQL, like TPC-B",
             "10 million accounts (1.5 GB), 1, 8 and 32 clients, five minutes each: at least one "
             "checkpoint falls into each.",
-            {"seconds": 300},
+            {"seconds": 300, "fresh_warm_up": True},
         ),
         Preset(
             "pgbench-read-only",
             "PostgreSQL, reads alone",
             "10 million accounts (1.5 GB) with 128 MB of shared buffers, 1, 8 and 32 clients, a "
             "minute each.",
-            {"script": "select-only"},
+            {"script": "select-only", "fresh_warm_up": True},
         ),
     )
 
@@ -143,7 +147,7 @@ class Pgbench(Workload):
         data = f", {self.compress_percent}% compressible" if COMPRESS in self.values else ""
         return (
             f"pgbench {what}, scale {self.scale:,}, {clients} clients, {self.seconds} s, "
-            f"shared_buffers {self.cache_mb} MiB{data}"
+            f"shared_buffers {self.cache_mb} MiB{data}{warm_up_title(self)}"
         )
 
     @property
@@ -202,6 +206,7 @@ class Pgbench(Workload):
                         *(f"--test={TESTS[self.script]}", f"--clients={count}"),
                         *(f"--jobs={min(count, 4)}", f"--seconds={self.seconds}"),
                         *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}", *given),
+                        *warm_up_seed(self),
                         *(("--sampling=0.1",) if self.script == "select-only" else ()),
                     ),
                     output=_output(count),

@@ -99,6 +99,10 @@ class RocksDb(Workload):
     def _left(self) -> float:
         return 1 - int(self.compress_percent) / 100
 
+    @property
+    def is_preallocated(self) -> bool:
+        return True
+
     def data_warning(self) -> str:
         return f"db_bench is asked for values that compress by {self.compress_percent}%."
 

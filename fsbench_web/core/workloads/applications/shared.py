@@ -1,5 +1,7 @@
 """Parameters that several applications have."""
 
+from typing import Any
+
 from fsbench_web.core.workloads.base import KB, Kind, Parameter
 
 MIB = KB * KB
@@ -20,6 +22,27 @@ def warm_up(default: int = 10) -> Parameter:
         maximum=24 * 3600,
         help="Before the measured time, of the same work; it is not counted.",
     )
+
+
+FRESH_WARM_UP = Parameter(
+    "fresh_warm_up",
+    "Other rows in the warm-up",
+    Kind.FLAG,
+    default=False,
+    is_late=True,
+    help="The warm-up draws rows of its own. Without it, as in runs of before, the measured time "
+    "begins with the very rows that the warm-up had, which are in memory.",
+)
+
+
+def warm_up_seed(values: Any) -> tuple[str, ...]:
+    """The option of a program whose workload has FRESH_WARM_UP."""
+    return (f"--warm-up-seed={values.seed + 1}",) if values.fresh_warm_up else ()
+
+
+def warm_up_title(values: Any) -> str:
+    """For the title of a workload, with a comma before it."""
+    return ", other rows in the warm-up" if values.fresh_warm_up else ""
 
 
 def counts(key: str, label: str, default: list[int], help_text: str) -> Parameter:

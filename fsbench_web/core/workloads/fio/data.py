@@ -53,6 +53,21 @@ FIO_DATA = (
     ),
 )
 
+PREALLOCATE = Parameter(
+    "preallocate",
+    "Preallocate the files",
+    Kind.FLAG,
+    default=True,
+    is_late=True,
+    help="fio's own default: room for a file is taken (fallocate) before it is written. Of such a "
+    "file Btrfs compresses nothing, whatever it is asked for.",
+)
+
+
+def fio_layout(values: Any) -> tuple[str, ...]:
+    """fio's options for writing the files of a workload with PREALLOCATE."""
+    return () if values.preallocate else ("--fallocate=none",)
+
 
 def fio_data(values: Any) -> tuple[str, ...]:
     """fio's options for a workload with FIO_DATA; empty where all are as they were before."""
@@ -76,6 +91,8 @@ def fio_data_title(values: Any) -> str:
         parts.append(f"{values.dedupe_percent}% duplicates")
     if values.refill_buffers and not parts:
         parts.append("new random data")
+    if PREALLOCATE.key in values.values:
+        parts.append("not preallocated")
     return "".join(f", {one}" for one in parts)
 
 

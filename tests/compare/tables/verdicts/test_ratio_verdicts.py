@@ -21,7 +21,7 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
-from fsbench_web.core.scoring.confidence import Interval, interval
+from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
@@ -387,3 +387,54 @@ def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
     assert "for who measured more until this was decided it is not sure yet" in (
         uncertainty.reason_sentences(best)
     )
+
+
+def apart(name: str, values: list[float], **more: Any) -> DeltaRow:
+    """Repeats that share no block with anything."""
+    repeats = tuple(("", value) for value in values)
+    found = interval(values)
+    return row(name, sum(values) / len(values), found, repeat_scores=repeats, **more)
+
+
+def test_a_step_of_the_last_digit_is_no_difference() -> None:
+    """Of two that both are 100.5 in truth one is 100 twice and the other 101 in 1 of 8 cases."""
+    [found] = judged([table(apart("ext4", [100.0, 100.0]), apart("xfs", [101.0, 101.0]))])
+    verdict = verdict_of(found, "ext4")
+    assert verdict.status == "equal"  # within 2%
+    [found] = judged([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
+    verdict = verdict_of(found, "ext4")
+    assert (verdict.status, verdict.reasons) == ("tie", ("rounded", "no_scatter"))
+    said = uncertainty.reason_sentences(verdict)
+    assert "Rounding to the last digit leaves open whether they differ." in said
+    [found] = judged([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
+    verdict = verdict_of(found, "ext4")
+    assert (verdict.status, verdict.reasons) == ("significant", ("no_scatter",))
+
+
+def test_a_unit_to_read_in_takes_no_verdict_away() -> None:
+    """2.5 GB/s are 2,560 MB/s: the digits that count are those that the tool printed."""
+    plain = [apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5])]
+    converted = [
+        apart(one.contender, [one.score * 1024] * 2, printed_score=one.score, printed_unit="GB/s")
+        for one in plain
+    ]
+    told = [verdict_of(judged([table(*rows)])[0], "ext4") for rows in (plain, converted)]
+    assert told[0].p_value == pytest.approx(told[1].p_value, rel=1e-9)
+    assert told[0].status == told[1].status == "tie"
+
+
+def test_a_difference_of_single_runs_is_said_to_be_of_samples_within_them() -> None:
+    """Runs that scatter by 2% and samples by 3%: alike ones are called different in 58 of 100."""
+    rows = [
+        row(name, level, sample_interval([level * one for one in OWN * 4]), runs=1)
+        for name, level in (("ext4", 1000.0), ("xfs", 1100.0))
+    ]
+    [found] = judged([table(*rows)])
+    best, other = found.rows[1], found.rows[0]
+    assert best.verdict is not None
+    assert uncertainty.verdict_words(best) == "faster, unpaired, within one run"
+    assert uncertainty.verdict_words(other) == "slower, unpaired, within one run"
+    assert "what differs from run to run is not in it" in uncertainty.reason_sentences(best.verdict)
+    whole = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=9)]
+    [found] = judged([table(*whole)])
+    assert "within one run" not in "".join(map(uncertainty.verdict_words, found.rows))

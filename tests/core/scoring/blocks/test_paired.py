@@ -213,3 +213,72 @@ def test_of_a_pair_that_is_far_from_sure_the_level_is_that_of_its_family() -> No
     assert few is not None
     assert many is not None
     assert few < many
+
+
+def test_repeats_that_come_out_the_same_have_no_scatter_at_all() -> None:
+    """Neither has what binary digits add to three times the same logarithm."""
+    verdict = paired(dict.fromkeys("abc", 762.52), dict.fromkeys("abc", 3.1), lower_is_better=False)
+    assert verdict is not None
+    assert verdict.deviation == 0
+    assert verdict.is_still
+
+
+ONE_STEP = (1 / 12**0.5 / 100, 1 / 12**0.5 / 100)
+"""What rounding to whole numbers makes of 100 and its neighbour."""
+
+
+def test_scatter_is_never_less_than_what_rounding_makes() -> None:
+    """100 and 101 of whole numbers may both be 100.5. By hand: the logarithm over sqrt(2 / 12)%
+    and sqrt(3), two degrees of freedom.
+    """
+    ours, theirs = dict.fromkeys("abc", 101.0), dict.fromkeys("abc", 100.0)
+    plain = paired(ours, theirs, lower_is_better=False, margin_percent=0)
+    assert plain is not None
+    assert (plain.p_value, plain.status) == (0.0, FASTER)
+    rounded = paired(ours, theirs, lower_is_better=False, margin_percent=0, rounding=ONE_STEP)
+    assert rounded is not None
+    assert rounded.is_still
+    assert rounded.status == INCONCLUSIVE
+    error = 0.01 * (2 / 12) ** 0.5 / 3**0.5
+    expected = 2 * scipy.stats.t.sf(log(1.01) / error, 2)
+    assert rounded.p_value == pytest.approx(expected, rel=1e-9)
+    far = paired(dict.fromkeys("abc", 150.0), theirs, lower_is_better=False, rounding=ONE_STEP)
+    assert far is not None
+    assert far.status == FASTER
+
+
+def test_rounding_changes_nothing_of_what_scatters_more() -> None:
+    tenths = (ONE_STEP[0] / 10, ONE_STEP[1] / 10)
+    assert paired(XFS, EXT4, lower_is_better=False, rounding=tenths) == paired(
+        XFS, EXT4, lower_is_better=False
+    )
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_unpaired_means_have_the_scatter_of_rounding_too(count: int) -> None:
+    one, other = Interval(101.0, 0.0, count), Interval(100.0, 0.0, count)
+    verdict = unpaired(one, other, lower_is_better=False, margin_percent=0, rounding=ONE_STEP)
+    assert verdict is not None
+    assert verdict.is_still
+    error = 0.01 * (2 / 12) ** 0.5 / count**0.5
+    expected = 2 * scipy.stats.t.sf(log(1.01) / error, 2 * (count - 1))
+    assert verdict.p_value == pytest.approx(expected, rel=1e-9)
+    assert (verdict.status == FASTER) is (count > 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([100.0, 101.0], 1.0),
+        ([2.5, 3.0], 0.1),
+        ([0.25, 12.0], 0.01),
+        ([1e15, 2e15], 1.0),
+        ([1e22], 1.0),
+        ([1.5e-9, 2e-9], 1e-10),
+        ([], 0.0),
+    ],
+)
+def test_the_last_digit_of_numbers_is_that_of_the_one_with_most(
+    values: list[float], expected: float
+) -> None:
+    assert subject.last_digit(values) == pytest.approx(expected, rel=1e-12)
