@@ -107,6 +107,22 @@ def test_the_lun_page_needs_the_same_queries_for_many_workers(
         client.get("/luns/")
 
 
+def test_what_its_kernel_cannot_mount_is_one_sentence(client, worker):
+    cannot = "The kernel 6.1.0 of the worker cannot mount %s: choose another, or install it."
+    bcachefs = " Its tools (package bcachefs-tools) are missing as well."
+    worker.capabilities["filesystems"] |= {
+        "jfs": {"usable": False, "reason": cannot % "JFS"},
+        "f2fs": {"usable": False, "reason": cannot % "F2FS"},
+        "bcachefs": {"usable": False, "reason": cannot % "bcachefs" + bcachefs},
+        "btrfs": {"usable": False, "reason": "mkfs.btrfs is not installed: install btrfs-progs."},
+    }
+    worker.save()
+    page = client.get("/workers/lab1/").content.decode()
+    assert page.count("cannot mount") == 1
+    assert f"{cannot % 'JFS, F2FS and bcachefs'} bcachefs:{bcachefs}" in page
+    assert "Btrfs: mkfs.btrfs is not installed: install btrfs-progs." in page
+
+
 def test_hardware_is_listed_with_what_was_measured_on_it(client, runs):
     page = client.get("/hardware/").content.decode()
     assert "2 × EPYC" in page
