@@ -62,10 +62,18 @@ class ImportProblem:
     is_note: bool = False
 
     @property
-    def message_on_pages(self) -> str:
-        """``message``, with the label of the field that it begins with in the place of its name."""
-        name, space, rest = self.message.partition(" ")
-        return f"{FIELD_LABELS.get(name, name)}{space}{rest}"
+    def what(self) -> str:
+        """The first sentence of ``message``, with the label of the field that it begins with in
+        the place of its name.
+        """
+        first, stop, _ = self.message.partition(". ")
+        name, space, rest = first.partition(" ")
+        return f"{FIELD_LABELS.get(name, name)}{space}{rest}{stop.strip()}"
+
+    @property
+    def advice(self) -> str:
+        """What ``message`` says behind its first sentence."""
+        return self.message.partition(". ")[2]
 
     def as_row(self) -> ErrorRow:
         return {
