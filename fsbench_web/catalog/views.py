@@ -154,7 +154,13 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 @requires(Action.READ)
 def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     """One profile: its facts, the studies on it, the workers that are it."""
-    profile = _profile(slug)
+    return hardware_page(request, _profile(slug))
+
+
+def hardware_page(
+    request: HttpRequest, profile: HardwareProfile, **refused: object
+) -> HttpResponse:
+    """Its page; ``refused`` is what was typed there and not taken, with the reason."""
     context = {
         "profile": profile,
         "may_provide": rights.may(request.user, rights.Action.PROVIDE),
@@ -166,7 +172,9 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
             for worker in profile.worker_set.order_by("name")
         ],
     }
-    return render(request, "catalog/hardware.html", context)
+    return render(
+        request, "catalog/hardware.html", context | refused, status=422 if refused else 200
+    )
 
 
 @login_required
@@ -175,17 +183,15 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
 def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
     """State what its storage can deliver: administrators alone, as it decides what is flagged."""
     profile = _profile(slug)
+    typed = request.POST.get("rate", "").strip()
     try:
-        rate = device_rate.parsed(request.POST.get("rate", "").strip() or device_rate.NOT_KNOWN)
+        rate = device_rate.parsed(typed or device_rate.NOT_KNOWN)
     except ValueError as error:
-        messages.error(request, str(error))
-    else:
-        with transaction.atomic():
-            HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
-            audit.note_here("device rate stated", f"hardware {profile.slug}", kb_s=rate)
-        messages.success(
-            request, "Kept for results from now on. On the server: manage.py reflag --all"
-        )
+        return hardware_page(request, profile, typed_rate=typed, rate_problem=str(error))
+    with transaction.atomic():
+        HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+        audit.note_here("device rate stated", f"hardware {profile.slug}", kb_s=rate)
+    messages.success(request, "Kept for results from now on. On the server: manage.py reflag --all")
     return redirect("catalog:hardware", slug=slug)
 
 

@@ -27,7 +27,7 @@ from fsbench_web.core.formats.tables.mapping import (
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal, reason
 from fsbench_web.imports.models import ImportFile, SavedMapping
-from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem
 
 ROWS_SHOWN = 12
 COLUMNS_SHOWN = 60
@@ -35,23 +35,6 @@ _HEAD_BYTES = 64 * 1024
 _MOST_DIGITS = 7
 """Of a column or a line: no table has more of either."""
 _MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
-LABELS = {
-    "test": "Test",
-    "record_size_kb": "Block size",
-    "file_size_kb": "File size",
-    "value": "Value",
-    "unit": "Unit",
-    "filesystem": "File system",
-    "configuration": "Configuration",
-    "hardware": "Hardware",
-    "repeat": "Repeat",
-    "block": "Block",
-    "threads": "Threads",
-    "iodepth": "I/O depth",
-    "jobs": "Jobs",
-    "tasks": "Tasks",
-    "clients": "Clients",
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +93,7 @@ def shown(data: bytes, mapping: Mapping | None) -> TableShown:
     fields = [
         FieldShown(
             name,
-            LABELS[name],
+            COLUMN_LABELS[name],
             shown_mapping.columns.get(name),
             shown_mapping.constants.get(name, ""),
             name != "value",

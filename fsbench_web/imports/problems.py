@@ -5,6 +5,25 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 MOST_WARNINGS = 100
+# How pages call what calls and tables name so.
+COLUMN_LABELS = {
+    "test": "Test",
+    "record_size_kb": "Block size",
+    "file_size_kb": "File size",
+    "value": "Value",
+    "unit": "Unit",
+    "filesystem": "File system",
+    "configuration": "Configuration",
+    "hardware": "Hardware",
+    "repeat": "Repeat",
+    "block": "Block",
+    "threads": "Threads",
+    "iodepth": "I/O depth",
+    "jobs": "Jobs",
+    "tasks": "Tasks",
+    "clients": "Clients",
+}
+FIELD_LABELS = COLUMN_LABELS | {"study": "Study", "source": "Source", "licence": "Licence"}
 
 
 class ErrorRow(TypedDict):
@@ -41,6 +60,20 @@ class ImportProblem:
     run_id: int | None = None
     count: int = 1
     is_note: bool = False
+
+    @property
+    def what(self) -> str:
+        """The first sentence of ``message``, with the label of the field that it begins with in
+        the place of its name.
+        """
+        first, stop, _ = self.message.partition(". ")
+        name, space, rest = first.partition(" ")
+        return f"{FIELD_LABELS.get(name, name)}{space}{rest}{stop.strip()}"
+
+    @property
+    def advice(self) -> str:
+        """What ``message`` says behind its first sentence."""
+        return self.message.partition(". ")[2]
 
     def as_row(self) -> ErrorRow:
         return {

@@ -207,7 +207,7 @@ def capabilities_from(
         elif spec.kernel_name not in known:
             reason = (
                 f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "
-                "choose another file system, or install its kernel module."
+                "choose another file system, or install the kernel module."
             )
             if not found.get(tool, {}).get("path"):
                 reason += f" Its tools (package {spec.tool_package}) are missing {where} as well."

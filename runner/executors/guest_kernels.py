@@ -20,6 +20,7 @@ from fsbench_web.catalog.workers.machines import (
     KVM,
     LEAST_MEMORY_BYTES,
     MIB,
+    WHERE_FETCHED,
 )
 from runner.executors import containers, guest_probes
 from runner.executors.base import Capabilities
@@ -127,7 +128,7 @@ class GuestKernels(DockerExecutor):
     def _no_kernel(self) -> str:
         how = "on its host: manage.py guest_kernel"
         if not self.fetch.why_not:
-            how = f"an administrator fetches one on the worker's page, or {how}"
+            how = f"an administrator fetches one {WHERE_FETCHED}, or {how}"
         return f"This worker has no kernel for guests ({self.folder}): {how}."
 
     def _why_unusable(self) -> str:

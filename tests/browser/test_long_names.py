@@ -114,6 +114,24 @@ def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: l
         assert hidden == 0, address
 
 
+def test_the_mark_of_the_order_makes_no_delta_table_wider(page: Page, site: str, ann) -> None:
+    rows = [
+        f"{name},{name}_noatime,{repeat},write,64,65536,{value + 997 * repeat},KiB/s"
+        for name, value in (("btrfs", 90_000), ("ext4", 92_000), ("xfs", 99_000))
+        for repeat in range(1, 5)
+    ]
+    head = "filesystem,configuration,repeat,test,record_size_kb,file_size_kb,value,unit"
+    import_files([("t.csv", "\n".join([head, *rows]).encode())], study="Lab", user=None)
+    link = records.pin(ComparisonSpec(studies=("lab",)), ann)
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"/p/{link.key}/")
+    at_rest(page)
+    tables = page.locator(".table-wrap:has(> .deltas)")
+    assert tables.count() > 1
+    wide = "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
+    assert tables.evaluate_all(wide) == 0
+
+
 def test_intervals_and_runs_of_a_trend_are_read_on_a_telephone(page: Page, site: str) -> None:
     rows = [
         f"ext4,ext4,{repeat},{test},{1234567.89 + 1000 * repeat},ops/s"

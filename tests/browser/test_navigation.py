@@ -32,6 +32,15 @@ def test_everything_of_the_menu_is_reached_on_a_telephone_without_a_script(
     context.close()
 
 
+def test_the_head_is_two_lines_on_a_telephone_for_a_visitor_too(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/glossary/")
+    brand, account = (page.locator(name).bounding_box() for name in (".brand", ".site-user"))
+    assert brand is not None
+    assert account is not None
+    assert account["y"] < brand["y"] + brand["height"]
+
+
 def test_a_menu_closes_with_escape_and_where_somebody_goes_on(page: Page) -> None:
     page.goto("/glossary/")
     summary = page.locator(".site-nav summary", has_text="Lab")

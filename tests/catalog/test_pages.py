@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
+from django.utils.html import escape
 
 from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.models import HardwareProfile, Worker
@@ -107,6 +108,22 @@ def test_the_lun_page_needs_the_same_queries_for_many_workers(
         client.get("/luns/")
 
 
+def test_what_its_kernel_cannot_mount_is_one_sentence(client, worker):
+    cannot = "The kernel 6.1.0 of the worker cannot mount %s: choose another, or install it."
+    bcachefs = " Its tools (package bcachefs-tools) are missing as well."
+    worker.capabilities["filesystems"] |= {
+        "jfs": {"usable": False, "reason": cannot % "JFS"},
+        "f2fs": {"usable": False, "reason": cannot % "F2FS"},
+        "bcachefs": {"usable": False, "reason": cannot % "bcachefs" + bcachefs},
+        "btrfs": {"usable": False, "reason": "mkfs.btrfs is not installed: install btrfs-progs."},
+    }
+    worker.save()
+    page = client.get("/workers/lab1/").content.decode()
+    assert page.count("cannot mount") == 1
+    assert f"{cannot % 'JFS, F2FS and bcachefs'} bcachefs:{bcachefs}" in page
+    assert "Btrfs: mkfs.btrfs is not installed: install btrfs-progs." in page
+
+
 def test_hardware_is_listed_with_what_was_measured_on_it(client, runs):
     page = client.get("/hardware/").content.decode()
     assert "2 × EPYC" in page
@@ -161,8 +178,11 @@ def test_staff_state_what_a_device_can_deliver(client, box, django_user_model):
 @pytest.mark.parametrize("rate", ["fast", "0MB/s", "-1MB/s", "1e9GB/s", "<b>1</b>MB/s"])
 def test_what_is_no_rate_is_refused_in_words(client, box, django_user_model, rate):
     client.force_login(django_user_model.objects.create_user("ada", is_staff=True))
-    page = client.post("/hardware/box/device-rate/", {"rate": rate}, follow=True).content.decode()
+    answer = client.post("/hardware/box/device-rate/", {"rate": rate})
+    assert answer.status_code == 422
+    page = answer.content.decode()
     assert "give it as 200MB/s" in page or "give what it can deliver" in page
+    assert f'value="{escape(rate)}" aria-describedby="rate-help rate-errors"' in page
     assert "<b>1</b>" not in page
     box.refresh_from_db()
     assert box.deliverable_kb_s is None
@@ -179,6 +199,8 @@ def test_staff_state_what_hardware_cost(client, box, django_user_model):
     for bad in ({"price": "<b>1</b>"}, {"currency": "XAU"}, {"years": "0"}, {"price": "0"}):
         page = client.post("/hardware/box/price/", {**stated, **bad}, follow=True).content.decode()
         assert "is no price" in page or "currency is one of" in page or "no years of use" in page
+        for typed in {**stated, "currency": "", **bad}.values():
+            assert f'value="{escape(typed)}"' in page or typed in ("", "XAU")
         assert "<b>1</b>" not in page
     box.refresh_from_db()
     assert box.price == 12000.5

@@ -12,6 +12,7 @@ from django.utils import timezone
 from fsbench_web.accounts.models import AuditEntry, Person, Role
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import WHERE_FETCHED
 from fsbench_web.celery import app
 from tests.guest.conftest import announced
 
@@ -73,6 +74,18 @@ def test_an_administrators_button_sends_the_task_to_the_hosts_queue(
     ]
     entries = AuditEntry.objects.filter(what="guest kernel asked for").order_by("pk")
     assert [one.detail["package"] for one in entries] == ["", "linux-image-6.1.0-50-amd64"]
+
+
+def test_a_notice_on_the_workers_page_speaks_of_that_page(admin: Client) -> None:
+    without = f"No kernel (/srv/kernels): an administrator fetches one {WHERE_FETCHED}, or X."
+    announced(**EMPTY | {"reason": without})
+    said = "an administrator fetches one %s, or X."
+    shown = " ".join(page(admin).split())
+    assert said % '<a href="#id-package">below</a>' in shown
+    assert 'id="id-package"' in shown
+    others = " ".join(page(Client()).split())
+    assert said % "on this page" in others
+    assert 'id="id-package"' not in others
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_everything_can_be_corrected_before_it_is_stored(signed_in: Client, samp
     answer = signed_in.post("/imports/new/", {"study": "Lab", "file": files})
     where = answer["Location"]
     text = signed_in.get(where).content.decode()
-    assert "filesystem is missing" in text
+    assert "File system is missing" in text
     form = preview_form(signed_in, where)
     first, second = ImportFile.objects.all()
     form |= {"study": "Lab 8", "source": "ACME <labs>", "licence": "CC0"}

@@ -261,7 +261,7 @@ def test_what_is_missing_is_said_in_the_preview(importing: Client) -> None:
     work()
     page = importing.get(where)
     assert page.status_code == 200
-    assert "filesystem is missing" in page.content.decode()
+    assert "File system is missing" in page.content.decode()
     assert importing.post(f"{where}commit/").status_code == 422
     file = ImportFile.objects.get()
     form = {

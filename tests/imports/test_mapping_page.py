@@ -223,7 +223,7 @@ def test_a_mapping_that_does_not_fit_is_told_with_its_lines(signed_in: Client) -
     assert "line 3, column 4" in text
     assert "<b>seq-r" not in text
     answer = signed_in.post(page_of(where), {**FORM, "column-value": ""})
-    assert "value is missing" in answer.content.decode()
+    assert "Value is missing" in answer.content.decode()
     assert ImportFile.objects.get().mapping is None
 
 

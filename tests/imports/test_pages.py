@@ -87,6 +87,15 @@ def test_a_preview_tells_what_a_file_lacks(signed_in: Client, sample: Sample) ->
     assert "line 35: IOzone says &quot;write: No space left on device&quot;." in text
 
 
+def test_what_to_do_about_several_runs_is_said_once(signed_in: Client) -> None:
+    table = b"configuration,test,value,unit,repeat\next4,write,7,s,1\next4,write,8,s,2\n"
+    signed_in.post(f"{upload(signed_in, table)['Location']}commit/", {"study": "Lab"})
+    assert Run.objects.count() == 2
+    text = signed_in.get(upload(signed_in, table)["Location"]).content.decode()
+    assert text.count("These numbers are already there, as run") == 2
+    assert text.count("A repeat hardly ever gives the very same numbers") == 1
+
+
 def test_a_visitor_is_asked_to_sign_in(client: Client) -> None:
     answer = client.get("/imports/new/")
     assert answer.status_code == 302

@@ -172,6 +172,8 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
 def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """How far it is, its document, its runs in turn, and the scores of its reference."""
     job = _job_or_404(sweep_id)
+    planned = _planned(job)
+    listing.recount(job, ((run["state"], run["rerun"]) for run in planned))
     progress = listing.progress_of(job)
     drift = drift_of(job)
     return {
@@ -195,7 +197,7 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
         "left_out": _left_out(job.left_out),
         "drift": _drift(drift) if drift else [],
         "race": race_out(job),
-        "planned": _planned(job),
+        "planned": planned,
     }
 
 

@@ -37,6 +37,8 @@ _PACKAGE = re.compile(r"linux-image-[a-z0-9][a-z0-9.+~-]{0,80}")
 _TOO_OLD = (
     "This worker is of another version of fsbench, which fetches no kernels: bring it up to date."
 )
+WHERE_FETCHED = "on the worker's page"
+"""Where an administrator fetches a kernel, as a worker that has none announces it."""
 USUAL_BOOT_S = {KVM: 5, EMULATED: 15}
 """What a boot takes where the worker has not measured its own yet, in seconds."""
 
@@ -228,6 +230,12 @@ class GuestAbility:
     @property
     def is_emulated(self) -> bool:
         return self.accelerator != KVM
+
+    @property
+    def reason_on_its_page(self) -> tuple[str, str]:
+        """``reason`` before and behind ``WHERE_FETCHED``, for that page; ("", "") without it."""
+        before, found, behind = self.reason.partition(WHERE_FETCHED)
+        return (before, behind) if found else ("", "")
 
     @property
     def usable_kernels(self) -> tuple[GuestKernel, ...]:

@@ -18,6 +18,8 @@ from fsbench_web.platform import clock
 # How often pages look at workers again: while one sets itself up, while one is busy, and while
 # nothing is under way that anybody waits for.
 SETUP_EVERY_S, BUSY_EVERY_S, IDLE_EVERY_S = 2, 5, 30
+# Where a sentence names a file system: a sign that no text of a worker has.
+_NAME = "\0"
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,24 @@ class WorkerState:
         return availability.distribution(self.worker)
 
     @property
-    def filesystems(self) -> list[tuple[str, dict[str, object] | None]]:
-        """(name, what the worker announced of it) for every file system fsbench can make."""
+    def filesystems(self) -> list[tuple[str, dict[str, Any] | None]]:
+        """(name, what the worker announced of it) of the file systems that it can make, and of
+        those of which it says nothing.
+        """
+        return [one for one in self._filesystems if not one[1] or one[1].get("usable")]
+
+    @property
+    def refused_filesystems(self) -> list[str]:
+        """Why it can make none of the others: what differs in the name alone is said once."""
+        refused = [
+            (name, str(ability.get("reason") or "it does not say why."))
+            for name, ability in self._filesystems
+            if ability and not ability.get("usable")
+        ]
+        return said_together(refused)
+
+    @property
+    def _filesystems(self) -> list[tuple[str, dict[str, Any] | None]]:
         announced = self.worker.capabilities.get("filesystems", {})
         return [(spec.name, announced.get(slug)) for slug, spec in FILESYSTEMS.items()]
 
@@ -133,6 +151,27 @@ class WorkerState:
         """Queued runs, each once; only where the LUNs are those of ``luns_with_use``."""
         # A run with its journal on another LUN waits for that one too.
         return sum(getattr(lun, "waiting", 0) for lun in self.luns if lun.role == Lun.Role.DATA)
+
+
+def said_together(refused: Iterable[tuple[str, str]]) -> list[str]:
+    """What is said of each name: first sentences that differ in the name alone are one, which
+    names them all; what a text has beyond its first sentence follows, with its name.
+    """
+    names: dict[str, list[str]] = {}
+    more: dict[str, list[tuple[str, str]]] = {}
+    for name, text in refused:
+        first, stop, rest = text.partition(". ")
+        sentence = (first + stop.strip()).replace(name, _NAME, 1)
+        names.setdefault(sentence, []).append(name)
+        more.setdefault(sentence, []).extend([(name, rest)] if rest else [])
+    found = []
+    for sentence, alike in names.items():
+        *others, last = alike
+        listed = f"{', '.join(others)} and {last}" if others else last
+        said = sentence.replace(_NAME, listed) if _NAME in sentence else f"{listed}: {sentence}"
+        rests = [f"{name}: {rest}" if others else rest for name, rest in more[sentence]]
+        found.append(" ".join([said, *rests]))
+    return found
 
 
 def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:

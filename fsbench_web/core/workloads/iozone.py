@@ -107,7 +107,7 @@ class Iozone(Workload):
         Preset(
             "iozone-small",
             "IOzone, small",
-            "Records of 4 KB to 64 KB in files of 64 KB to 4 MB: under a minute. Shows that all "
+            "Records of 4 KB to 64 KB in files of 64 KB to 4 MB: some seconds. Shows that all "
             "works; everything fits into memory, so it says little about a disk.",
             {
                 "minimum_record_kb": 4,

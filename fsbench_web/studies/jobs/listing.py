@@ -1,5 +1,7 @@
 """Jobs as pages and the API show them: how far they are, and when they will be through."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -39,6 +41,22 @@ def listed_jobs() -> QuerySet[Job]:
         )
         .order_by("-id")
     )
+
+
+def recount(job: Any, runs: Iterable[tuple[str, int]]) -> None:
+    """Count a job of ``listed_jobs`` again by all its runs: (state, how often run again) of each.
+
+    A worker goes on between two queries: counts that stand beside runs are counted of these.
+    """
+    found = list(runs)
+    states = Counter(state for state, _ in found)
+    job.run_count = len(found)
+    job.queued_count = states[RunState.QUEUED]
+    job.active_count = sum(states[state] for state in ACTIVE_STATES)
+    job.done_count = states[RunState.DONE]
+    job.bad_count = sum(states[state] for state in BAD_STATES)
+    job.cancelled_count = states[RunState.CANCELLED]
+    job.rerun_count = sum(rerun > 0 for _, rerun in found)
 
 
 def state_of(job: Any) -> str:

@@ -16,7 +16,7 @@ MOST_FILESYSTEMS = 2
 # Most workloads need files.
 _FOR_THOSE_WHO_ASK = ("raw",)
 _FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
-# What is done in about a minute on any disk, in the order of how many programs have to be there.
+# What is done in a minute or so at most on any disk, in the order of how many programs it needs.
 _WORKLOADS = (
     "iozone-small",
     "filemark-small",

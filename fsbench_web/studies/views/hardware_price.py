@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.catalog.views import hardware_page
 from fsbench_web.core.activity.price import InvalidPrice, parsed
 from fsbench_web.studies.activity import pricing
 
@@ -31,13 +32,12 @@ def state_price(request: HttpRequest, slug: str) -> HttpResponse:
                 "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
             )
     except (InvalidPrice, pricing.TooManyRuns) as error:
-        messages.error(request, str(error))
-    else:
-        runs = f"{count} finished run{'s' * (count != 1)} on it"
-        messages.success(
-            request,
-            f"Kept: {runs} carry the cost now, and those that come."
-            if price
-            else "Kept: no price is stated, and no run carries a cost of it.",
-        )
+        return hardware_page(request, profile, typed_price=given, price_problem=str(error))
+    runs = f"{count} finished run{'s' * (count != 1)} on it"
+    messages.success(
+        request,
+        f"Kept: {runs} carry the cost now, and those that come."
+        if price
+        else "Kept: no price is stated, and no run carries a cost of it.",
+    )
     return redirect("catalog:hardware", slug=slug)

@@ -59,11 +59,13 @@ def job(request: HttpRequest, job_id: int) -> HttpResponse:
 
 def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) -> HttpResponse:
     job = job_or_404(job_id)
+    runs = listed_runs().filter(job=job).select_related("retried_as").order_by(*IN_TURN)
+    page = Paginator(runs, RUNS_PAGE_SIZE).get_page(request.GET.get("page"))
+    if not page.has_other_pages():
+        listing.recount(job, ((run.state, run.rerun) for run in page))
     state = listing.state_of(job)
     standstill = listing.standstill_of(job)
     progress = listing.progress_of(job, is_standing_still=bool(standstill))
-    runs = listed_runs().filter(job=job).select_related("retried_as").order_by(*IN_TURN)
-    page = Paginator(runs, RUNS_PAGE_SIZE).get_page(request.GET.get("page"))
     waiting = job.runs.filter(state=RunState.QUEUED)
     refusals = authority.refusals(waiting) if job.queued_count else []  # type: ignore[attr-defined]
     context = {

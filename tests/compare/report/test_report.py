@@ -85,7 +85,7 @@ def test_the_paper_study_is_printed_whole_and_soon(client, published_studies):
 def test_the_page_has_all_tables_and_charts_without_a_script(client, published_studies):
     text = client.get("/studies/unisys-2005/report/").content.decode()
     for chapter in CHAPTERS:
-        assert f">{chapter}</h2>" in text
+        assert f'>{chapter}</h2><p class="small links no-print"><a href="#contents">' in text
     # The answer, 42 tables, 4 combined charts; no script draws them.
     assert text.count('<svg class="drawing"') == 47
     assert len(re.findall(r'id="table-\d+"', text)) == 42

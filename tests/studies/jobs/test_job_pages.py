@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from fsbench_web.api.runs import jobs as job_api
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.maintenance import set_drained
 from fsbench_web.studies.jobs.documents import text as job_document
@@ -19,6 +20,7 @@ from fsbench_web.studies.jobs.lookup import spec_of
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle
+from fsbench_web.studies.views import job as job_views
 from tests.studies.conftest import complete, start
 
 DOCUMENT = """
@@ -273,6 +275,28 @@ class TestPage:
         assert "15 min for each whole run" in text
         assert "ext2 journal_mode=writeback" in text
         assert "Cancel all" not in text  # not signed in
+
+    @pytest.mark.parametrize(
+        ("module", "name", "address", "said"),
+        [
+            (job_views, "job_or_404", "/jobs/{}/", "1 running, 15 waiting"),
+            (job_api, "_job_or_404", "/api/v1/sweeps/{}", '"waiting": 15, "running": 1'),
+        ],
+        ids=["page", "api"],
+    )
+    def test_what_a_worker_takes_meanwhile_is_counted(
+        self, client, job, monkeypatch, module, name, address, said
+    ):
+        """Between the query of the counts and that of the runs which stand beside them."""
+        read = getattr(module, name)
+
+        def then_start(job_id: int) -> Job:
+            counted = read(job_id)
+            start(job.runs.order_by("pk")[0])
+            return counted
+
+        monkeypatch.setattr(module, name, then_start)
+        assert said in client.get(address.format(job.pk)).content.decode()
 
     def test_the_end_is_estimated_once_enough_is_known(self, client, job):
         def take(run: Run, seconds: int) -> None:

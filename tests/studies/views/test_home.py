@@ -7,6 +7,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
+from fsbench_web.core.workloads import presets
+from fsbench_web.studies.jobs import suggestions
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.views.study_list import own_studies, published_studies
@@ -19,6 +21,8 @@ def test_an_empty_site_says_what_to_do_next(client):
     page = client.get("/").content.decode()
     assert "No study yet." in page
     assert "No run yet." in page
+    first = presets()[suggestions._WORKLOADS[0]]
+    assert f"{first.title}, which the form offers first, takes seconds a run." in page
     assert "No worker has announced itself." in page
 
 
