@@ -1,5 +1,6 @@
 """The agent, started as the executors start it, with tiny commands."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -271,6 +272,21 @@ def test_its_steps_die_with_it(tmp_path: Path) -> None:
     while is_alive(pid):
         assert time.monotonic() < deadline, "the step outlived its agent"
         time.sleep(0.05)
+
+
+def test_what_a_step_reads_is_given_to_it_whole(tmp_path: Path) -> None:
+    """More than a pipe holds, and to a step that reads late or never."""
+    text = "ä line of a job file\n" * 20_000
+    status, messages = run(
+        plan(
+            tmp_path,
+            shell("sleep 0.2; sha256sum", stdin=text, save_output_as="sum.txt"),
+            shell("exit 0", stdin=text),
+        )
+    )
+    assert status == 0
+    [printed] = of(messages, "output")
+    assert printed["text"].split()[0] == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_it_cuts_long_output_into_parts_that_join_again(tmp_path: Path) -> None:
