@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.host.blockdev import cpu_list
 from runner.host.fingerprint import boot_id
 from runner.host.hardware import text_of
 
@@ -26,6 +27,13 @@ CPUS = Path("/sys/devices/system/cpu")
 LATENCY = Path("/dev/cpu_dma_latency")
 MOST_LATENCY_US = 3
 GOVERNOR = "performance"
+
+
+def online(cpus: Path = CPUS) -> list[int]:
+    """The numbers of the processors that there are now. Some may be missing between them, as where
+    siblings are switched off (the kernel's admin-guide/cputopology.rst).
+    """
+    return cpu_list(_text(cpus / "online")) or list(range(os.cpu_count() or 1))
 
 
 @dataclass(frozen=True)
