@@ -1,6 +1,7 @@
 """May this LUN be erased? Asked of real loop devices."""
 
 import os
+import stat
 import struct
 import subprocess
 import threading
@@ -306,6 +307,22 @@ def test_a_device_that_a_process_has_open_is_refused(
         finally:
             process.kill()
             process.wait()
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_device_that_is_open_by_a_node_outside_of_dev_is_refused(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path, is_removed: bool
+) -> None:
+    """The /dev of a chroot or of a container's image, or one that somebody made."""
+    node = tmp_path / "disk"
+    os.mknod(node, 0o600 | stat.S_IFBLK, Path(device).stat().st_rdev)
+    with node.open("rb") as disk, subprocess.Popen(["sleep", "60"], stdin=disk) as process:
+        try:
+            if is_removed:
+                node.unlink()
+            assert f"pid {process.pid}" in failed(entry, lun_file, device)["openers"]
+        finally:
+            process.kill()
 
 
 def test_a_file_that_a_process_has_open_is_refused(
