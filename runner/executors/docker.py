@@ -226,7 +226,7 @@ class DockerExecutor:
         container: Container | None = None
         why_not = why_in_guests_alone(bool(plan.layers), plan.network, plan.is_pool)
         if why_not and plan.guest is None:
-            return Outcome(1, reason=why_not)
+            return Outcome(1, reason=why_not, cause=Cause.REFUSED)
         try:
             self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
             for label, value in target.lun_labels.items():

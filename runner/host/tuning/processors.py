@@ -13,6 +13,7 @@ cpu_dma_latency"); 3 µs is what tuned's profile latency-performance asks for.
 import contextlib
 import fcntl
 import json
+import logging
 import os
 import struct
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,8 @@ from pathlib import Path
 from runner.host.blockdev import cpu_list
 from runner.host.fingerprint import boot_id
 from runner.host.hardware import text_of
+
+logger = logging.getLogger("fsbench.worker")
 
 CPUS = Path("/sys/devices/system/cpu")
 LATENCY = Path("/dev/cpu_dma_latency")
@@ -134,13 +137,20 @@ def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[s
 
 
 def _release(folder: Path, mine: contextlib.ExitStack) -> None:
-    with _locked(folder / "change"):
-        mine.close()
-        try:
+    """Never raises: what was measured is not lost where a file cannot be opened any more. Who finds
+    the note gives back what it says.
+    """
+    try:
+        with _locked(folder / "change"):
+            mine.close()
             with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
                 _restore_note(folder)
-        except BlockingIOError:
-            return  # others still hold them
+    except BlockingIOError:
+        pass  # others still hold them
+    except OSError as error:
+        logger.warning("processors are not given back yet: %s", error)
+    finally:
+        mine.close()
 
 
 def _restore_note(folder: Path) -> list[str]:
