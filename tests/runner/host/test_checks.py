@@ -534,6 +534,26 @@ class TestSparseFiles:
         finally:
             tool("losetup", "--detach", second)
 
+    def test_on_a_disk_of_large_sectors_the_loop_device_has_them_too(
+        self, entry: LunEntry, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A kernel before 6.14 does no direct I/O to a disk with sectors of 4,096 bytes else."""
+        ask = sparse.uses_direct_io
+
+        def as_before(device: str) -> bool:
+            number = blockdev.device_number(device)
+            assert number is not None
+            sectors = blockdev.queue_folder(number) / "logical_block_size"
+            return int(sectors.read_text()) >= 4096 and ask(device)
+
+        monkeypatch.setattr(sparse, "uses_direct_io", as_before)
+        loop = sparse.attach(entry, entry.path.parent)
+        try:
+            assert loop.is_ours
+            assert as_before(loop.device)
+        finally:
+            assert sparse.detach(loop, entry.path) == ""
+
 
 class TestLocks:
     def test_a_device_is_locked_for_one(self, device: str) -> None:
