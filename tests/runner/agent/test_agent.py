@@ -422,3 +422,30 @@ def test_processors_beside_the_device_are_taken_first(monkeypatch: pytest.Monkey
     assert taken == [[0, 1], [2, 3, 0]]
     with pytest.raises(agent.commands.StepFailed, match="choose fewer"):
         agent.pin_to_cpus(5, [2])
+
+
+@pytest.mark.parametrize(
+    ("succeeds_at", "problem"), [(1, ""), (9, ""), (10, ""), (11, "umount: target is busy.")]
+)
+def test_what_is_unmounted_at_the_last_attempt_is_unmounted(
+    monkeypatch: pytest.MonkeyPatch, succeeds_at: int, problem: str
+) -> None:
+    attempts = []
+
+    def unmount(step: dict[str, Any], is_cleanup: bool) -> None:
+        attempts.append(step)
+        if len(attempts) < succeeds_at:
+            raise commands.StepFailed("umount: target is busy.")
+
+    monkeypatch.setattr(agent, "run_step", unmount)
+    monkeypatch.setattr(agent.time, "sleep", lambda _: None)
+    found = agent.unmount_while({"unmount": ["umount", "/m"]}, lambda: len(attempts) < succeeds_at)
+    assert found == problem
+
+
+def test_what_stays_mounted_whatever_umount_says_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent, "run_step", lambda step, is_cleanup: None)
+    monkeypatch.setattr(agent.time, "sleep", lambda _: None)
+    assert agent.unmount_while({"unmount": ["umount", "/m"]}, lambda: True)
