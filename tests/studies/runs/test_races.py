@@ -155,6 +155,8 @@ def test_what_the_timer_alone_makes_come_out_the_same_decides_nothing(
     words_of = {row.label: row.word for row in report.rows}
     assert words_of["ext4_none"] == "leading"
     assert standing(found).of_race.status == "inconclusive"
+    # Nothing is known of a scatter: one of two.
+    assert report.probability == 0.5
 
 
 def test_of_times_the_shortest_is_the_best(submitted: Callable[..., list[Run]]) -> None:
