@@ -134,7 +134,7 @@ def unmount_while(plan: dict[str, Any], is_there: "Callable[[], bool]", spared: 
             )
         except commands.StepFailed as error:
             problem = str(error)
-    return problem
+    return (problem or "umount ends well again and again.") if is_there() else ""
 
 
 def undo_mounts(plan: dict[str, Any], status: int, reason: str) -> "tuple[int, str]":

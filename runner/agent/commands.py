@@ -32,8 +32,6 @@ OWN_FOLDERS = ("", "workloads", "preparation")
 BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PR_SET_PDEATHSIG = 1
-# What a pipe takes without a reader (pipe(7)).
-PIPE_BYTES = 64 * 1024
 # Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
 FULL_BYTES = 64 * 1024
 WATCH_ROOM_S = 0.1
@@ -128,11 +126,6 @@ class Step:
             raise StepFailed(f"{self.argv[0]} is not installed where the run happens.") from None
         except OSError as error:
             raise StepFailed(f"{self.argv[0]} cannot be started: {error}.") from None
-        if process.stdin is not None:
-            # Small (a job file, a tool's commands): it fits into the pipe, so nothing waits here.
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(self.stdin.encode()[:PIPE_BYTES])
-                process.stdin.close()
         try:
             self._follow(process, started + self.timeout_s, is_cleanup)
         finally:
@@ -149,12 +142,22 @@ class Step:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ, "stdout")
             selector.register(process.stderr, selectors.EVENT_READ, "stderr")
+            to_write = memoryview(self.stdin.encode())
+            if process.stdin is not None:
+                os.set_blocking(process.stdin.fileno(), False)
+                selector.register(process.stdin, selectors.EVENT_WRITE, "stdin")
             # A tool may close its pipes a moment before it ends: it is not to be killed for that.
             while selector.get_map() or process.poll() is None:
                 if not selector.get_map():
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(0.1)
                 for key, _ in selector.select(0.1 if selector.get_map() else 0):
+                    if process.stdin is not None and key.data == "stdin":
+                        to_write = to_write[_write_some(key.fd, to_write) :]
+                        if not to_write:
+                            selector.unregister(key.fileobj)
+                            process.stdin.close()
+                        continue
                     data = os.read(key.fd, 65536)
                     if data:
                         self._keep(key.data, data)
@@ -223,6 +226,16 @@ class Step:
                 messages.log("Further lines are in the raw output only.")
             if self._lines < LOG_LINES_PER_STEP:
                 messages.log(line.decode("utf-8", "replace").rstrip("\r"), stream)
+
+
+def _write_some(descriptor: int, data: memoryview) -> int:
+    """How many bytes a pipe took; all, where nobody reads it any more."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:
+        return len(data)
 
 
 def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:

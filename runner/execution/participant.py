@@ -127,7 +127,7 @@ class _ClientMessages:
     def _on_command(self, message: Message) -> None:
         self.commands.append(Recorder.command_line(message))
         if message["phase"] == "benchmark":
-            self.ended_s = time.time()
+            self.ended_s = float(message["at"])
 
     def _on_output(self, message: Message) -> None:
         name = str(message["name"])

@@ -23,7 +23,7 @@ from fsbench_web.studies.runs.new_runs import confirmed_as
 from runner.execution.record import Recorder
 from runner.executors.base import Executor
 from runner.host import blockdev, checks, device_aliases, layer_marks, mounts
-from runner.host.locks import device_lock, mount_lock
+from runner.host.locks import device_lock, mount_lock, scheduler_lock
 from runner.host.luns import LunEntry
 from runner.host.tuning import scheduler_notes
 from runner.host.tuning.scheduler import read_schedulers, scheduler_set
@@ -283,11 +283,16 @@ def scheduler_of(host: Host, places: Sequence[UsedLun], wanted: str) -> Iterator
     """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
 
     What they were is noted on the host until it is put back (scheduler_notes). A journal's device
-    that has no scheduler at all stays as it is. Raises SchedulerError.
+    that has no scheduler at all stays as it is. Nobody else sets that of a disk meanwhile, as a run
+    of another site on another partition might. Raises SchedulerError, LockedElsewhere.
     """
     notes = host.config.scheduler_notes
     effective = ""
+    numbers = [place.number for place in places if not place.entry.is_directory]
+    disks = {blockdev.whole_disk(number) for number in numbers if number is not None}
     with contextlib.ExitStack() as stack:
+        for disk in sorted(disks):
+            stack.enter_context(scheduler_lock(disk, is_set=bool(wanted), wait_s=LOCK_WAIT_S))
         for place in places:
             number = place.number
             if place.entry.is_directory or number is None:

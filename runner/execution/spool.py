@@ -35,9 +35,11 @@ class Spool:
 
     def begin(self, plan: RunPlan) -> None:
         """Open the file with what is known before the first message."""
-        with suppress(OSError):
+        try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = self.path.open("w", encoding="utf-8")
+        except OSError as error:
+            logger.warning("%s cannot be made: %s", self.path, error)
         self._write({"handle": asdict(self._handle), "plan": asdict(plan)})
 
     def add(self, message: Message) -> None:
@@ -58,8 +60,7 @@ class Spool:
                 self._file.flush()
             except OSError as error:
                 logger.warning("%s cannot be written: %s", self.path, error)
-                self._close()
-                self.path.unlink(missing_ok=True)
+                self._remove()
 
     def _close(self) -> None:
         if self._file is not None:
@@ -70,8 +71,14 @@ class Spool:
     def remove(self) -> None:
         """The end of the run is in the database, or is not this worker's any more."""
         with self._lock:
-            self._close()
+            self._remove()
+
+    def _remove(self) -> None:
+        self._close()
+        try:
             self.path.unlink(missing_ok=True)
+        except OSError as error:  # a file system that became read-only
+            logger.warning("%s cannot be removed: %s", self.path, error)
 
 
 @dataclass(frozen=True)

@@ -285,7 +285,10 @@ def why_ended(container: Container, exit_code: int | None, was_stopped: bool) ->
         return f"The Docker daemon went away during the run: {short(error)}.", Cause.DAEMON
     state = container.attrs["State"]
     if state.get("OOMKilled"):
-        return "The container was killed because the host ran out of memory.", Cause.BENCHMARK
+        limit = container.attrs.get("HostConfig", {}).get("Memory")
+        why = f"for want of memory: its limit is {size(limit)}" if limit else ""
+        why = why or "because the host ran out of memory"
+        return f"The container was killed {why}.", Cause.BENCHMARK
     if exit_code is None:
         # It was not told how the container ended, and is answered again: it was away.
         return "The Docker daemon went away during the run.", Cause.DAEMON

@@ -36,6 +36,7 @@ from runner.executors.base import (
 from runner.executors.containers import ERRORS, archive, short
 from runner.executors.stream import follow
 from runner.host import swap
+from runner.host.tuning import processors
 from runner.image import inputs
 from runner.plan import RunPlan
 
@@ -225,7 +226,7 @@ class DockerExecutor:
         container: Container | None = None
         why_not = why_in_guests_alone(bool(plan.layers), plan.network, plan.is_pool)
         if why_not and plan.guest is None:
-            return Outcome(1, reason=why_not)
+            return Outcome(1, reason=why_not, cause=Cause.REFUSED)
         try:
             self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
             for label, value in target.lun_labels.items():
@@ -260,6 +261,7 @@ class DockerExecutor:
         if plan.own_mark:
             # Nothing is mounted in it: no right but those of whoever owns the folder.
             rights = {**rights, "cap_add": []} if not self.is_privileged else rights
+        cpus = _cpus(plan)
         container = self.client.containers.create(
             self.image,
             command=["/fsbench/plan.json"],
@@ -270,7 +272,7 @@ class DockerExecutor:
             log_config=LogConfig(type="none"),
             mem_limit=plan.memory_bytes,
             memswap_limit=plan.memory_bytes,  # the same: no swap to hide behind
-            cpuset_cpus=_cpus(plan),
+            cpuset_cpus=cpus,
             **containers.rates_in([outside for outside, _ in _devices(plan, target)], plan.rates),
             labels={
                 "fsbench.site": self.site,
@@ -283,7 +285,7 @@ class DockerExecutor:
             **rights,
         )
         try:
-            containers.check_limits(container, plan.memory_bytes, _cpus(plan), plan.rates)
+            containers.check_limits(container, plan.memory_bytes, cpus, plan.rates)
             container.put_archive("/fsbench", archive({"plan.json": plan.to_json().encode()}))
         except BaseException:
             self._remove_for_certain(container)
@@ -385,7 +387,7 @@ def _cpus(plan: RunPlan) -> str | None:
     """Those beside the device first, then by number."""
     if plan.cpus is None:
         return None
-    every = sorted(range(os.cpu_count() or plan.cpus), key=lambda n: (n not in plan.near_cpus, n))
+    every = sorted(processors.online(), key=lambda number: (number not in plan.near_cpus, number))
     # Of fewer than are asked for the daemon says so.
     chosen = every[: plan.cpus] if len(every) >= plan.cpus else range(plan.cpus)
     return ",".join(map(str, sorted(chosen)))

@@ -114,10 +114,10 @@ class LocalExecutor:
         if (plan.rates or plan.memory_bytes) and not has_group:
             problem = problem or control_groups.NOT_IN_FOLDERS
         if problem:
-            return Outcome(1, reason=problem)
+            return Outcome(1, reason=problem, cause=Cause.REFUSED)
         if why_not := why_in_guests_alone(bool(plan.layers), plan.network, plan.is_pool):
             # Of a host they would be made beside its own arrays, volumes, mappings and exports.
-            return Outcome(1, reason=why_not)
+            return Outcome(1, reason=why_not, cause=Cause.REFUSED)
         if should_stop():
             return Outcome(None, was_stopped=True)
         try:
@@ -133,7 +133,7 @@ class LocalExecutor:
                     swap.report_limit(on_message)
                 return self._run(replace(plan, control_groups=groups), on_message, should_stop)
         except control_groups.GroupProblem as error:
-            return Outcome(1, reason=str(error))
+            return Outcome(1, reason=str(error), cause=Cause.REFUSED)
 
     def _run(self, plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         isolated = _ISOLATED if plan.is_on_device else ()

@@ -310,47 +310,6 @@ def root_disks() -> set[int]:
     return found
 
 
-def openers(number: int, file: str = "") -> list[str]:
-    """Processes, other than this one, that have the device open: "qemu (pid 4711)".
-
-    Or the ``file`` that it stands on, by its real path: a virtual machine's, say.
-    """
-    found, own = [], str(os.getpid())
-    with os.scandir(PROC) as entries:
-        processes = [one.name for one in entries if one.name.isdecimal() and one.name != own]
-    for process in processes:
-        folder = f"{PROC}/{process}/fd"
-        try:
-            handles = os.listdir(folder)  # noqa: PTH208 (see _is_of)
-        except OSError:
-            continue  # ended meanwhile, or not ours to see
-        if any(_is_of(f"{folder}/{handle}", number, file) for handle in handles):
-            found.append(f"{_command_of(PROC / process)} (pid {process})")
-    return found
-
-
-def _is_of(handle: str, number: int, file: str) -> bool:
-    """Whether this open file is the device. One that was closed meanwhile says nothing of others.
-
-    A host has some ten thousand of them, so no Path is made of each: it takes six times as long.
-    """
-    try:
-        # The link's name is cheap; only /dev paths are worth a stat.
-        name = os.readlink(handle)  # noqa: PTH115
-        if name.startswith("/dev/"):
-            return device_number(handle) == number
-        return bool(file) and name == file
-    except OSError:
-        return False
-
-
-def _command_of(process: Path) -> str:
-    try:
-        return (process / "comm").read_bytes().decode("utf-8", "backslashreplace").strip()
-    except OSError:
-        return "a process"
-
-
 def size_bytes(number: int) -> int:
     """The device's size; sysfs counts sectors of 512 bytes whatever the device's own are."""
     return int((sys_folder(number) / "size").read_text()) * 512

@@ -14,7 +14,7 @@ from typing import Any
 from fsbench_web.catalog.configurations.ownership_marks import is_own
 from fsbench_web.catalog.workers import lun_identity
 from fsbench_web.core.workloads.base import WORK_NAME
-from runner.host import blockdev, device_aliases, mounts, signatures, sparse
+from runner.host import blockdev, device_aliases, mounts, openers, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import fingerprint
 from runner.host.luns import LunEntry, LunFileError, read_luns
@@ -191,7 +191,7 @@ def _holders(number: int) -> tuple[bool, str]:
 
 
 def _openers(number: int, file: str = "") -> tuple[bool, str]:
-    names = blockdev.openers(number, file)
+    names = openers.openers(number, file)
     if names:
         return False, f"It is opened by {', '.join(names)}."
     return True, f"no process has it{' or its file' * bool(file)} open"

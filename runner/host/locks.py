@@ -132,6 +132,24 @@ def mount_lock(number: int, folder: str, wait_s: float = 0.0) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def scheduler_lock(number: int, *, is_set: bool, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the I/O scheduler of a device's disk, which its partitions share: alone for a run that
+    sets it, with others for those that leave it as it is. Raises LockedElsewhere after ``wait_s``.
+    """
+    disk = blockdev.as_text(device_aliases.first(blockdev.whole_disk(number)))
+    advice = (
+        "A run measures on another partition of the same disk, which has one I/O scheduler: submit "
+        "the run again once that is over, or give both LUNs the same controller in the host's list."
+    )
+    kind = (fcntl.LOCK_EX if is_set else fcntl.LOCK_SH) | fcntl.LOCK_NB
+    descriptor = _take(f"scheduler-{disk}", kind, advice, wait_s)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
 def device_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Hold a device, file or folder for one run. Raises LockedElsewhere after ``wait_s``.
 

@@ -23,6 +23,7 @@ _MADE = "user.fsbench.made"
 _MARK = "user.fsbench.id"
 # Who looks at a device for a moment is done by then.
 DETACH_S = 5.0
+LARGE_SECTOR_BYTES = 4096
 # What the kernel says of a file without a name (d_path).
 DELETED = " (deleted)"
 
@@ -143,6 +144,8 @@ def _attach(entry: LunEntry) -> Loop:
             run_tool("losetup", "--direct-io=on", name)
     else:
         name = run_tool("losetup", "--direct-io=on", "--find", "--show", str(entry.path)).strip()
+        if not uses_direct_io(name):
+            _with_large_sectors(name)
     if not uses_direct_io(name):
         if is_ours:
             run_tool("losetup", "--detach", name)
@@ -151,6 +154,15 @@ def _attach(entry: LunEntry) -> Loop:
             "measured: put the file somewhere else."
         )
     return Loop(name, is_ours)
+
+
+def _with_large_sectors(name: str) -> None:
+    """Before 6.14 the kernel does no direct I/O for a loop device whose sectors are smaller than
+    those of the disk below the file (drivers/block/loop.c, __loop_update_dio): 512 and 4,096 bytes.
+    """
+    with contextlib.suppress(ToolError):  # what it says is that there is no direct I/O
+        run_tool("losetup", f"--sector-size={LARGE_SECTOR_BYTES}", name)
+        run_tool("losetup", "--direct-io=on", name)
 
 
 def uses_direct_io(device: str) -> bool:

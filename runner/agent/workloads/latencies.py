@@ -7,7 +7,8 @@ measured, nothing is interpolated. Stdlib only.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-PERCENTILES = (50, 90, 95, 99, 99.9, 99.99)
+# By name: of 10,000 latencies so many are no greater.
+PERCENTILES = {"p50": 5000, "p90": 9000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
 # A percentile is told where at least so many latencies are beyond it: of fewer it is a matter of
 # chance.
 LEAST_BEYOND = 10
@@ -15,10 +16,11 @@ LEAST_BEYOND = 10
 
 def percentiles(ordered: Sequence[float]) -> Iterator[tuple[str, float]]:
     """("p99", its latency) of latencies that are in order, and ("max", the largest)."""
-    for percent in PERCENTILES:
-        if len(ordered) * (100 - percent) / 100 >= LEAST_BEYOND:
-            rank = max(1, int(-(-len(ordered) * percent // 100)))
-            yield f"p{percent:g}", ordered[rank - 1]
+    for name, not_greater in PERCENTILES.items():
+        # Whole numbers: 0.1% of 10,000 are ten, and with fractions they are less.
+        beyond = len(ordered) * (10_000 - not_greater) // 10_000
+        if beyond >= LEAST_BEYOND:
+            yield name, ordered[len(ordered) - beyond - 1]
     if ordered:
         yield "max", ordered[-1]
 

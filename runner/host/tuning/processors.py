@@ -13,19 +13,30 @@ cpu_dma_latency"); 3 µs is what tuned's profile latency-performance asks for.
 import contextlib
 import fcntl
 import json
+import logging
 import os
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.host.blockdev import cpu_list
 from runner.host.fingerprint import boot_id
 from runner.host.hardware import text_of
+
+logger = logging.getLogger("fsbench.worker")
 
 CPUS = Path("/sys/devices/system/cpu")
 LATENCY = Path("/dev/cpu_dma_latency")
 MOST_LATENCY_US = 3
 GOVERNOR = "performance"
+
+
+def online(cpus: Path = CPUS) -> list[int]:
+    """The numbers of the processors that there are now. Some may be missing between them, as where
+    siblings are switched off (the kernel's admin-guide/cputopology.rst).
+    """
+    return cpu_list(_text(cpus / "online")) or list(range(os.cpu_count() or 1))
 
 
 @dataclass(frozen=True)
@@ -126,13 +137,20 @@ def _hold(folder: Path, machine: Machine, stack: contextlib.ExitStack) -> list[s
 
 
 def _release(folder: Path, mine: contextlib.ExitStack) -> None:
-    with _locked(folder / "change"):
-        mine.close()
-        try:
+    """Never raises: what was measured is not lost where a file cannot be opened any more. Who finds
+    the note gives back what it says.
+    """
+    try:
+        with _locked(folder / "change"):
+            mine.close()
             with _locked(folder / "held", fcntl.LOCK_EX | fcntl.LOCK_NB):
                 _restore_note(folder)
-        except BlockingIOError:
-            return  # others still hold them
+    except BlockingIOError:
+        pass  # others still hold them
+    except OSError as error:
+        logger.warning("processors are not given back yet: %s", error)
+    finally:
+        mine.close()
 
 
 def _restore_note(folder: Path) -> list[str]:

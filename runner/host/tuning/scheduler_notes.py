@@ -66,7 +66,10 @@ def note_scheduler(folder: Path, number: int, wanted: str) -> Iterator[None]:
         yield
     finally:
         if read_schedulers(disk)[0] == before:
-            path.unlink(missing_ok=True)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:  # what was measured is not lost for that
+                logger.warning("%s cannot be removed: %s", path, error)
 
 
 def pending(folder: Path) -> Iterator[tuple[Path, Note]]:

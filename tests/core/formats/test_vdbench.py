@@ -123,3 +123,43 @@ def test_reports_of_hosts_and_devices_are_no_summary(sample: Sample) -> None:
     data = sample("vdbench-5.04-summary").replace(b"summary.html</title>", b"sd1.html</title>")
     with pytest.raises(UnknownFormat, match="a report that Vdbench writes beside"):
         parse("x", data)
+
+
+def test_an_interval_without_an_operation_has_no_latency(sample: Sample) -> None:
+    """Vdbench prints 0 for it, as for what took less than its last digit."""
+    lines = sample("vdbench-5.04-summary").split(b"\n")
+    idle = b"      0.0     0.00       0   0.00    0.000    0.000    0.000"
+    lines[27] = re.sub(rb"( 2 )      .{57}", rb"\g<1>" + idle, lines[27])
+    lines[28] = lines[28].replace(b"0.008", b"0.000", 1)  # below a digit, and not missing
+    result = parse("x", b"\n".join(lines))
+    found = {value.test: value for value in result.values}
+    assert found["vdbench_rd1_iops"].samples == (0.0, 96.0, 112.0, 87.0)
+    assert len(found["vdbench_rd1_throughput"].samples) == 4
+    for name in ("response", "read_response", "write_response"):
+        assert len(found[f"vdbench_rd1_{name}"].samples) == 3
+    message = "vdbench_rd1_response: 1 of 4 intervals had no operation and have no latency."
+    assert message in str(result.warnings[0])
+    assert result.warnings[0].is_note
+
+
+def test_an_interval_of_writes_alone_has_no_latency_of_reads(sample: Sample) -> None:
+    lines = sample("vdbench-5.04-summary").split(b"\n")
+    before = {value.test: value for value in parse("x", b"\n".join(lines)).values}
+    lines[27] = lines[27].replace(b"53.13    0.009    0.007", b" 0.00    0.009    0.000")
+    after = {value.test: value for value in parse("x", b"\n".join(lines)).values}
+    name = "vdbench_rd1_read_response"
+    assert after[name].samples == before[name].samples[1:]
+    assert after["vdbench_rd1_write_response"] == before["vdbench_rd1_write_response"]
+
+
+def test_an_idle_interval_of_a_flat_file_has_no_latency(sample: Sample) -> None:
+    lines = sample("vdbench-5.0-flatfile").split(b"\n")
+    header, at = lines[36].split(), 39
+    words = lines[at].split()
+    for name in (b"rate", b"MB/sec", b"resp"):
+        words[header.index(name)] = b"0.0000"
+    lines[at] = b" ".join(words)
+    result = parse("x", b"\n".join(lines))
+    found = {value.test: value for value in result.values if value.line == 48}
+    assert len(found["vdbench_random_write_max_4k_4k_iops"].samples) == 9
+    assert len(found["vdbench_random_write_max_4k_4k_response"].samples) == 8

@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import time
 from contextlib import nullcontext
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from types import ModuleType
 
@@ -68,6 +70,26 @@ def test_percentiles_are_latencies_that_were_measured() -> None:
     # Of a hundred, one is beyond the 99th: no more than chance.
     assert [name for name, _ in latencies.percentiles(ordered[:100])] == ["p50", "p90", "max"]
     assert dict(latencies.percentiles([])) == {}
+
+
+@pytest.mark.parametrize(
+    ("count", "name", "rank"),
+    [(1_000, "p99", 990), (10_000, "p99.9", 9_990), (100_000, "p99.99", 99_990)],
+)
+def test_a_percentile_is_told_from_ten_latencies_beyond_it(
+    count: int, name: str, rank: int
+) -> None:
+    assert dict(latencies.percentiles(range(1, count + 1)))[name] == rank
+    assert name not in dict(latencies.percentiles(range(1, count)))
+
+
+def test_the_rank_of_a_percentile_is_that_of_whole_numbers() -> None:
+    for count in range(20, 30_000, 7):
+        found = dict(latencies.percentiles(range(1, count + 1)))
+        for name in set(found) - {"max"}:
+            share = Fraction(name.removeprefix("p")) / 100
+            assert found[name] == ceil(share * count)
+            assert count - found[name] >= latencies.LEAST_BEYOND
 
 
 def test_mail_is_measured_once_the_names_of_all_messages_are_read(

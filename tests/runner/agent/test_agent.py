@@ -1,5 +1,6 @@
 """The agent, started as the executors start it, with tiny commands."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -273,6 +274,21 @@ def test_its_steps_die_with_it(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+def test_what_a_step_reads_is_given_to_it_whole(tmp_path: Path) -> None:
+    """More than a pipe holds, and to a step that reads late or never."""
+    text = "ä line of a job file\n" * 20_000
+    status, messages = run(
+        plan(
+            tmp_path,
+            shell("sleep 0.2; sha256sum", stdin=text, save_output_as="sum.txt"),
+            shell("exit 0", stdin=text),
+        )
+    )
+    assert status == 0
+    [printed] = of(messages, "output")
+    assert printed["text"].split()[0] == hashlib.sha256(text.encode()).hexdigest()
+
+
 def test_it_cuts_long_output_into_parts_that_join_again(tmp_path: Path) -> None:
     _, messages = run(
         plan(tmp_path, shell("seq 1 20000; printf '\\377\\n'", save_output_as="out.txt"))
@@ -406,3 +422,30 @@ def test_processors_beside_the_device_are_taken_first(monkeypatch: pytest.Monkey
     assert taken == [[0, 1], [2, 3, 0]]
     with pytest.raises(agent.commands.StepFailed, match="choose fewer"):
         agent.pin_to_cpus(5, [2])
+
+
+@pytest.mark.parametrize(
+    ("succeeds_at", "problem"), [(1, ""), (9, ""), (10, ""), (11, "umount: target is busy.")]
+)
+def test_what_is_unmounted_at_the_last_attempt_is_unmounted(
+    monkeypatch: pytest.MonkeyPatch, succeeds_at: int, problem: str
+) -> None:
+    attempts = []
+
+    def unmount(step: dict[str, Any], is_cleanup: bool) -> None:
+        attempts.append(step)
+        if len(attempts) < succeeds_at:
+            raise commands.StepFailed("umount: target is busy.")
+
+    monkeypatch.setattr(agent, "run_step", unmount)
+    monkeypatch.setattr(agent.time, "sleep", lambda _: None)
+    found = agent.unmount_while({"unmount": ["umount", "/m"]}, lambda: len(attempts) < succeeds_at)
+    assert found == problem
+
+
+def test_what_stays_mounted_whatever_umount_says_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent, "run_step", lambda step, is_cleanup: None)
+    monkeypatch.setattr(agent.time, "sleep", lambda _: None)
+    assert agent.unmount_while({"unmount": ["umount", "/m"]}, lambda: True)

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -178,6 +179,19 @@ def test_two_workers_measure_at_once_and_what_both_did_is_the_result(lab: Lab) -
     assert dict(run.clients.get(place=1).facts)["Kernel"]
     assert not run.clients.exclude(content=None).exists()
     assert run.series.scores.filter(test=rate[0]).exists()
+
+
+def test_a_client_ends_when_its_agent_says_so_and_not_when_that_is_read() -> None:
+    """What the agent prints may wait behind thousands of lines."""
+    said = participant._ClientMessages(Mock(), Mock(), start_at=clock.now())
+    ended_s = time.time() - 3
+    began = fake.message("began", late_s=0.001)
+    step = {"phase": "benchmark", "argv": ["fio"], "exit_code": 0, "duration_s": 1.0}
+    said.take(began)
+    said.take(fake.message("command", **step) | {"at": ended_s})
+    assert said.times()["ended_at"].timestamp() == pytest.approx(
+        clock.at(ended_s).timestamp(), abs=0.1
+    )
 
 
 def test_each_client_measures_in_a_container_of_its_own(

@@ -29,6 +29,7 @@ from runner.executors.docker import DockerExecutor
 from runner.host import checks, locks, swap
 from runner.host.blockdev import as_text, device_number
 from runner.host.luns import read_luns
+from runner.host.tuning import processors
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
 from tests.measured import measured, one
@@ -139,6 +140,28 @@ def test_the_raw_device_is_measured_and_free_when_it_is_stopped_in_the_middle(
     assert work.outcome.was_stopped
     work.assert_free()
     assert client.containers.list(all=True) == []
+
+
+@pytest.mark.parametrize(
+    ("online", "near", "wanted", "asked"),
+    [
+        ([0, 1, 2, 3], [], 2, "0,1"),
+        ([0, 1, 2, 3], [2, 3], 3, "0,2,3"),
+        # Those that are off are no processors to ask for.
+        ([0, 2, 3], [], 2, "0,2"),
+        ([0, 2, 3], [], 3, "0,2,3"),
+        ([0, 1, 4, 5], [4, 5], 3, "0,4,5"),
+        # More than there are: the daemon says which there are.
+        ([0, 2, 3], [], 4, "0,1,2,3"),
+    ],
+)
+def test_a_daemon_is_asked_for_processors_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, online: list[int], near: list[int], wanted: int, asked: str
+) -> None:
+    monkeypatch.setattr(processors, "online", lambda: online)
+    plan = plan_run("ext4", {}, "iozone", LONG, device="/dev/x")
+    assert docker_executor._cpus(replace(plan, cpus=wanted, near_cpus=near)) == asked
+    assert docker_executor._cpus(plan) is None
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """Whatever a container prints: lines, messages, and nothing that ends the worker."""
 
+from typing import Any
+from unittest.mock import Mock
+
 import pytest
 
-from runner.executors import stream
+from fsbench_web.studies.causes import Cause
+from runner.executors import containers, stream
 from runner.executors.stream import LineReader, follow, message_of
 
 PHASE = b'{"type": "phase", "phase": "mkfs"}'
@@ -60,3 +64,19 @@ def test_what_follows_nonsense_is_heard() -> None:
         pieces, lambda m: heard.append(str(m["type"])), lambda: False, stop=fail, kill=fail
     )
     assert (is_stopped, heard) == (False, ["log", "phase"])
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (0, "because the host ran out of memory."),
+        (1 << 30, "for want of memory: its limit is 1 GiB."),
+    ],
+)
+def test_who_had_no_memory_left_is_said(limit: int, words: str) -> None:
+    """With a limit of its own it is seldom the host."""
+    container: Any = Mock(attrs={"State": {"OOMKilled": True}, "HostConfig": {"Memory": limit}})
+    assert containers.why_ended(container, 137, False) == (
+        f"The container was killed {words}",
+        Cause.BENCHMARK,
+    )

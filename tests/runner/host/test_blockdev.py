@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev
+from runner.host import blockdev, openers
 
 
 @pytest.mark.parametrize("name", ["a\x0cb", "a\x85b", "a\u2028b", "a\u00a0b"])
@@ -37,9 +37,9 @@ def test_a_file_that_was_closed_meanwhile_hides_no_opener(
         (process / "fd" / str(number)).touch()
     (process / "fd" / "50").symlink_to("/dev/sdz")
     monkeypatch.setattr(blockdev, "PROC", tmp_path)
-    monkeypatch.setattr(blockdev, "device_number", lambda path: 7 if "50" in str(path) else None)
-    assert blockdev.openers(7) == ["qemu-\\xff (pid 4711)"]
-    assert blockdev.openers(8) == []
+    monkeypatch.setattr(openers, "_number_of", lambda path: 7 if "50" in str(path) else None)
+    assert openers.openers(7) == ["qemu-\\xff (pid 4711)"]
+    assert openers.openers(8) == []
 
 
 def test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus(

@@ -1,6 +1,7 @@
 """May this LUN be erased? Asked of real loop devices."""
 
 import os
+import stat
 import struct
 import subprocess
 import threading
@@ -308,6 +309,22 @@ def test_a_device_that_a_process_has_open_is_refused(
             process.wait()
 
 
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_device_that_is_open_by_a_node_outside_of_dev_is_refused(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path, is_removed: bool
+) -> None:
+    """The /dev of a chroot or of a container's image, or one that somebody made."""
+    node = tmp_path / "disk"
+    os.mknod(node, 0o600 | stat.S_IFBLK, Path(device).stat().st_rdev)
+    with node.open("rb") as disk, subprocess.Popen(["sleep", "60"], stdin=disk) as process:
+        try:
+            if is_removed:
+                node.unlink()
+            assert f"pid {process.pid}" in failed(entry, lun_file, device)["openers"]
+        finally:
+            process.kill()
+
+
 def test_a_file_that_a_process_has_open_is_refused(
     entry: LunEntry, lun_file: Path, device: str
 ) -> None:
@@ -516,6 +533,26 @@ class TestSparseFiles:
                 sparse.attach(entry, entry.path.parent)
         finally:
             tool("losetup", "--detach", second)
+
+    def test_on_a_disk_of_large_sectors_the_loop_device_has_them_too(
+        self, entry: LunEntry, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A kernel before 6.14 does no direct I/O to a disk with sectors of 4,096 bytes else."""
+        ask = sparse.uses_direct_io
+
+        def as_before(device: str) -> bool:
+            number = blockdev.device_number(device)
+            assert number is not None
+            sectors = blockdev.queue_folder(number) / "logical_block_size"
+            return int(sectors.read_text()) >= 4096 and ask(device)
+
+        monkeypatch.setattr(sparse, "uses_direct_io", as_before)
+        loop = sparse.attach(entry, entry.path.parent)
+        try:
+            assert loop.is_ours
+            assert as_before(loop.device)
+        finally:
+            assert sparse.detach(loop, entry.path) == ""
 
 
 class TestLocks:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, number, test_name
+from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.vdbench.intervals import READ_PERCENT, samples
 
 FORMAT = "vdbench"
 _HEADER = re.compile(r"^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s")
@@ -24,6 +25,7 @@ _WHOLE = {
     "mb_read": ("throughput_read", "MiB/s"),
     "mb_write": ("throughput_write", "MiB/s"),
     "resp": ("response", "ms"),
+    "read%": (READ_PERCENT, "%"),
 }
 # Rates that are asked for, sizes and threads are in the names of tests, in cells and in the load.
 _SETTINGS = ("rdpct", "rhpct", "whpct", "seekpct", "lunsize", "compratio", "dedupratio")
@@ -121,18 +123,23 @@ def _values(found: Collector, name: str, mean: _Mean) -> None:
     record = in_kb if in_kb and in_kb * 1024 == int(size) and in_kb < 2**31 else None
     if size and record is None and size not in ("0", "n/a"):
         name = test_name(name, f"{size} bytes")
-    for column, text in mean.row.items():
-        operation = _OPERATION.fullmatch(column)
-        if column in _WHOLE:
-            kind, unit = _WHOLE[column]
-        elif operation is not None:
-            kind = f"{operation[1]}_{'iops' if operation[2] == 'rate' else 'response'}"
-            unit = "ops/s" if operation[2] == "rate" else "ms"
-        else:
-            continue
+    columns = {column: known for column in mean.row if (known := _kind(column)) is not None}
+    rows = [{kind: row[column] for column, (kind, _) in columns.items()} for row in kept]
+    for column, (kind, unit) in columns.items():
+        text = mean.row[column]
         # Most operations are not part of a run, and 0 then.
-        if not re.search("[1-9]", text):
+        if kind == READ_PERCENT or not re.search("[1-9]", text):
             continue
-        samples = [value for row in kept if (value := number(row[column])) is not None]
         test = f"{name}_{kind}" if record is None else f"{name}_{record}k_{kind}"
-        found.add(test, text, unit, mean.line, load=load, samples=samples)
+        taken = samples(found, kind, rows, mean.line, test)
+        found.add(test, text, unit, mean.line, load=load, samples=taken)
+
+
+def _kind(column: str) -> tuple[str, str] | None:
+    """What a column is, and its unit; None: not read."""
+    operation = _OPERATION.fullmatch(column)
+    if operation is None:
+        return _WHOLE.get(column)
+    if operation[2] == "rate":
+        return f"{operation[1]}_iops", "ops/s"
+    return f"{operation[1]}_response", "ms"

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, number, test_name
+from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.vdbench.intervals import READ_PERCENT, samples
 
 SUMMARY_FORMAT, TOTALS_FORMAT = "vdbench-summary", "vdbench-totals"
 _TITLE = re.compile(r"<title>Vdbench \S*?(summary|totals)\.html</title>")
@@ -27,6 +28,7 @@ _WHOLE = {
     ("mb/sec", "total"): ("throughput", "MiB/s"),
     ("mb/sec", "read"): ("throughput_read", "MiB/s"),
     ("mb/sec", "write"): ("throughput_write", "MiB/s"),
+    ("read", "pct"): (READ_PERCENT, "%"),
 }
 _OPERATION = re.compile("read|write|mkdir|rmdir|create|open|close|delete|getattr|setattr|access")
 _OF_OPERATION = {"rate": ("iops", "ops/s"), "resp": ("response", "ms")}
@@ -133,9 +135,14 @@ def _keep(found: Collector, run: _Run, line: int, words: list[str], span: tuple[
     found.begin([f"{run.name}: {part.strip()}"[:200] for part in parts if part.strip()])
     load = load_text(threads=int(threads) if threads else None)
     kept = [row for place, row in run.intervals if span[0] <= place <= span[1]]
-    for place, (column, text) in enumerate(zip(run.columns, words, strict=True)):
+    rows = [
+        {column[0]: text for column, text in zip(run.columns, row, strict=True) if column}
+        for row in kept
+    ]
+    for column, text in zip(run.columns, words, strict=True):
         # Most operations are not part of a run, and 0 then.
-        if column is None or not re.search("[1-9]", text):
+        if column is None or column[0] == READ_PERCENT or not re.search("[1-9]", text):
             continue
-        samples = [value for row in kept if (value := number(row[place])) is not None]
-        found.add(f"{name}_{column[0]}", text, column[1], line, load=load, samples=samples)
+        test = f"{name}_{column[0]}"
+        taken = samples(found, column[0], rows, line, test)
+        found.add(test, text, column[1], line, load=load, samples=taken)

@@ -92,6 +92,11 @@ def _result(stands: Standing) -> str:
             "the change is in several steps, or the search went astray. "
             f"{_whole(found, kernels, race.contenders)}"
         )
+    if stands.is_of_ticks:
+        return (
+            f"Inconclusive: {after} is {words.faster(found.ratio)} than {before} with {what} in "
+            f"each of {seen}. {words.OF_TICKS}"
+        )
     more = "" if not found.more_blocks else words.counted(found.more_blocks, "more block")
     needed = f" About {more} of the two would decide." if more else ""
     return (

@@ -7,7 +7,7 @@ unless a change is looked for, whose blocks are of a few of them; a run that rep
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from fsbench_web.core import units
 from fsbench_web.core.scoring.blocks import bisecting, racing
 from fsbench_web.core.scoring.blocks.bisecting import Bisection
 from fsbench_web.core.scoring.blocks.racing import RacePlace
+from fsbench_web.core.scoring.quality import CLOCK
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Race, RunState, Series
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 MOST_RUNS = 2000
 """Of one race, whatever its hours would hold; as of any job."""
@@ -140,12 +142,35 @@ class Standing:
     @cached_property
     def of_race(self) -> racing.Race:
         """Where it stands. Raises ValueError where its runs are not those of this race."""
-        return racing.race(*self._measured, **self._spent)
+        found = racing.race(*self._measured, **self._spent)
+        is_of_ticks = self._is_of_ticks(found, found.left)
+        return replace(found, status=racing.INCONCLUSIVE) if is_of_ticks else found
 
     @cached_property
     def of_bisection(self) -> Bisection:
         """Where the search for a change stands. Raises ValueError as ``of_race`` does."""
-        return bisecting.bisection(*self._measured, **self._spent)
+        found = bisecting.bisection(*self._measured, **self._spent)
+        is_of_ticks = self._is_of_ticks(found, (found.before, found.after))
+        return replace(found, status=racing.INCONCLUSIVE) if is_of_ticks else found
+
+    @property
+    def is_of_ticks(self) -> bool:
+        """Whether nothing is said of the two in the end, because they scatter by nothing and are
+        measured by few ticks of their tool's timer.
+        """
+        found = self.course
+        return found.status == racing.INCONCLUSIVE and _is_still(found)
+
+    def _is_of_ticks(self, found: racing.Race | Bisection, two: Sequence[str]) -> bool:
+        """As verdicts have it (``compare.tables.verdicts``): that nothing scatters is the timer's
+        doing, and a tick more or less may be the difference. One query, where nothing scatters.
+        """
+        if found.status == racing.INCONCLUSIVE or not _is_still(found):
+            return False
+        race = self.race
+        wanted = ScoreFilter(tests=(race.test,), categories=(race.category,)).scores
+        flags = wanted.filter(series__in=list(map(int, two))).values_list("flags", flat=True)
+        return any(CLOCK in some for some in flags)
 
     @property
     def course(self) -> racing.Race | Bisection:
@@ -179,8 +204,11 @@ class Standing:
 
     @cached_property
     def probability(self) -> float:
-        """That the leader is the best of those that are left."""
-        return racing.probability(self.of_race.leader, self.of_race.left, self.speeds)
+        """That the leader is the best of those that are left; as without any scatter known where
+        the timer alone made it none.
+        """
+        speeds = [] if self.is_of_ticks else self.speeds
+        return racing.probability(self.of_race.leader, self.of_race.left, speeds)
 
     @property
     def runs(self) -> int:
@@ -239,6 +267,12 @@ def labels_of(race: Race) -> dict[str, str]:
         parts += [f"with {stack}" if stack and len(stacks) > 1 else "", kernel]
         found[str(pk)] = ", ".join(part for part in parts if part)
     return found
+
+
+def _is_still(found: racing.Race | Bisection) -> bool:
+    """Whether the ratio of the two came out the same in each of their blocks."""
+    low, high = found.low, found.high
+    return low is not None and high is not None and 0 < high <= low * (1 + 1e-9)
 
 
 def _runs(block: Mapping[str, Turn]) -> list[Any]:

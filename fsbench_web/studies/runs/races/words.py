@@ -23,6 +23,13 @@ EMULATED_WORDS = (
 )
 
 
+OF_TICKS = (
+    "Each took few ticks of its tool's timer, which alone may be why nothing scatters: measure "
+    "more work at a time."
+)
+"""Of two whose blocks all came out the same, and whose scores carry the flag ``clock``."""
+
+
 def conclusion(stands: Standing) -> str:
     """How the race ended, and what it took."""
     return with_emulated(stands.race, f"{_result(stands)} {cost_sentence(stands)}")
@@ -114,6 +121,11 @@ def _result(stands: Standing) -> str:
         return (
             f"{leader} and {other} came out best of {what}, and are practically equal: within "
             f"{race.margin_percent:g}% of each other ({interval}, in {seen})."
+        )
+    if stands.is_of_ticks:
+        return (
+            f"{leader} leads {what}, inconclusive: {faster(of_race.ratio)} than {other} in each of "
+            f"{seen}. {OF_TICKS}"
         )
     return (
         f"{leader} leads {what}, inconclusive: {faster(of_race.ratio)} than {other} ({interval}, "

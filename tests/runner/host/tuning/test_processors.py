@@ -1,6 +1,7 @@
 """Processors are held while runs are under way, and given back whatever ends these."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -130,3 +131,19 @@ def test_where_nothing_may_be_written_it_stays_as_it_is(
             assert "no_turbo stays 0: Permission denied" in said
             assert state(machine) == BEFORE
     assert processors.restore_settings(tmp_path / "notes") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "numbers"),
+    [("0-3\n", [0, 1, 2, 3]), ("0,2-3\n", [0, 2, 3]), ("0-1,4\n", [0, 1, 4])],
+)
+def test_processors_that_are_off_leave_holes(
+    machine: Machine, said: str, numbers: list[int]
+) -> None:
+    (machine.cpus / "online").write_text(said)
+    assert processors.online(machine.cpus) == numbers
+
+
+def test_where_the_kernel_says_nothing_processors_are_counted(machine: Machine) -> None:
+    assert processors.online(machine.cpus) == list(range(os.cpu_count() or 1))
+    assert set(os.sched_getaffinity(0)) <= set(processors.online())

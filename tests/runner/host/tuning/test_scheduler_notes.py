@@ -6,12 +6,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from runner import leftovers, orphans
+from runner.execution import places
 from runner.host import blockdev, locks
+from runner.host.locks import LockedElsewhere
 from runner.host.tuning import scheduler_notes
 from runner.host.tuning.scheduler import (
     SchedulerError,
@@ -191,3 +197,56 @@ def test_a_worker_gives_back_and_its_orphans_are_told(
     leftovers.remove_leftovers(host)
     assert in_effect(number) == "none"
     assert "is none again" in caplog.text
+
+
+@dataclass
+class _Place:
+    """What ``scheduler_of`` asks of a LUN."""
+
+    number: int
+    entry: Any = field(default_factory=lambda: SimpleNamespace(is_directory=False))
+
+
+def _of(site: Path, number: int, wanted: str) -> AbstractContextManager[str]:
+    host: Any = SimpleNamespace(config=SimpleNamespace(scheduler_notes=site))
+    lun: Any = _Place(number)
+    return places.scheduler_of(host, [lun], wanted)
+
+
+@pytest.mark.parametrize("wanted", ["none", "mq-deadline", ""])
+def test_two_sites_on_partitions_of_a_disk_do_not_set_it_under_each_other(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    """Each would measure with what the other set, and give back what that had made of it."""
+    monkeypatch.setattr(places, "LOCK_WAIT_S", 0.0)
+    before = in_effect(number)
+    with _of(tmp_path / "a", number, "mq-deadline") as effective:
+        assert effective == "mq-deadline"
+        with (
+            pytest.raises(LockedElsewhere, match="another partition of the same disk"),
+            _of(tmp_path / "b", number, wanted),
+        ):
+            pass
+        assert in_effect(number) == "mq-deadline"
+    assert in_effect(number) == before
+    assert not list(tmp_path.glob("*/*.json"))
+
+
+def test_runs_that_leave_the_scheduler_alone_are_let_beside_each_other(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "LOCK_WAIT_S", 0.0)
+    with _of(tmp_path / "a", number, ""), _of(tmp_path / "b", number, "") as effective:
+        assert effective == in_effect(number)
+        with pytest.raises(LockedElsewhere), _of(tmp_path / "c", number, "none"):
+            pass
+
+
+def test_data_and_journal_on_one_disk_are_one_run(tmp_path: Path, number: int) -> None:
+    host: Any = SimpleNamespace(config=SimpleNamespace(scheduler_notes=tmp_path))
+    both: Any = [_Place(number), _Place(number)]
+    before = in_effect(number)
+    with places.scheduler_of(host, both, "mq-deadline") as effective:
+        assert effective == "mq-deadline"
+    assert in_effect(number) == before
+    assert not list(tmp_path.glob("*.json"))
