@@ -96,6 +96,15 @@ def test_the_usual_memory_is_no_more_than_a_worker_can_give(disk: Lun, signed_in
     assert (form.guest_memory_mib, form.guest_cpus) == ("700", "4")
 
 
+def test_what_stands_against_guests_leads_to_the_workers_page(disk: Lun, signed_in: Client) -> None:
+    link = '<a href="/workers/lab1/#guest-head">'
+    assert link not in signed_in.get(f"/runs/new/?lun={disk.pk}").content.decode()
+    announced(usable=False, reason="QEMU is missing.", kernels=[])
+    page = signed_in.get(f"/runs/new/?lun={disk.pk}").content.decode()
+    assert "QEMU is missing." in page
+    assert link in page
+
+
 def test_a_directory_is_offered_no_guest(disk: Lun, signed_in: Client) -> None:
     folder = disk.worker.luns.get(name="folder1")
     page = signed_in.get(f"/runs/new/?lun={folder.pk}").content.decode()
