@@ -54,7 +54,7 @@ class WorkerState:
             for name, ability in self._filesystems
             if ability and not ability.get("usable")
         ]
-        return said_together(refused)
+        return merged_refusals(refused)
 
     @property
     def _filesystems(self) -> list[tuple[str, dict[str, Any] | None]]:
@@ -153,7 +153,7 @@ class WorkerState:
         return sum(getattr(lun, "waiting", 0) for lun in self.luns if lun.role == Lun.Role.DATA)
 
 
-def said_together(refused: Iterable[tuple[str, str]]) -> list[str]:
+def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
     """What is said of each name: first sentences that differ in the name alone are one, which
     names them all; what a text has beyond its first sentence follows, with its name.
     """
@@ -168,9 +168,9 @@ def said_together(refused: Iterable[tuple[str, str]]) -> list[str]:
     for sentence, alike in names.items():
         *others, last = alike
         listed = f"{', '.join(others)} and {last}" if others else last
-        said = sentence.replace(_NAME, listed) if _NAME in sentence else f"{listed}: {sentence}"
+        combined = sentence.replace(_NAME, listed) if _NAME in sentence else f"{listed}: {sentence}"
         rests = [f"{name}: {rest}" if others else rest for name, rest in more[sentence]]
-        found.append(" ".join([said, *rests]))
+        found.append(" ".join([combined, *rests]))
     return found
 
 

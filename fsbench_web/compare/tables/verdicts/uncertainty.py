@@ -43,7 +43,7 @@ def verdict_words(row: DeltaRow) -> str:
         return f"tie with {named(verdict.against)}"
     if verdict.status == SIGNIFICANT:
         text = "significantly ahead" if row.best else "significantly slower"
-        return f"{text}{_beside(verdict)}"
+        return f"{text}{_qualifiers(verdict)}"
     return NOT_KNOWN
 
 
@@ -56,7 +56,7 @@ def verdict_with_effect(row: DeltaRow) -> str:
         return NOT_KNOWN
     size = effect(verdict)
     if verdict.status == SIGNIFICANT and size:
-        return size + _beside(verdict)
+        return size + _qualifiers(verdict)
     return f"{verdict_words(row)}, {basis_words(verdict)}"
 
 
@@ -66,12 +66,12 @@ def pair_verdict(verdict: Verdict | None) -> str:
         return NOT_KNOWN
     if verdict.method == FREENIX:
         words = {TIE: "tie", SIGNIFICANT: "significantly ahead"}
-        return words.get(verdict.status, NOT_KNOWN) + _beside(verdict)
+        return words.get(verdict.status, NOT_KNOWN) + _qualifiers(verdict)
     if verdict.status == UNKNOWN:
         return NOT_KNOWN
     word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     word = "faster" if verdict.status == SIGNIFICANT else word
-    return f"{word}, {basis_words(verdict)}{_beside(verdict)}"
+    return f"{word}, {basis_words(verdict)}{_qualifiers(verdict)}"
 
 
 def verdict_over_others(lead: Verdict) -> str:
@@ -103,14 +103,14 @@ def change_standing(row: DeltaRow) -> str:
     if verdict.method != FREENIX:
         return _word(verdict, "faster" if (verdict.ratio or 0) > 1 else "slower")
     if verdict.status == SIGNIFICANT:
-        return f"significant{_beside(verdict)}"
+        return f"significant{_qualifiers(verdict)}"
     return "tie" if verdict.status == TIE else NOT_KNOWN
 
 
 def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> str:
     """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
     if verdict.status == SIGNIFICANT:
-        return f"{different}, {verdict.method}{_beside(verdict)}"
+        return f"{different}, {verdict.method}{_qualifiers(verdict)}"
     word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
     if not names_others or not verdict.against:
         return word
@@ -166,7 +166,7 @@ def _tenths(percent: float) -> str:
     return text.replace("-", "\u2212")
 
 
-def _beside(verdict: Verdict) -> str:
+def _qualifiers(verdict: Verdict) -> str:
     """What a difference is to be taken with: no scatter at all, or none but that within a run."""
     still = ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
     is_of_samples = verdict.status == SIGNIFICANT and verdict.method != FREENIX
