@@ -115,11 +115,14 @@ def check_again(row: Import) -> None:
 
 def accept(row: Import, user: User) -> None:
     """Let the importer store a checked table. Raises ImportRefused with what stands against it."""
-    if problems := problems_of(row):
-        raise ImportRefused(problems)
-    Import.objects.filter(pk=row.pk, created_by=user, state=ImportState.PREVIEWED).update(
-        state=ImportState.ACCEPTED, phase="", progress=0
-    )
+    with transaction.atomic():
+        locked = Import.objects.select_for_update().filter(
+            pk=row.pk, created_by=user, state=ImportState.PREVIEWED
+        )
+        for found in locked:
+            if problems := problems_of(found):
+                raise ImportRefused(problems)
+            locked.update(state=ImportState.ACCEPTED, phase="", progress=0)
 
 
 def problems_of(row: Import) -> list[ImportProblem]:
