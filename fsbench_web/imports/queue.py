@@ -216,7 +216,9 @@ _CHECKED = (
 
 def _check(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:
     table = large.read(source, on_progress)
-    _leave(row, ImportState.PREVIEWED, {"large": True} | large.report(table, source))
+    report = {"large": True} | large.report(table, source)
+    report["problems"] += [vars(one) for one in large.cells_given_twice(table, source, on_progress)]
+    _leave(row, ImportState.PREVIEWED, report)
 
 
 def _store(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:
