@@ -11,23 +11,36 @@ from fsbench.terminal import RIGHT, Cell, Column
 
 # Two points, and enough runs to know the noise: with fewer the site looks for no change.
 LEAST_POINTS, LEAST_RUNS = 2, 4
-MOST_LINES = 100
-"""Of a study, in a list of the site."""
+MOST_LINES = 10_000
+"""Of the studies that are named; a check of more would ask the site for hours."""
+_PAGE = 500
+MOST_TESTS = 200
+"""Of a line, that the site names; any other can be asked for by its name."""
 FILTERS = ("configuration", "filesystem", "workload", "hardware", "lun")
 TAKEN = ("study", "test", "category", *FILTERS)
 _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 
 def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The lines of the studies that the options ask for, taken together."""
+    """All lines of the studies that the options ask for, taken together; page by page."""
     studies = _studies(options)
-    found = client.get("/history/lines", studies)["lines"]
-    if len(found) >= MOST_LINES * len(studies):
-        terminal.complain(
-            f"The site lists {MOST_LINES} lines of a study, and here are as many: any further "
-            "ones, of the fewest kernels and runs, are not looked at."
+    found: dict[Any, dict[str, Any]] = {}
+    total, offset = 1, 0
+    while offset < total:
+        page = client.get("/history/lines", studies, limit=_PAGE, offset=offset)
+        total = page["total"]
+        if total > MOST_LINES:
+            raise ValueError(
+                f"The studies have {total:,} lines, more than the {MOST_LINES:,} that are looked "
+                "at: name fewer with --study."
+            )
+        found |= {one["series"]: one for one in page["lines"]}
+        offset += _PAGE
+    if len(found) != total:
+        raise ValueError(
+            "The order of the lines changed while they were listed, as runs ended: try again."
         )
-    return [one for one in found if _is_wanted(one, options)]
+    return [one for one in found.values() if _is_wanted(one, options)]
 
 
 def _studies(options: argparse.Namespace) -> list[tuple[str, Any]]:
@@ -58,18 +71,18 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
         names = ", ".join(f"--{name.replace('_', '-')}" for name in parts)
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")
     found = lines(client, options)
-    rows = corrected([row for line in found for row in _rows(client, line, options)])
+    problems: list[str] = []
+    rows = corrected([row for line in found for row in _rows(client, line, options, problems)])
     for row in rows:
         del row["changes"]
     fell = [row for row in rows if row["result"] == "fell"]
     unknown = [row for row in rows if row["result"] == "not known"]
-    problems = []
     if not rows:
         problems.append(
             "No such line or test: fsbench list lines --study STUDY shows what a study has."
         )
     # A line that cannot be judged hides no fall of another.
-    code = FELL if fell else NOT_COMPARABLE if unknown or not rows else FINE
+    code = FELL if fell else NOT_COMPARABLE if unknown or problems else FINE
     with terminal.readers_may_leave():
         if options.json:
             terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
@@ -84,12 +97,17 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
 
 
 def _rows(
-    client: Client, line: dict[str, Any], options: argparse.Namespace
+    client: Client, line: dict[str, Any], options: argparse.Namespace, problems: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """One for each test and category of a line."""
+    """One for each test and category of a line. ``problems`` takes why there may be more."""
     query = _studies(options)
     values = {"series": line["series"], "along": options.along, "margin": options.margin or 10}
     first = client.get("/history", query, **values)
+    if not options.test and len(first["tests"]) >= MOST_TESTS:
+        problems.append(
+            f"Line {line['series']} may have more than the {MOST_TESTS} tests that the site names, "
+            "and those are not looked at: say which are to be, with --test."
+        )
     for test in options.test or list(first["tests"]):
         offered = first["tests"].get(test, [])
         usual = first["category"] if first["category"] in offered else next(iter(offered), "")
@@ -240,6 +258,8 @@ def _of_all(rows: list[dict[str, Any]]) -> Iterator[str]:
 def _in_words(code: int, fell: list[Any], unknown: list[Any], along: str) -> str:
     if code == FELL:
         return terminal.coloured(f"{len(fell)} got slower.", "red")
+    if code == NOT_COMPARABLE and not unknown:
+        return terminal.coloured("Nothing of what was looked at got slower.", "yellow")
     if code == NOT_COMPARABLE:
         what = "kernels" if along == "kernel" else "days"
         return terminal.coloured(

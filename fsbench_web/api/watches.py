@@ -1,10 +1,9 @@
 """Watches: lines over time that somebody wants to be told of."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 from django.http import Http404, HttpRequest
-from django.utils import timezone
 from ninja import Router, Schema, Status
 from pydantic import Field, StrictInt
 
@@ -20,7 +19,6 @@ from fsbench_web.compare.watches.form import MOST_MARGIN, WatchForm
 
 router = Router()
 SHOWN_MESSAGES = 50
-TEST_EVERY = timedelta(seconds=20)
 _NOTHING = {"series": None, "study": None, "team": None, "test": "", "category": "", "problem": ""}
 _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
@@ -226,14 +224,10 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
         raise Refused(422, [(None, "You may not see this line any more: nothing was sent.")])
     if not one.email and not one.webhook_url:
         raise Refused(422, [(None, "This watch has no address to write to.")])
-    lately = WatchMessage.objects.filter(
-        watch__user=user_of(request),
-        kind=WatchMessage.Kind.TEST,
-        created_at__gt=timezone.now() - TEST_EVERY,
-    )
-    if lately.exists():
-        raise Refused(429, [(None, f"A test was sent a moment ago: wait {TEST_EVERY.seconds} s.")])
-    return _message(watching.send_test(one))
+    try:
+        return _message(watching.send_test(one))
+    except watching.TestedLately as error:
+        raise Refused(429, [(None, str(error))], watching.TEST_EVERY.seconds) from None
 
 
 def _own_watches(request: HttpRequest) -> Any:

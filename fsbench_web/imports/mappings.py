@@ -26,7 +26,8 @@ from fsbench_web.core.formats.tables.mapping import (
 )
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal, reason
-from fsbench_web.imports.models import ImportFile, SavedMapping
+from fsbench_web.imports import queue
+from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem
 
 ROWS_SHOWN = 12
@@ -250,9 +251,15 @@ def head_of(file: ImportFile) -> bytes:
     return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
 
 
+@transaction.atomic
 def use(file: ImportFile, mapping: Mapping, name: str) -> None:
-    """Read a file so from now on; ``name`` is what it is kept by, or "". One that was imported or
-    discarded meanwhile stays so.
+    """Read a file so from now on; ``name`` is what it is kept by, or "". A large one is checked
+    anew. Raises Import.DoesNotExist where its import was accepted, stored or discarded meanwhile:
+    what was previewed is what is stored.
     """
+    # Asked under the lock that whoever accepts it takes, too.
+    row = Import.objects.select_for_update().get(pk=file.import_of_id, state=ImportState.PREVIEWED)
     kept = {"mapping": mapping.to_json(), "mapping_name": name}
     ImportFile.objects.filter(pk=file.pk).update(**kept)
+    if row.report.get("large"):
+        queue.check_again(row)

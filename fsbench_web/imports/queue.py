@@ -115,11 +115,14 @@ def check_again(row: Import) -> None:
 
 def accept(row: Import, user: User) -> None:
     """Let the importer store a checked table. Raises ImportRefused with what stands against it."""
-    if problems := problems_of(row):
-        raise ImportRefused(problems)
-    Import.objects.filter(pk=row.pk, created_by=user, state=ImportState.PREVIEWED).update(
-        state=ImportState.ACCEPTED, phase="", progress=0
-    )
+    with transaction.atomic():
+        locked = Import.objects.select_for_update().filter(
+            pk=row.pk, created_by=user, state=ImportState.PREVIEWED
+        )
+        for found in locked:
+            if problems := problems_of(found):
+                raise ImportRefused(problems)
+            locked.update(state=ImportState.ACCEPTED, phase="", progress=0)
 
 
 def problems_of(row: Import) -> list[ImportProblem]:
@@ -213,7 +216,9 @@ _CHECKED = (
 
 def _check(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:
     table = large.read(source, on_progress)
-    _leave(row, ImportState.PREVIEWED, {"large": True} | large.report(table, source))
+    report = {"large": True} | large.report(table, source)
+    report["problems"] += [vars(one) for one in large.cells_given_twice(table, source, on_progress)]
+    _leave(row, ImportState.PREVIEWED, report)
 
 
 def _store(row: Import, source: SourceFile, on_progress: large.OnProgress) -> None:

@@ -61,11 +61,67 @@ def test_the_end_of_input_is_wrong_use_and_no_fall(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("count", "is_said"), [(99, False), (100, True)])
-def test_a_list_of_lines_that_may_be_cut_says_so(
-    module: Module, capsys: Any, count: int, is_said: bool
-) -> None:
+class Listing:
+    """A client whose site has so many lines, of which ``fell`` has got slower."""
+
+    def __init__(self, count: int, tests: int = 1, fell: int = -1) -> None:
+        self.rows = [{"series": 1 + n, "configuration": f"c{n}"} for n in range(count)]
+        self.tests, self.fell = tests, fell
+
+    def get(self, path: str, query: object = (), **said: Any) -> dict[str, Any]:
+        if path == "/history/lines":
+            part = self.rows[said["offset"] : said["offset"] + said["limit"]]
+            return {"total": len(self.rows), "lines": part}
+        change = {
+            **{"to": "2026-03-02", "p_value": 1e-9, "is_slower": True, "change_percent": -20.0},
+            "sentence": "20% slower since 2026-03-02",
+        }
+        return {
+            **{"tests": {f"t{n}": ["total_average"] for n in range(self.tests)}, "unit": "KB/s"},
+            **{"category": "total_average", "test": said.get("test", "t0"), "problem": ""},
+            **{"points": [{"name": f"2026-03-0{n}", "values": [1, 1]} for n in (1, 2)]},
+            "changes": [change] if said["series"] == 1 + self.fell else [],
+            "along": said["along"],
+        }
+
+
+def _along(**more: Any) -> argparse.Namespace:
+    said = {"study": ["lab"], "along": "date", "margin": 10, "since": "", "json": False}
+    return argparse.Namespace(**{**said, "test": [], "category": [], **more})
+
+
+def _checked(over_time: ModuleType, site: Listing, **more: Any) -> int:
+    for row in site.rows:
+        row.update(workload="w", lun="l", hardware="h", filesystem="ext4")
+    return int(over_time.check(site, _along(**more), ()))
+
+
+@pytest.mark.parametrize("place", [0, 99, 100, 500, 1200])
+def test_a_check_speaks_for_every_line(module: Module, capsys: Any, place: int) -> None:
     over_time = module("over_time")
-    options = argparse.Namespace(study=["lab"])
-    assert len(over_time.lines(Answering({"lines": [{}] * count}), options)) == count
-    assert ("not looked at" in capsys.readouterr().err) == is_said
+    assert _checked(over_time, Listing(1201)) == 0
+    assert _checked(over_time, Listing(1201, fell=place)) == 1
+    assert f"c{place}, t0" in capsys.readouterr().out
+
+
+def test_lines_that_came_in_another_order_are_no_list(module: Module) -> None:
+    class Shuffled(Listing):
+        def get(self, path: str, query: object = (), **said: Any) -> dict[str, Any]:
+            found = super().get(path, query, **said)
+            self.rows.insert(0, self.rows.pop())
+            return found
+
+    with pytest.raises(ValueError, match="try again"):
+        module("over_time").lines(Shuffled(600), _along())
+    with pytest.raises(ValueError, match="10,001 lines"):
+        module("over_time").lines(Listing(10_001), _along())
+
+
+def test_tests_that_are_not_named_leave_no_verdict(module: Module, capsys: Any) -> None:
+    over_time = module("over_time")
+    assert _checked(over_time, Listing(1, tests=200)) == 4
+    said = capsys.readouterr()
+    assert "with --test" in said.err
+    assert "Nothing of what was looked at" in said.out
+    assert _checked(over_time, Listing(1, tests=200, fell=0)) == 1
+    assert _checked(over_time, Listing(1, tests=200), test=["t0"]) == 0

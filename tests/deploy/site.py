@@ -33,9 +33,13 @@ class Site:
         if database_url:
             self.environment["DATABASE_URL"] = database_url
 
-    def try_to(self, *command: str) -> "subprocess.CompletedProcess[str]":
+    def try_to(
+        self, *command: str, largest_file: int | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """``largest_file``: no file may become larger, in bytes, as on a disk that is full."""
+        limit = [] if largest_file is None else ["prlimit", f"--fsize={largest_file}"]
         return subprocess.run(
-            [sys.executable, str(ROOT / "manage.py"), *command],
+            [*limit, sys.executable, str(ROOT / "manage.py"), *command],
             env=self.environment,
             cwd=ROOT,
             capture_output=True,

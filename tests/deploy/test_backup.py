@@ -7,6 +7,7 @@ shares one where it can. What is refused before the database is asked is shown w
 import json
 import shutil
 import signal
+import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
+from fsbench_web.serving.backup.manifest import described
 from tests.deploy.site import ROOT, Site
 
 SAMPLE = ROOT / "tests/core/formats/samples/iozone-3.489-tests-0-1-2.txt"
@@ -133,28 +135,67 @@ def test_what_was_backed_up_comes_back(
     assert "Traceback" not in done.stderr
 
 
+NO_TOOL = ""
+ANOTHER_FORMAT = "#!/bin/sh\necho 'unsupported version (1.16) in file header' >&2; exit 1\n"
+# The dump itself, up to a point: killed, damaged behind what the server can know, too much for it.
+CUT = """#!/bin/sh
+case "$*" in *--list*) exec {0} "$@";; esac
+{0} "$@" | head -n 300
+exit 137
+"""
+REFUSED = """#!/bin/sh
+case "$*" in *--list*) exec {0} "$@";; esac
+{0} "$@"
+echo 'SELECT 1/0;'
+yes 'SELECT 1;' | head -n 1000000
+"""
+
+
 @pytest.mark.parametrize(
     "new_site", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
 )
-def test_nothing_is_lost_where_the_dump_cannot_be_read_here(kept: Kept, tmp_path: Path) -> None:
-    """pg_restore is not installed, or older than the pg_dump that wrote the file."""
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (NO_TOOL, "pg_restore is not installed"),
+        (ANOTHER_FORMAT, "unsupported version"),
+        (CUT, "pg_restore failed"),
+        (REFUSED, "division by zero"),
+    ],
+    ids=["no tool", "another format", "cut", "refused"],
+)
+def test_nothing_is_lost_where_the_dump_cannot_be_loaded(
+    kept: Kept, tmp_path: Path, script: str, says: str
+) -> None:
     database = kept.site.try_to("restore", str(kept.folder)).stderr.strip().rpartition(" ")[2]
     variables = kept.site.environment
-    for script in (
-        None,
-        "#!/bin/sh\necho 'unsupported version (1.16) in file header' >&2; exit 1\n",
-    ):
-        tools = tmp_path / f"tools-{script is None}"
-        tools.mkdir()
-        if script is not None:
-            (tools / "pg_restore").write_text(script)
-            (tools / "pg_restore").chmod(0o755)
-        kept.site.environment = variables | {"PATH": str(tools)}
-        done = kept.site.try_to("restore", str(kept.folder), "--overwrite", database)
-        kept.site.environment = variables
-        assert done.returncode == 1
-        assert "pg_restore" in done.stderr
-        assert kept.site.step("content") == kept.content
+    real = shutil.which("pg_restore")
+    if script:
+        (tmp_path / "pg_restore").write_text(script.format(real))
+        (tmp_path / "pg_restore").chmod(0o755)
+    behind = f":{variables['PATH']}" if script else ""
+    kept.site.environment = variables | {"PATH": f"{tmp_path}{behind}"}
+    done = kept.site.try_to("restore", str(kept.folder), "--overwrite", database)
+    kept.site.environment = variables
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert ("Nothing was changed" in done.stderr) == (script in (CUT, REFUSED))
+    assert kept.site.step("content") == kept.content
+
+
+@pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
+def test_nothing_is_lost_where_there_is_no_room(kept: Kept, tmp_path: Path) -> None:
+    other = tmp_path / "large"
+    (dump,) = kept.copy(other).glob("database.*")
+    with sqlite3.connect(dump) as database:
+        database.execute("CREATE TABLE more AS SELECT zeroblob(8000000) AS bytes")
+    manifest = manifest_of(other) | {"files": [vars(described(other, dump))]}
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    name = kept.site.try_to("restore", str(other)).stderr.strip().rpartition(" ")[2]
+    done = kept.site.try_to("restore", str(other), "--overwrite", name, largest_file=4 << 20)
+    assert done.returncode == 1
+    assert "Nothing was changed" in done.stderr
+    assert kept.site.step("content") == kept.content
 
 
 def test_a_backup_of_before_measurements_were_columns_comes_back(

@@ -285,6 +285,15 @@ def test_bad_rows_are_shown_with_their_lines(importing: Client) -> None:
     assert "Import 6 runs" not in page.content.decode()
 
 
+def test_a_cell_that_is_given_twice_is_told_in_the_preview(importing: Client) -> None:
+    where = upload(importing, table() + table().splitlines(keepends=True)[3])
+    work()
+    text = importing.get(where).content.decode()
+    assert "The same cell was already given in line 4" in text
+    assert "line 77" in text
+    assert importing.post(f"{where}commit/").status_code == 422
+
+
 def test_numbers_that_came_in_between_are_refused_and_linked(importing: Client) -> None:
     where = upload(importing, table(1))
     work()

@@ -184,12 +184,13 @@ def set_columns(
         problems.append(ImportProblem(f'You are not a member of a team "{columns.team}".'))
     if problems:
         raise refusal(ImportRefused(problems))
-    if kept is not None:
-        mappings.use(file, mapping, kept.name)
-    else:
-        mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
-    if is_large:
-        queue.check_again(row)
+    try:
+        if kept is not None:
+            mappings.use(file, mapping, kept.name)
+        else:
+            mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
     return detail(request, Import.objects.get(pk=row.pk))
 
 

@@ -59,11 +59,14 @@ class Error(ProblemDocument):
 
 
 class Refused(Exception):
-    """Answers with ``status`` and a sentence for each problem."""
+    """Answers with ``status`` and a sentence for each problem; ``wait_s``: with ``Retry-After``."""
 
-    def __init__(self, status: int, problems: list[tuple[str | None, str]]) -> None:
+    def __init__(
+        self, status: int, problems: list[tuple[str | None, str]], wait_s: int | None = None
+    ) -> None:
         self.status = status
         self.problems = problems
+        self.wait_s = wait_s
         super().__init__(status, problems)
 
 
@@ -139,7 +142,10 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
 
     @api.exception_handler(Refused)
     def refused(request: HttpRequest, exc: Refused) -> HttpResponse:
-        return answer(request, exc.status, exc.problems)
+        response: HttpResponse = answer(request, exc.status, exc.problems)
+        if exc.wait_s is not None:
+            response["Retry-After"] = str(exc.wait_s)
+        return response
 
     @api.exception_handler(RefusedAt)
     def refused_at(request: HttpRequest, exc: RefusedAt) -> HttpResponse:

@@ -2,13 +2,13 @@
 
 from typing import Any, Literal
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.pages import LARGEST_ID
+from fsbench_web.api.protocol.pages import LARGEST_ID, MOST, PageOut, link
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines as history
@@ -42,6 +42,8 @@ class LinesFilters(Schema):
     """Whose lines."""
 
     study: list[str] = Field(min_length=1, max_length=MOST_STUDIES, description="slugs of studies")
+    limit: int | None = Field(None, ge=1, le=MOST, description="none: 100 for each study")
+    offset: int = Field(0, ge=0, le=LARGEST_ID)
 
 
 class PointOut(Schema):
@@ -110,7 +112,7 @@ class LineOut(Schema):
     runs: int
 
 
-class LinesOut(Schema):
+class LinesOut(PageOut):
     lines: list[LineOut]
 
 
@@ -194,13 +196,21 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
     url_name="history_lines",
 )
 @requires(Action.READ)
-def list_lines(request: HttpRequest, filters: Query[LinesFilters]) -> dict[str, Any]:
-    """Those over most kernels first, 100 at most for each study. What several of them measured on
-    the same hardware is one line.
+def list_lines(
+    request: HttpRequest, response: HttpResponse, filters: Query[LinesFilters]
+) -> dict[str, Any]:
+    """Those over most kernels first. What several studies measured on the same hardware is one
+    line.
     """
     studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
-    found = offered_lines.line_choices(studies, offered_lines.MOST_LINES * len(studies))
+    limit = filters.limit or offered_lines.MOST_LINES * len(studies)
+    total = offered_lines.line_count(studies)
+    link(request, response, total, limit, filters.offset)
+    found = offered_lines.line_choices(studies, limit, filters.offset)
     return {
+        "total": total,
+        "limit": limit,
+        "offset": filters.offset,
         "lines": [
             {
                 "series": one.series.pk,
@@ -213,5 +223,5 @@ def list_lines(request: HttpRequest, filters: Query[LinesFilters]) -> dict[str, 
                 "runs": one.runs,
             }
             for one in found
-        ]
+        ],
     }

@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Case, Count, F, Max, Min, Q, When
+from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, When
 from django.http import Http404
 
 from fsbench_web.compare.history import profile_line
@@ -132,9 +133,24 @@ class LineChoice:
     runs: int
 
 
-def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
-    """The lines of studies, taken together; those over most kernels first. Two queries."""
-    rows = list(
+def line_choices(studies: Collection[int], most: int, offset: int = 0) -> list[LineChoice]:
+    """The lines of studies, taken together; those over most kernels first, from ``offset`` on. Two
+    queries.
+    """
+    rows = list(_lines(studies)[offset : offset + most])
+    series = Series.objects.select_related(
+        "configuration", "workload", "hardware", "lun__worker"
+    ).in_bulk([row["first"] for row in rows])
+    return [LineChoice(series[row["first"]], row["kernels"], row["done"]) for row in rows]
+
+
+def line_count(studies: Collection[int]) -> int:
+    """How many lines the studies have, taken together. One query."""
+    return _lines(studies).count()
+
+
+def _lines(studies: Collection[int]) -> QuerySet[Series, dict[str, Any]]:
+    return (
         Series.objects.filter(study__in=studies)
         .annotate(alone=Case(When(hardware=None, lun=None, then=F("study"))))
         .order_by()
@@ -146,12 +162,8 @@ def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
             latest=Max("runs__pk"),
         )
         .filter(done__gt=0)
-        .order_by("-kernels", "-done", "first")[:most]
+        .order_by("-kernels", "-done", "first")
     )
-    series = Series.objects.select_related(
-        "configuration", "workload", "hardware", "lun__worker"
-    ).in_bulk([row["first"] for row in rows])
-    return [LineChoice(series[row["first"]], row["kernels"], row["done"]) for row in rows]
 
 
 def series_of(text: str) -> Series:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -25,6 +26,7 @@ from fsbench_web.compare.tables.differences import Difference, Differences, Grou
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits
+from fsbench_web.studies.models import Run, Score
 from fsbench_web.studies.scores.source_runs import environments_of
 
 VERSION = 1
@@ -180,7 +182,9 @@ def latest_query(permalink: Permalink) -> str:
 
 
 def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
-    """Compare the pinned numbers with those of the same query now. Four queries."""
+    """Compare the pinned numbers with those of the same query now. Four queries, and two more
+    where there are further runs.
+    """
     try:
         asked = ComparisonSpec.from_query(permalink.query)
         tables = {(table.test, table.category) for table in pinned.tables}
@@ -191,12 +195,29 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
         return Changes(problem=str(error))
     before, now = _scores(pinned.tables), _scores(live.tables)
     return Changes(
-        newer_runs=len(live.run_ids - pinned.run_ids),
+        newer_runs=_count_of_shown(live.run_ids - pinned.run_ids, live.considered),
         gone_runs=len(pinned.run_ids - live.run_ids),
         changed_rows=sum(
             1 for key in before.keys() | now.keys() if before.get(key) != now.get(key)
         ),
     )
+
+
+def _count_of_shown(runs: frozenset[int], considered: QuerySet[Score]) -> int:
+    """How many of the runs gave any of the scores a number; others measured other tests of the same
+    series. All runs of a series count of which a score does not say its runs.
+    """
+    if not runs:
+        return 0
+    named: set[int] = set()
+    unsaid: set[int] = set()
+    for series, of_score in considered.order_by().values_list("series_id", "run_ids"):
+        if of_score is None:
+            unsaid.add(series)
+        else:
+            named.update(of_score)
+    others = Run.objects.filter(pk__in=runs - named, series__in=unsaid).count() if unsaid else 0
+    return len(runs & named) + others
 
 
 def _scores(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], float]:

@@ -1,6 +1,5 @@
 """Pages of watches: one's own, each by itself, and the forms that make, try and end them."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +9,6 @@ from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -24,7 +22,6 @@ from fsbench_web.compare.watches.form import WatchForm
 from fsbench_web.core.scoring import categories, testnames
 
 SHOWN_MESSAGES = 50
-TEST_EVERY = timedelta(seconds=20)
 
 
 @never_cache
@@ -107,24 +104,20 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     if not rights.is_there(one):
         messages.info(request, "There is nothing to send: you may not see this line any more.")
         return redirect("compare:watch", one.pk)
-    lately = WatchMessage.objects.filter(
-        watch__user=_user(request),
-        kind=WatchMessage.Kind.TEST,
-        created_at__gt=timezone.now() - TEST_EVERY,
-    )
     if not one.email and not one.webhook_url:
         messages.info(request, "This watch has no address to write to; its messages stand here.")
-    elif lately.exists():
-        messages.warning(
-            request, f"A test was sent a moment ago. Wait {TEST_EVERY.seconds} seconds for another."
-        )
-    else:
-        for delivery in watching.send_test(one).deliveries.all():
-            channel = delivery.get_channel_display()
-            if delivery.state == WatchDelivery.State.DELIVERED:
-                messages.success(request, f"The test was delivered by {channel}.")
-            else:
-                messages.error(request, f"The test by {channel} failed. {delivery.last_error}")
+        return redirect("compare:watch", one.pk)
+    try:
+        sent = watching.send_test(one)
+    except watching.TestedLately as error:
+        messages.warning(request, str(error))
+        return redirect("compare:watch", one.pk)
+    for delivery in sent.deliveries.all():
+        channel = delivery.get_channel_display()
+        if delivery.state == WatchDelivery.State.DELIVERED:
+            messages.success(request, f"The test was delivered by {channel}.")
+        else:
+            messages.error(request, f"The test by {channel} failed. {delivery.last_error}")
     return redirect("compare:watch", one.pk)
 
 

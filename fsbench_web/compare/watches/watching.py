@@ -41,6 +41,8 @@ logger = logging.getLogger("fsbench.watches")
 # again, a kernel that is corrected) is seen a day later.
 LOOK_ANYWAY_AFTER = timedelta(days=1)
 TESTS_KEPT = timedelta(days=7)
+TEST_EVERY = timedelta(seconds=20)
+"""Of one person, by whatever watch."""
 MOST_WATCHES = 100
 """Of one person."""
 
@@ -51,6 +53,10 @@ class AlreadyWatched(Exception):
     def __init__(self, watch: Watch) -> None:
         super().__init__("You watch this line already.")
         self.watch = watch
+
+
+class TestedLately(Exception):
+    """The person tried a watch a moment ago; the text says how long to wait."""
 
 
 class TooManyWatches(Exception):
@@ -233,10 +239,18 @@ def delete(one: Watch) -> None:
 
 
 def send_test(one: Watch) -> WatchMessage:
-    """A message that says of itself that it is a test, sent at once and only once."""
+    """A message that says of itself that it is a test, sent at once and only once. Raises
+    TestedLately.
+    """
     key = f"test:{secrets.token_hex(8)}"
     sentence = "This is a test: nothing got slower. Messages of this watch come the same way."
     with transaction.atomic():
+        # Two that are asked for at once are looked at one after the other.
+        User.objects.select_for_update(no_key=True).get(pk=one.user_id)
+        of_person = WatchMessage.objects.filter(watch__user=one.user_id)
+        since = timezone.now() - TEST_EVERY
+        if of_person.filter(kind=WatchMessage.Kind.TEST, created_at__gt=since).exists():
+            raise TestedLately(f"A test was sent a moment ago: wait {TEST_EVERY.seconds} seconds.")
         message = WatchMessage.objects.create(
             watch=one, key=key, kind=WatchMessage.Kind.TEST, sentence=sentence
         )

@@ -64,7 +64,9 @@ def parse(lines: list[str]) -> ParsedResult:
         if version == "1.03":
             _old(found, row, number, named=len(machines) > 1)
         else:
-            _new(found, version, row, number, named=len(machines) > 1)
+            # Of a line of 1.98 that is cut 48 fields may be left, which stand elsewhere then.
+            is_cut = version == "1.98" and number == len(lines)
+            _new(found, version, row, number, named=len(machines) > 1, least=50 if is_cut else 48)
     if len(machines) == 1 and (machine := machines.pop()):
         result.facts.append(("Machine", quoted(machine, 80).strip('"')))
     return found.finish("bonnie++ measured nothing: every test was too short (+++++).")
@@ -81,10 +83,12 @@ def _old(found: Collector, row: list[str], line: int, *, named: bool) -> None:
     _keep(found, rates, files, [], line, "", row[0] if named else "")
 
 
-def _new(found: Collector, version: str, row: list[str], line: int, *, named: bool) -> None:
+def _new(
+    found: Collector, version: str, row: list[str], line: int, *, named: bool, least: int
+) -> None:
     # 1.98 has two fields more before the rates: chunk size of seeks, and processes that seek.
     first = 9 if len(row) >= 50 else 7
-    if len(row) not in (48, 50):
+    if len(row) not in (48, 50) or len(row) < least:
         message = (
             f"The line has {len(row)} fields, expected 48 or 50 in bonnie++'s CSV {version}: it is "
             "cut off or was changed."

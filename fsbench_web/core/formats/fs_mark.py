@@ -7,6 +7,7 @@ import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.settings import of_command
+from fsbench_web.core.formats.text import cut_off
 from fsbench_web.core.formats.values import Collector
 
 FORMAT = "fs_mark"
@@ -48,5 +49,8 @@ def parse(lines: list[str]) -> ParsedResult:
             found.begin(settings)
             load = load_text(threads=threads)
             found.add("fs_mark_files", row[1], "files/s", number, load=load)
+            if number == len(lines):
+                found.warn(number, cut_off(row[2]))
+                continue
             found.add("fs_mark_app_overhead", row[2], "µs", number, load=load)
     return found.finish("fs_mark's table is there, and no row in it: the run did not end.", 1)

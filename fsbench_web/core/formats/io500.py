@@ -8,6 +8,7 @@ writes GiB/s. Source: IO500's submission rules, and summaries of 2017 to 2025.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.text import cut_off
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "io500"
@@ -51,6 +52,9 @@ def parse(lines: list[str]) -> ParsedResult:
             test = "io500_extended" if score[1] else "io500"
             found.add(f"{test}_bandwidth", score[2], "GiB/s", line_number)
             found.add(f"{test}_iops", score[3], "IOPS", line_number, times=1000)
+            if line_number == len(lines) and not score[5]:
+                found.warn(line_number, cut_off(score[4]))
+                continue
             found.add(f"{test}_total", score[4], "score", line_number)
             _check(found, score[5], f"{test}_total", line_number)
     if not result.complete:

@@ -77,7 +77,7 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     columns: list[str] = []
     test = _Test()
-    for line_number, line in enumerate(lines, start=1):
+    for line_number, line in enumerate(_ended(lines), start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             _without_summary(found, test, line_number)
@@ -109,6 +109,11 @@ def parse(lines: list[str]) -> ParsedResult:
         "Neither a summary of IOR nor a row of its results is there: the run did not end.",
         len(lines),
     )
+
+
+def _ended(lines: list[str]) -> list[str]:
+    """Without the word at which the file ends, which may have been longer."""
+    return [*lines[:-1], lines[-1].rpartition(" ")[0]] if lines else []
 
 
 def _iteration(found: Collector, test: _Test, words: list[str], line: int) -> None:

@@ -43,6 +43,8 @@ def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
         message = f"The file has more than {most:,} lines: split it."
         raise UnreadableFile([Problem(None, None, message)])
     text = _decoded(data)
+    if not text.strip():  # a byte order mark alone
+        raise UnreadableFile([Problem(None, None, "The file is empty.")])
     lines = re.split("\r\n|\r|\n", text)
     problems: list[Problem] = []
     for number, line in enumerate(lines, start=1):
@@ -56,6 +58,11 @@ def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
     if problems:
         raise UnreadableFile(capped(problems))
     return lines
+
+
+def cut_off(word: str) -> str:
+    """What to say of a number at which a file ends, without the end of its line."""
+    return f"The file ends at {quoted(word)}, which may have been longer: it is left out."
 
 
 def check_lengths(lines: list[str], excused: str = "") -> None:

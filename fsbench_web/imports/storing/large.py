@@ -25,9 +25,10 @@ from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import ImportWork, TooLargeForRequest
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
 from fsbench_web.imports.sources import SourceFile, Target
-from fsbench_web.imports.storing.numbering import OnProgress, PlacedRun
+from fsbench_web.imports.storing.numbering import OnProgress, PlacedRun, given_twice
 from fsbench_web.imports.storing.runs import keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
+from fsbench_web.studies.scores import digests
 
 LARGE_BYTES = 4 * 1024 * 1024
 _HEAD_BYTES = 64 * 1024
@@ -110,6 +111,23 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
         "tests": _tests(table.numbers)[:500],
         "problems": [vars(problem) for problem in unit_problems(source.path, table.units())],
     }
+
+
+def cells_given_twice(
+    table: LargeTable, source: SourceFile, on_progress: OnProgress
+) -> list[ImportProblem]:
+    """The first cell of each run that has two numbers, which storing refuses; at most
+    _MOST_PROBLEMS.
+    """
+    problems: list[ImportProblem] = []
+    for done, columns in enumerate(table.runs.values()):
+        on_progress("Reading", done / len(table.runs))
+        problem = given_twice(source.path, columns, digests.content_of([columns]))
+        if problem is not None:
+            problems.append(problem)
+        if len(problems) == _MOST_PROBLEMS:
+            break
+    return problems
 
 
 def _tests(numbers: MeasurementColumns) -> list[list[Any]]:

@@ -111,7 +111,7 @@ class Numbering:
             on_progress("Checking", done / len(placed))
             content = digests.content_of([entry.columns])
             same = _same(entry, known[series.pk].get(content.digest))
-            problem = _twice(entry, content)
+            problem = given_twice(entry.source.path, entry.columns, content)
             if problem is None and self.passed_over is not None and isinstance(same, Run):
                 self.passed_over.append({"file": entry.source.path, "run": same.pk})
                 continue
@@ -245,16 +245,16 @@ def _note(message: str, file: str | None = None) -> ImportProblem:
     return ImportProblem(message, file, is_note=True)
 
 
-def _twice(entry: PlacedRun, content: Content) -> ImportProblem | None:
-    """That a run has two numbers of one cell."""
+def given_twice(path: str, columns: MeasurementColumns, content: Content) -> ImportProblem | None:
+    """That a run has two numbers of one cell; ``content`` is that of its columns."""
     if content.twice is None:
         return None
-    first, second = entry.columns.lines[list(content.twice)].tolist()
+    first, second = columns.lines[list(content.twice)].tolist()
     message = (
         f"The same cell was already given in line {first}. Repeats of a cell need a column "
         "repeat or block, or a file each."
     )
-    return ImportProblem(message, entry.source.path, second)
+    return ImportProblem(message, path, second)
 
 
 def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | None:

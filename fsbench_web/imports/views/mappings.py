@@ -14,8 +14,8 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.cells import SIZE_UNITS
 from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.imports import mappings, queue
-from fsbench_web.imports.models import ImportFile, ImportState
+from fsbench_web.imports import mappings
+from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.views.uploads import gone, user_of
 from fsbench_web.platform import plain_text
@@ -47,8 +47,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
         raise Http404(gone(import_id))
     if request.method == "POST" and (current := _of_kept(request, file)) is not None:
         return current
-    row = file.import_of
-    is_large = bool(row.report.get("large"))
+    is_large = bool(file.import_of.report.get("large"))
     data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
     teams = Team.objects.filter(members=user_of(request))
@@ -70,9 +69,10 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
             if team is None and request.POST.get("team"):
                 problems.append(ImportProblem("You are not a member of this team."))
             if not problems:
-                keep(user_of(request), file, data, result, name, team)
-                if is_large:
-                    queue.check_again(row)
+                try:
+                    keep(user_of(request), file, data, result, name, team)
+                except Import.DoesNotExist:
+                    raise Http404(gone(import_id)) from None
                 return redirect("imports:show", import_id=import_id)
     try:
         table = mappings.shown(data, result)
@@ -102,7 +102,9 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
 def keep(
     user: User, file: ImportFile, data: bytes, values: Mapping, name: str, team: Team | None
 ) -> None:
-    """Read the file so from now on; with a name it is offered for others with the same header."""
+    """Read the file so from now on; with a name it is offered for others with the same header.
+    Raises Import.DoesNotExist as ``mappings.use`` does.
+    """
     mappings.use(file, values, name)
     if name:
         mappings.keep(name, data, values, user, team)
@@ -122,8 +124,9 @@ def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
             saved.delete()
             messages.info(request, f"The mapping {saved.name} is forgotten.")
             return redirect("imports:mapping", import_id=file.import_of_id, file_id=file.pk)
-        mappings.use(file, Mapping.from_json(saved.mapping), saved.name)
-        if file.import_of.report.get("large"):
-            queue.check_again(file.import_of)
+        try:
+            mappings.use(file, Mapping.from_json(saved.mapping), saved.name)
+        except Import.DoesNotExist:
+            raise Http404(gone(file.import_of_id)) from None
         return redirect("imports:show", import_id=file.import_of_id)
     return None

@@ -1,9 +1,12 @@
 """Dump and load of the two databases, each with its own means: pg_dump(1), and SQLite's backup."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,28 +103,71 @@ def users() -> list[str]:
 
 
 def load(file: Path) -> None:
-    """Replace everything in the database with the dump. Raises BackupError."""
+    """Replace everything in the database with the dump: all of it, or nothing is changed. What was
+    there goes when the dump is whole, so that there must be room for both. Raises BackupError.
+    """
     if kind() == "sqlite":
         connection.ensure_connection()
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as source:
-            source.backup(connection.connection)
-        connection.close()
+        try:
+            # One transaction of the database that is written to (sqlite.org/backup.html).
+            with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as source:
+                source.backup(connection.connection)
+        except sqlite3.Error as error:
+            raise BackupError(f"The database cannot be loaded: {error}. {_AS_IT_WAS}") from None
+        finally:
+            connection.close()
         return
-    # Known before anything is lost: that the tool is there, and reads what this pg_dump wrote.
+    # Known before tables are locked: that the tool is there, and reads what this pg_dump wrote.
     _tool("pg_restore", "--list", str(file))
-    with connection.cursor() as cursor:
-        cursor.execute("DROP SCHEMA IF EXISTS public CASCADE")
-        cursor.execute("CREATE SCHEMA public")
     connection.close()
-    _tool(
-        "pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", "--no-acl", str(file)
+    _load_script(file)
+
+
+_AS_IT_WAS = "Nothing was changed. There must be room for what is there and for the backup."
+
+
+def _load_script(file: Path) -> None:
+    """In one transaction: what ends before its COMMIT, of whatever cause, the server takes back."""
+    dumping = ("pg_restore", "--no-owner", "--no-acl", "--file=-", str(file))
+    loading = (
+        *("psql", "--dbname", str(connection.settings_dict["NAME"]), "--no-password"),
+        *("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"),
     )
+    with tempfile.TemporaryFile() as said, ExitStack() as at_the_end:
+
+        def start(command: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":
+            environment = _environment(connection.settings_dict)
+            with _installed(command[0]):
+                process = subprocess.Popen(command, env=environment, stderr=said, **streams)
+            at_the_end.callback(process.wait)
+            at_the_end.callback(process.kill)
+            return process
+
+        psql = start(loading, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        dump = start(dumping, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert psql.stdin is not None
+        assert dump.stdout is not None
+        with suppress(BrokenPipeError):  # psql has ended, and said why
+            psql.stdin.write(
+                b"BEGIN; DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public;\n"
+            )
+            shutil.copyfileobj(dump.stdout, psql.stdin)
+            if dump.wait() == 0:
+                psql.stdin.write(b"COMMIT;\n")
+        with suppress(BrokenPipeError):
+            psql.stdin.close()
+        dump.stdout.close()
+        for name, process in (("psql", psql), ("pg_restore", dump)):
+            if process.wait():
+                said.seek(0)
+                last = _last(said.read().decode(errors="replace"))
+                raise BackupError(f"{name} failed: {last}\n{_AS_IT_WAS}")
 
 
 def _tool(name: str, *arguments: str) -> None:
     """Run it on the database of the settings; the password is in its environment alone."""
     values = connection.settings_dict
-    try:
+    with _installed(name):
         # pg_restore without a database writes a script to its standard output.
         done = subprocess.run(
             [name, "--dbname", str(values["NAME"]), "--no-password", *arguments],
@@ -130,14 +176,23 @@ def _tool(name: str, *arguments: str) -> None:
             text=True,
             stdin=subprocess.DEVNULL,
         )
+    if done.returncode:
+        raise BackupError(f"{name} failed: {_last(done.stderr)}")
+
+
+def _last(said: str) -> str:
+    return "\n".join(said.strip().splitlines()[-5:])
+
+
+@contextmanager
+def _installed(name: str) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise BackupError(
             f"{name} is not installed. On Debian: apt-get install postgresql-client, of the "
             "server's major version or a later one."
         ) from None
-    if done.returncode:
-        last = "\n".join(done.stderr.strip().splitlines()[-5:])
-        raise BackupError(f"{name} failed: {last}")
 
 
 def _environment(values: Mapping[str, Any]) -> dict[str, str]:

@@ -43,3 +43,19 @@ def test_what_is_no_line_is_refused(client: Client, query: str, status: int, say
     measured("6.1", 101, study="weekly")
     answer = client.get(f"/api/v1/{query.format(series.pk)}")
     assert (answer.status_code, says in answer.content.decode()) == (status, True)
+
+
+def test_lines_are_listed_a_page_at_a_time(client: Client) -> None:
+    for filesystem in ("ext4", "xfs", "btrfs"):
+        measured("6.1", 100, study="lines", filesystem=filesystem)
+    whole = client.get("/api/v1/history/lines?study=lines").json()
+    assert (whole["total"], whole["limit"], len(whole["lines"])) == (3, 100, 3)
+    pages = [
+        client.get(f"/api/v1/history/lines?study=lines&limit=2&offset={offset}")
+        for offset in (0, 2)
+    ]
+    assert [len(page.json()["lines"]) for page in pages] == [2, 1]
+    assert [line for page in pages for line in page.json()["lines"]] == whole["lines"]
+    assert 'rel="next"' in pages[0]["Link"]
+    assert pages[1]["X-Total-Count"] == "3"
+    assert client.get("/api/v1/history/lines?study=lines&limit=501").status_code == 422

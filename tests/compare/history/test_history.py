@@ -22,14 +22,23 @@ pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def measured(kernel: str, value: float, day: int = 0, study: str = "nightly", unit="KB/s") -> Run:
-    """A finished run of ext4, one test, every cell ``value``, in a study of the team Lab."""
+def measured(
+    kernel: str,
+    value: float,
+    day: int = 0,
+    study: str = "nightly",
+    unit="KB/s",
+    filesystem: str = "ext4",
+) -> Run:
+    """A finished run, one test, every cell ``value``, in a study of the team Lab."""
     row, _ = Study.objects.get_or_create(
         slug=study, defaults={"title": study, "team": Team.objects.get_or_create(name="Lab")[0]}
     )
     hardware, _ = HardwareProfile.objects.get_or_create(slug="array", defaults={"name": "Array"})
     with transaction.atomic():
-        series = series_for(row, configuration_for("ext4", {}), hardware=hardware, kernel=kernel)
+        series = series_for(
+            row, configuration_for(filesystem, {}), hardware=hardware, kernel=kernel
+        )
         run = Run.objects.create(
             series=series,
             repeat=next_repeat(series),

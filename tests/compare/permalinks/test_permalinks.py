@@ -11,6 +11,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Run, Study
 from tests.compare.conftest import make_run, make_score
+from tests.importing import import_files
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +51,24 @@ def test_a_newer_run_is_told_even_where_it_does_not_win(jo):
     link = records.pin(ComparisonSpec(), jo)
     make_run(make_score("ext4_slow", 10).series)
     assert changes(link) == records.Changes(newer_runs=1, changed_rows=0)
+
+
+@pytest.mark.parametrize(("query", "newer"), [("test=write", 0), ("test=read", 1), ("", 1)])
+def test_a_newer_run_of_another_test_of_the_series_is_none(jo, query, newer):
+    for test in ("write", "read"):
+        assert import_one(test, 1).runs
+    link = records.pin(ComparisonSpec.from_query(query), jo)
+    assert not changes(link).anything
+    import_one("read", 2)
+    assert (changes(link).newer_runs, bool(changes(link).changed_rows)) == (newer, bool(newer))
+    import_one("write", 3)  # of the same repeat, and so of the same run
+    assert changes(link).newer_runs == 1
+
+
+def import_one(test, value):
+    text = f"test,record_size_kb,file_size_kb,value,unit\n{test},4,64,{value},KB/s\n"
+    said = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "user": None}
+    return import_files([("one.csv", text.encode())], **said)
 
 
 def test_it_tells_runs_that_are_gone(jo):

@@ -333,6 +333,35 @@ class TestAtTheSameMoment:
         assert WatchMessage.objects.count() == 1
         assert len(mail.outbox) == 1
 
+    @pytest.mark.parametrize("way", ["page", "program"])
+    def test_one_of_two_tests_asked_for_at_once_is_sent(self, ada, line, way):
+        one = watched(ada, line)
+        _, token = tokens.create(ada)
+        together, found = threading.Barrier(4), []
+
+        def asking() -> None:
+            client = Client()
+            together.wait()
+            try:
+                if way == "page":
+                    client.force_login(ada)
+                    client.post(f"/watches/{one.pk}/test/")
+                else:
+                    headers = {"Authorization": f"Bearer {token}"}
+                    found.append(client.post(f"/api/v1/watches/{one.pk}/test", headers=headers))
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=asking) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert WatchMessage.objects.count() == len(mail.outbox) == 1
+        if way == "program":
+            assert sorted(answer.status_code for answer in found) == [200, 429, 429, 429]
+            assert {a.headers.get("Retry-After") for a in found} == {None, "20"}
+
     def test_what_waited_long_for_its_turn_is_sent_once(self, ada, line):
         """Fifty receivers that keep silent take four minutes, and a claim lasts two."""
         found: list[int] = []

@@ -54,6 +54,8 @@ def as_small(data: bytes) -> Found:
 SAMPLES = [
     HEADER + "write,4,64,1234.5,KB/s\nRandom Read,4k,1M,7,kBytes/sec\n\n# note\nread,4,64,,KB/s\n",
     "test;value;unit\nboot;1,5;s\nmake;2;s\n",
+    "test;value;unit\nboot;.5;s\nmake;0.25;s\nlink;.5e3;s\ncopy;+.75;s\nsync;.000;s\n",
+    "test;value;unit\nboot;,5;s\nmake;0,25;s\nlink;,5e3;s\n",
     "filesystem,configuration,hardware,repeat,test,value,unit,mood\n"
     "xfs,xfs,lab 3,2,untar,93.5,s,-\n",
     "filesystem,block,test,value,unit\nxfs,night 1,untar,93.5,s\nxfs,2,untar,93,s\n",
@@ -79,6 +81,10 @@ BAD = [
     'write,4,2048,"1,KB/s',
     "write,4,64,-1,KB/s",
     "write,4,64,nan,KB/s",
+    "write,4,64,.,KB/s",
+    "write,4,64,.e5,KB/s",
+    "write,4,64,-.5,KB/s",
+    "write,4,64,.5.5,KB/s",
     "write,4,64,1e999,KB/s",
     "write,4,64,1e-400,KB/s",
     "write,4,0,1,KB/s",

@@ -22,7 +22,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, quoted
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, cut_off, quoted
 from fsbench_web.core.formats.values import numbered
 
 FORMAT = "iozone"
@@ -293,11 +293,7 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
         # the number has room to its left and ends where the column's values do.
         at_end = is_last and token.end() == len(line)
         if at_end and not (place is not None and _is_whole(reading.columns[place], token)):
-            reading.warn(
-                number,
-                token.start() + 1,
-                f"The file ends at {quoted(token[0])}, which may have been longer: it is left out.",
-            )
+            reading.warn(number, token.start() + 1, cut_off(token[0]))
             return
         if place is None:
             reading.refuse(

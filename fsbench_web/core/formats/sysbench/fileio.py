@@ -51,6 +51,9 @@ _OLD_RATE = re.compile(rf"^\s*{_NUMBER}\s+Requests/sec executed")
 LATENCY = re.compile(
     rf"^\s*(min|avg|max|(?:approx\.\s+)?([0-9]{{1,3}})(?:th)? percentile):\s+{_NUMBER}(?:ms)?\s*$"
 )
+END = re.compile(r"^\s*(?:sum:\s|Threads fairness)")
+"""What stands behind all results of a run; of 0.x without a sum."""
+CUT = "The file ends before sysbench's report does: the rest is missing."
 _INTERVAL = re.compile(
     rf"^\s*\[\s*[0-9]+s\s*\]\s+reads:\s+{_NUMBER} Mi?B/s\s+writes:\s+{_NUMBER} Mi?B/s\s+"
     rf"fsyncs:\s+{_NUMBER}/s"
@@ -86,6 +89,7 @@ class _Run:
     # Test, text, unit, factor, line; the load is known before, the mode maybe not.
     values: list[tuple[str, str, str, Decimal | int, int]] = field(default_factory=list)
     intervals: list[tuple[str, ...]] = field(default_factory=list)
+    has_end: bool = False
 
 
 def parse(lines: list[str]) -> ParsedResult:
@@ -93,10 +97,12 @@ def parse(lines: list[str]) -> ParsedResult:
     result = ParsedResult(FORMAT, "sysbench")
     found = Collector(result)
     cut = lines[-1] if lines and lines[-1].strip() else None
+    has_end = True
     for run in _runs(lines, result):
         if not run.values:
             result.complete = False
             continue
+        has_end = run.has_end
         found.begin([*run.settings, *run.options])
         load = load_text(threads=run.threads)
         samples = _samples(run)
@@ -110,6 +116,8 @@ def parse(lines: list[str]) -> ParsedResult:
             found.add(test, text, unit, line, times=times, load=load, samples=taken)
     if not result.complete:
         found.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
+    elif not has_end:
+        found.warn(len(lines), CUT)
     return found.finish(
         "No result of sysbench's file test is there: the run did not end, or it was another test.",
         1,
@@ -134,6 +142,7 @@ def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
 
 
 def _line(run: _Run, line: str, at: int) -> None:
+    run.has_end = run.has_end or END.match(line) is not None
     if (threads := THREADS.match(line)) is not None:
         run.threads = int(threads[1])
     elif (doing := _DOING.match(line)) is not None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.sysbench.fileio import (
     COMMAND,
+    CUT,
+    END,
     FILEIO,
     LATENCY,
     THREADS,
@@ -82,6 +84,7 @@ class _Run:
     total_time: tuple[str, int] | None = None
     errors: list[tuple[int, str]] = field(default_factory=list)
     intervals: list[tuple[str | None, ...]] = field(default_factory=list)
+    has_end: bool = False
 
     @property
     def test(self) -> str:
@@ -108,6 +111,7 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     unknown: int | None = None
     ended = lines if lines and not lines[-1].strip() else lines[:-1]
+    has_end = True
     for run in _runs(ended):
         title = TITLE.match(lines[run.line - 1])
         result.tool_version = result.tool_version or (title[1] if title else "")
@@ -125,8 +129,11 @@ def parse(lines: list[str]) -> ParsedResult:
                     "are: make each a file of its own, or put its command above it.",
                 )
             unknown = run.line
+        has_end = run.has_end
         found.begin([*run.settings, *run.options])
         _values(found, run)
+    if not has_end:
+        found.warn(len(lines), CUT)
     return found.finish("No result of sysbench is there: the run did not end.", len(lines))
 
 
@@ -151,6 +158,7 @@ def _runs(lines: list[str]) -> Iterator[_Run]:
 
 
 def _line(run: _Run, line: str, at: int) -> None:
+    run.has_end = run.has_end or END.match(line) is not None
     run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
     run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
     for pattern, name in _TITLES:

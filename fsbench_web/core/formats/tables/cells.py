@@ -44,7 +44,7 @@ OTHER_NAMES = {
 }
 _WHOLE = re.compile("[0-9]{1,12}")
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?\s*(b|bytes|[kmgt]i?b?|[kmgt]i?bytes)?", re.IGNORECASE)
-_POINT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+_POINT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _GROUPS = {
     ".": re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(\.[0-9]*)?"),
     ",": re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(,[0-9]*)?"),
@@ -57,7 +57,7 @@ _SURE_GROUPS = {
 """Those of them that tell it themselves: 1,034.5 has both signs, 1,234,567 one of them twice."""
 _ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _UNGROUPED = re.compile("[0-9]{1,3}")
-_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+_COMMA = re.compile(r"[+-]?([0-9]+(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _NO_NUMBER = {"nan", "inf", "infinity", "-inf", "+inf", "-infinity"}
 MISSING = {"", "-", "–", "—", "n/a", "N/A", "+++++"}
 """How people write a cell that was not measured."""

@@ -25,7 +25,7 @@ from fsbench_web.core.formats.text import underflows
 
 MAX_ROWS = 5_000_000
 _MAX_KNOWN = 60_000
-_POINT = re.compile(rb"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?").fullmatch
+_POINT = re.compile(rb"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?").fullmatch
 Column = NDArray[Any]
 COLUMN_TYPES = (np.uint32, np.uint16, np.uint16, np.int32, np.int64, np.float64)
 """Of a long_rows.ReadRow."""

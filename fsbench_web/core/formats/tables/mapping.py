@@ -116,7 +116,10 @@ class Mapping:
             found.append("The unit of a size is bytes, KB, MB or GB.")
         numbers = [*self.columns.values(), *self.tests]
         if any(not 0 <= number < _MAX_COLUMNS for number in numbers):
-            found.append("There is no such column.")
+            found.append(
+                f"There is no such column: the first {_MAX_COLUMNS} of a table can hold something. "
+                "Make it several tables, or one with a row for each number."
+            )
         if len(set(numbers)) != len(numbers):
             found.append("One column is said to be two things.")
         if len(self.names) > MOST_NAMES:

@@ -107,7 +107,7 @@ def unmapped(lines: list[str]) -> NeedsMapping | None:
     widths = [len(row.words) for row in grid.rows if not row.problem]
     steady = max(widths.count(width) for width in set(widths)) if widths else 0
     has_numbers = any(
-        re.fullmatch("[0-9][0-9.,]*", word) for row in grid.rows for word in row.words
+        re.fullmatch("[.,]?[0-9][0-9.,]*", word) for row in grid.rows for word in row.words
     )
     if len(widths) < 2 or max(widths) < 2 or 2 * steady < len(widths) or not has_numbers:
         return None

@@ -1,0 +1,113 @@
+"""Columns that are said while a large table is accepted: what was previewed is what is stored."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from fsbench_web.accounts import tokens
+from fsbench_web.imports import mappings, queue
+from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
+from fsbench_web.imports.storing import large
+from tests.measured import measured
+
+ROWS = "test;value;second;unit\n" + "".join(f"seq{n};{n};{n + 100};KB/s\n" for n in range(1, 9))
+COLUMNS = {
+    **{"shape": "long", "header_line": 1, "delimiter": ";"},
+    "columns": {"test": 0, "value": 1, "unit": 3},
+}
+FORM = {
+    **{"shape": "long", "header_line": "1", "delimiter": ";"},
+    **{"record_unit": "KB", "file_unit": "KB"},
+    **{"column-test": "0", "column-value": "1", "column-unit": "3"},
+}
+
+
+@pytest.fixture
+def ada(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> User:
+    monkeypatch.setattr(large, "LARGE_BYTES", 64)
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def api(ada: User) -> Client:
+    _, token = tokens.create(ada, "imports", can_import=True)
+    return Client(headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture
+def signed_in(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def work() -> None:
+    while (row := queue.claim()) is not None:
+        queue.work_on(row, threading.Event())
+
+
+@pytest.fixture
+def file(api: Client) -> ImportFile:
+    """Of a large table whose values are said to be in its third column."""
+    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    sent = {**said, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
+    answer = api.post("/api/v1/imports/previews", sent)
+    assert answer.status_code in (201, 202), answer.content.decode()
+    work()
+    found = ImportFile.objects.get()
+    says = {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}, "name": "the third"}
+    assert say(api, found, says) == 200
+    work()
+    row = Import.objects.get()
+    assert (row.state, row.report["large"]) == (ImportState.PREVIEWED, True)
+    return found
+
+
+def say(api: Client, file: ImportFile, columns: dict[str, Any]) -> int:
+    address = f"/api/v1/imports/{file.import_of_id}/files/{file.pk}/columns"
+    return api.put(address, columns, content_type="application/json").status_code
+
+
+@pytest.mark.parametrize("way", ["program", "kept by a program", "page", "kept by the page"])
+def test_columns_that_come_behind_accepting_change_nothing(
+    way: str, file: ImportFile, api: Client, signed_in: Client, monkeypatch: Any
+) -> None:
+    kept = SavedMapping.objects.get()
+    kept.mapping = {**kept.mapping, "columns": COLUMNS["columns"]}
+    kept.save()
+    address = f"/imports/{file.import_of_id}/files/{file.pk}/columns/"
+    use = mappings.use
+
+    def late(*given: Any) -> None:
+        queue.accept(Import.objects.get(), User.objects.get())
+        use(*given)
+
+    monkeypatch.setattr(mappings, "use", late)
+    status = {
+        "program": lambda: say(api, file, {**COLUMNS, "name": "the second"}),
+        "kept by a program": lambda: say(api, file, {"kept": kept.pk}),
+        "page": lambda: signed_in.post(address, {**FORM, "name": "the second"}).status_code,
+        "kept by the page": lambda: signed_in.post(address, {"use": kept.pk}).status_code,
+    }[way]()
+    assert status == 404
+    assert SavedMapping.objects.get() == kept
+    work()
+    assert Import.objects.get().state == ImportState.DONE
+    assert sorted(one.value for one in measured()) == list(range(101, 109))
+
+
+def test_columns_that_come_before_accepting_are_previewed_first(
+    file: ImportFile, api: Client, monkeypatch: Any
+) -> None:
+    row = Import.objects.get()
+    assert say(api, file, COLUMNS) == 200
+    queue.accept(row, User.objects.get())
+    work()
+    assert Import.objects.get().state == ImportState.PREVIEWED
+    queue.accept(Import.objects.get(), User.objects.get())
+    work()
+    assert sorted(one.value for one in measured()) == list(range(1, 9))
