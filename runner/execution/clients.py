@@ -17,6 +17,7 @@ from fsbench_web.studies.models import ClientState, Run
 from fsbench_web.studies.runs import nudges
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
+from runner.execution.finish import persist
 from runner.execution.record import Recorder
 from runner.executors.base import Outcome
 from runner.plan import RunPlan
@@ -109,14 +110,14 @@ class Clients:
             return outcome
         if outcome.exit_code == 0 and not self.problem:
             times = self.recorder.benchmark_times()
-            parts.lead(self.recorder.handle, ClientState.DONE, **times)
+            persist(lambda: parts.lead(self.recorder.handle, ClientState.DONE, **times))
         deadline = time.monotonic() + plan.workload.time_limit_s + END_WITHIN_S
         while outcome.exit_code == 0 and not (self.problem or self.are_done):
             if has_to_end():
                 return replace(outcome, exit_code=None, was_stopped=True)
             if time.monotonic() > deadline:
                 self.problem = "The other clients did not end within the time limit."
-            self.look()
+            persist(self.look)
             time.sleep(0.1)
         if self.problem:
             code = outcome.exit_code or 1

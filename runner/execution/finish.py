@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
@@ -34,6 +35,8 @@ from runner.executors.base import STOPPED, Outcome
 from runner.plan import RunPlan
 
 logger = logging.getLogger("fsbench.worker")
+
+_Result = TypeVar("_Result")
 
 NOT_MEASURED = "Nothing of it enters a score."
 
@@ -82,7 +85,7 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
     if not values:
         return _failed("Its output holds no value.")
     try:
-        all_clients = client_results.gathered(recorder.handle.run_id, plan, parsed)
+        all_clients = persist(lambda: client_results.gathered(recorder.handle.run_id, plan, parsed))
     except ClientsCannotContinue as error:
         return _failed(str(error), error.cause)
     if all_clients is not None:
@@ -183,23 +186,21 @@ def _note_drift(run_id: int) -> None:
         logger.exception("run %s: the drift of its job cannot be written", run_id)
 
 
-def persist(write: Callable[[], object]) -> None:
-    """Write, again and again while the database is away, as long as the lease may live.
+def persist(ask: Callable[[], _Result]) -> _Result:
+    """Write or read, again and again while the database is away, as long as the lease may live.
 
     Raises LeaseLost, and the database's error in the end.
     """
     deadline = time.monotonic() + lifecycle.lease_duration().total_seconds()
     while True:
         try:
-            write()
+            return ask()
         except (OperationalError, InterfaceError) as error:
             reconnect()
             logger.warning("the database does not answer: %s", error)
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
-        else:
-            return
 
 
 def finish_spooled(folder: Path) -> list[int]:

@@ -19,7 +19,7 @@ from fsbench_web.catalog.workers.machines import EMULATED, MIB, Machine
 from fsbench_web.studies.models import Lease, LogLine, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
-from runner.execution import execute, last_checks, places
+from runner.execution import client_results, execute, last_checks, places
 from runner.execution.tracing import Tracing
 from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop, Target
@@ -436,6 +436,25 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_a_run(
     assert run.state == RunState.DONE
     texts = list(run.log_lines.values_list("text", flat=True))
     assert len([text for text in texts if "Performance Test of File I/O" in text]) == 1
+
+
+def test_a_database_that_goes_away_between_a_measurement_and_its_end_ends_no_run(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = submitted(host)
+    failures = [OperationalError("server closed the connection unexpectedly")]
+    gathered = client_results.gathered
+
+    def fail_once(*asked: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return gathered(*asked)
+
+    monkeypatch.setattr(client_results, "gathered", fail_once)
+    carry_out(run, host)
+    assert (run.state, failures) == (RunState.DONE, []), run.reason
+    assert run.measurement_blocks.exists()
 
 
 def test_a_result_that_cannot_be_stored_fails_the_run_whole(
