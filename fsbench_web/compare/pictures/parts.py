@@ -10,7 +10,7 @@ from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.confidence import REPEATS, Interval
+from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores.cells import Repeats
@@ -105,5 +105,5 @@ def interval_columns(unit: str) -> list[Column]:
 def interval_cells(interval: Interval | None) -> tuple[float | None, float | None, str]:
     if interval is None:
         return None, None, ""
-    words = "repeats" if interval.of == REPEATS else "interval samples"
+    words = "interval samples" if interval.of == SAMPLES else interval.of
     return interval.low, interval.high, f"{interval.count} {words}"

@@ -8,7 +8,7 @@ from fsbench_web.compare.drawings.charts import chart, table_title
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
 from fsbench_web.compare.selection import wording
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.scoring.confidence import SAMPLES
+from fsbench_web.core.scoring.confidence import REPEATS, SAMPLES, TRIALS
 
 WIDTH, HEIGHT = 960.0, 540.0
 MOST_BARS = 12
@@ -23,6 +23,11 @@ _SMALL_LINES = 4
 """Of an address that two lines do not hold."""
 _LARGEST = 2.1
 """How many times as large as on a page a chart of few bars is."""
+_INTERVALS_OF = {
+    REPEATS: "means of repeats",
+    TRIALS: "trials of single runs",
+    SAMPLES: "samples of single runs",
+}
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,8 @@ def _intervals(table: DeltaTable) -> str:
     found = [row.interval for row in table.rows if row.interval]
     if not found:
         return "no interval: single runs, or published without their repeats"
-    of = "samples" if all(one.of == SAMPLES for one in found) else "means of repeats"
+    kinds = {one.of for one in found}
+    of = " and ".join(words for kind, words in _INTERVALS_OF.items() if kind in kinds)
     some = "" if len(found) == len(table.rows) else f" of {len(found)} of {len(table.rows)}"
     return f"lines: 95% intervals of the {of}{some} (Student's t)"
 

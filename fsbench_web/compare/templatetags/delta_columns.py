@@ -19,7 +19,7 @@ from fsbench_web.compare.tables.verdicts import intervals, uncertainty
 from fsbench_web.compare.tables.verdicts.intervals import median_sentence
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers, readable
-from fsbench_web.core.scoring.confidence import SAMPLES
+from fsbench_web.core.scoring.confidence import REPEATS
 from fsbench_web.core.scoring.significance import Verdict
 
 NOT_PRINTED = '<span class="sub">not printed</span>'
@@ -107,7 +107,7 @@ def _interval_details(table: DeltaTable, row: DeltaRow, view: TableView) -> str:
     if row.interval is None:
         return ""
     short = intervals.half_width(row.interval, table.unit)
-    of = " of samples" if row.interval.of == SAMPLES else ""
+    of = "" if row.interval.of == REPEATS else f" of {row.interval.of}"
     sentence = intervals.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
     if view.is_exact:
         found, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"

@@ -101,6 +101,11 @@ class ParsedValue:
     is_steady: bool | None = None
 
 
+TOOLS_OF_TRIALS = frozenset({"ior", "phoronix"})
+"""What these tools print beside a mean are whole trials, begun anew, which it is the mean of: IOR's
+iterations, the Phoronix Test Suite's runs of a test. Samples of all others are intervals of one.
+"""
+
 OwnKey = tuple[str, str, str, int | None, str]
 """What a file itself says of a run: file system, configuration, hardware, repeat and block."""
 

@@ -22,15 +22,16 @@ LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
 REPEATS = "repeats"
 SAMPLES = "samples"
+TRIALS = "trials"
 
 
 @dataclass(frozen=True)
 class Interval:
     """The interval ``mean`` ± ``half_width``, in the unit of the ``count`` values behind it.
 
-    ``of`` says what these values are: the scores of repeats, each scored by itself, or the interval
-    samples of one run. ``autocorrelation`` is that of neighbouring samples (lag 1); None for
-    repeats, and where the samples do not differ.
+    ``of`` says what these values are: the scores of repeats, each scored by itself, the samples of
+    intervals of one run, or the trials of which one run is the mean. ``autocorrelation`` is that of
+    neighbouring samples (lag 1); None for repeats, and where the samples do not differ.
     """
 
     mean: float
@@ -96,15 +97,15 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
     return Interval(centre, quantile * deviation / sqrt(count), count)
 
 
-def sample_interval(samples: Sequence[float]) -> Interval | None:
-    """The confidence interval of the mean of one run's interval samples, in their order.
+def sample_interval(samples: Sequence[float], of: str = SAMPLES) -> Interval | None:
+    """The confidence interval of the mean of one run's samples (or TRIALS), in their order.
 
     They are taken as quasi-independent, as FREENIX 2002 takes them: what one interval measured
     may depend on the one before it, and ``autocorrelation`` tells how much. None for fewer than
     two; raises ValueError for a value that is not a finite number.
     """
     found = interval(samples)
-    return found and replace(found, of=SAMPLES, autocorrelation=autocorrelation(samples))
+    return found and replace(found, of=of, autocorrelation=autocorrelation(samples))
 
 
 def autocorrelation(values: Sequence[float]) -> float | None:

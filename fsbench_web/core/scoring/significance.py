@@ -23,7 +23,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from fsbench_web.core.distributions import stdtr, stdtrit
-from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, Interval
+from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, TRIALS, Interval
 from fsbench_web.core.scoring.quality import CLOCK
 
 MARGIN_PERCENT = 10.0
@@ -55,7 +55,8 @@ ONE_RUN = "one_run"
 PUBLISHED = "published"  # a paper printed one figure and no repeats
 EMULATED = "emulated"  # one of them is a speed, the other is not
 NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
-# Besides, of any verdict that rests on an interval of samples: confidence.SAMPLES.
+# confidence.SAMPLES: nothing but the scatter within a run is known. Besides, of any verdict that
+# rests on such an interval by the rule *freenix*, or on one of a run's trials (TRIALS) by any.
 NO_SCATTER = "no_scatter"
 """Besides, of any of two means that differ where neither side scatters at all: p is then 0, or that
 of what rounding makes (blocks.paired)."""
@@ -151,7 +152,7 @@ def compare(
         status=TIE if reasons else SIGNIFICANT,
         reasons=(
             *reasons,
-            *([SAMPLES] if SAMPLES in {ahead.of, behind.of} else []),
+            *(one for one in (SAMPLES, TRIALS) if one in {ahead.of, behind.of}),
             *([NO_SCATTER] if is_still else []),
         ),
         difference_percent=difference,

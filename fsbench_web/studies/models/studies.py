@@ -11,6 +11,7 @@ from django.db.models import Q
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.formats.result import TOOLS_OF_TRIALS
 from fsbench_web.studies.visibility import Visible
 
 
@@ -135,6 +136,11 @@ class Series(models.Model):
 
     def __str__(self) -> str:
         return f"{self.configuration} in {self.study}"
+
+    @property
+    def samples_are_trials(self) -> bool:
+        """Whether what its tool prints beside a mean are trials, not the intervals of one."""
+        return self.workload is not None and self.workload.tool in TOOLS_OF_TRIALS
 
     @property
     def runs_on(self) -> Machine:

@@ -17,7 +17,7 @@ from fsbench_web.core.scoring.columns import (
     MixedMeasurements,
     TestColumns,
 )
-from fsbench_web.core.scoring.confidence import sample_interval
+from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, sample_interval
 from fsbench_web.core.scoring.testnames import at_load, is_mean_of_samples
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
@@ -221,7 +221,7 @@ def _parts(
 
 
 def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
-    """The interval of a single run's value is that of its interval samples.
+    """The interval of a single run's value is that of its interval samples, or of its trials.
 
     Repeats are independent of each other and samples hardly are: where there are repeats, samples
     are not asked. A mean of a matrix has no samples of its own, and percentiles of intervals have
@@ -239,9 +239,10 @@ def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
         return
     sampled = measurements.of_finished([series.pk]).filter(samples__isnull=False)
     for numbers in measurements.read(sampled, samples=True):
+        kind = TRIALS if series.samples_are_trials else SAMPLES
         for place, samples in numbers.samples.items():
             of = numbers.columns.tests[numbers.columns.codes[place]]
             test = at_load(of.test, of.load)
-            interval = sample_interval(samples or ()) if test in single else None
+            interval = sample_interval(samples or (), kind) if test in single else None
             if interval is not None:
                 wholes[test] = replace(wholes[test], intervals={MEAN: interval})

@@ -129,11 +129,15 @@ def _measured(shown: Run) -> dict[str, Any]:
     numbers = run_details.shown_numbers(shown)
     too_many = measurements.count(shown.pk) if numbers is None else 0
     matrices = run_details.test_matrices(shown, numbers or ())
+    are_trials = shown.series.samples_are_trials
     found: dict[str, Any] = {
         "matrices": matrices,
         "drawn": [matrix for matrix in matrices if matrix.figure],
         "others": [matrix for matrix in matrices if matrix.others],
-        "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
+        "steadiness": steadiness(
+            (one for matrix in matrices for one in matrix.measurements), are_trials=are_trials
+        ),
+        "are_trials": are_trials,
         "too_many": too_many,
         "artefacts": run_details.artefacts(shown, numbers),
         "most_outputs": limits.MOST_OUTPUTS,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsbench_web.core.scoring import significance
-from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
+from fsbench_web.core.scoring.confidence import TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.scoring.significance import (
     SIGNIFICANT,
     TIE,
@@ -195,6 +195,9 @@ def test_a_verdict_by_samples_says_so() -> None:
     samples = sample_interval([100.0, 101.0, 99.0, 100.0])
     assert samples is not None
     assert verdict(samples, of(60.0, 61.0, 62.0)).reasons == ("samples",)
+    trials = sample_interval([100.0, 101.0, 99.0, 100.0], TRIALS)
+    assert trials is not None
+    assert verdict(trials, of(60.0, 61.0, 62.0)).reasons == ("trials",)
 
 
 def test_neighbouring_samples_that_are_alike_are_told() -> None:

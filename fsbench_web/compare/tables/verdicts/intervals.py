@@ -1,7 +1,7 @@
 """Intervals and medians in words, as they stand in tables and their details. Pure."""
 
 from fsbench_web.core import numbers
-from fsbench_web.core.scoring.confidence import SAMPLES, Interval
+from fsbench_web.core.scoring.confidence import REPEATS, TRIALS, Interval
 from fsbench_web.core.scoring.median import MedianInterval, RepeatsFor
 
 
@@ -34,7 +34,7 @@ def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
     text = (
         f"95% interval {_ends(found, unit)}, around {numbers.with_unit(found.mean, unit)}, the mean"
     )
-    if found.of != SAMPLES:
+    if found.of == REPEATS:
         text += f" of the scores of {found.count} repeats, each scored by itself."
         if harmonic is None:
             return text
@@ -43,11 +43,14 @@ def _interval_of(found: Interval, unit: str, harmonic: float | None) -> str:
             f"long; where each did the same work it is the harmonic mean, "
             f"{numbers.with_unit(harmonic, unit)}."
         )
-    text += f" of {found.count} interval samples of one run, taken as quasi-independent"
+    kind, values = "interval samples", "samples"
+    if found.of == TRIALS:
+        kind = values = "trials"
+    text += f" of {found.count} {kind} of one run, taken as quasi-independent"
     if found.autocorrelation is None:
         return f"{text}; they are all the same."
     correlation = numbers.with_minus(numbers.number(found.autocorrelation))
-    text += f"; neighbouring samples correlate by {correlation} (lag 1)"
+    text += f"; neighbouring {values} correlate by {correlation} (lag 1)"
     if found.follows:
         return f"{text}, more than chance would have it: the interval is too narrow."
     return f"{text}."

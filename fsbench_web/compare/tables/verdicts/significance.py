@@ -8,8 +8,9 @@ correction is over all pairs of its rows that could be tested, and over nothing 
 the same on whatever page, with whatever filter of tests and categories or baseline, it is shown.
 Who looks at many tables explores: of twenty without any difference one shows one (R. Bender and S.
 Lange, J. Clin. Epidemiol. 54, 2001), which findings say. Where two share three blocks or more
-(``Run.block``), the verdict is paired; elsewhere it is not, and says so. By the rule of FREENIX
-2002 is judged what was published, and what is asked to be.
+(``Run.block``), the verdict is paired; elsewhere it is not, and says so. Samples of the intervals
+of a single run make none: what differs from run to run is not in them. By the rule of FREENIX 2002,
+which takes them, is judged what was published, and what is asked to be.
 """
 
 from collections import defaultdict
@@ -21,7 +22,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks import paired
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, RatioVerdict
-from fsbench_web.core.scoring.confidence import SAMPLES
+from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.core.scoring.scores import mean
 from fsbench_web.core.scoring.significance import (
@@ -172,6 +173,9 @@ def _verdict(
         return significance.unknown(
             EMULATED, margin_percent=margin, against=(against,), method=method
         )
+    of_first, of_second = (
+        one.interval if is_freenix or not _is_within_one(one) else None for one in (first, second)
+    )
     if not is_freenix:
         rounding = (blocks[ahead].rounding, blocks[behind].rounding)
         found = paired.paired(
@@ -180,10 +184,10 @@ def _verdict(
             margin_percent=rule.equivalence_percent,
             rounding=rounding,
         )
-        if found is None and first.interval is not None and second.interval is not None:
+        if found is None and of_first is not None and of_second is not None:
             found = paired.unpaired(
-                first.interval,
-                second.interval,
+                of_first,
+                of_second,
                 lower_is_better=lower,
                 margin_percent=rule.equivalence_percent,
                 rounding=rounding,
@@ -192,16 +196,22 @@ def _verdict(
             return found
     if is_same(first.score, second.score):
         return Verdict(TIE, (EQUAL,), 0.0, margin_percent=margin, against=(against,), method=method)
-    if first.interval is None or second.interval is None:
-        why = [_why_missing(row) for row in (first, second) if row.interval is None]
+    if of_first is None or of_second is None:
+        known = ((first, of_first), (second, of_second))
+        why = [_why_missing(row) for row, interval in known if interval is None]
         return significance.unknown(*why, margin_percent=margin, against=(against,), method=method)
     return significance.compare(
-        first.interval,
-        second.interval,
+        of_first,
+        of_second,
         margin_percent=margin,
         lower_is_better=lower,
         against=(against,),
     )
+
+
+def _is_within_one(row: DeltaRow) -> bool:
+    """Whether its scatter is that of the samples of a run, which tell nothing of the next run."""
+    return row.interval is not None and row.interval.of == SAMPLES
 
 
 def _rounding(row: DeltaRow) -> float:
@@ -257,7 +267,7 @@ def _of_ratio(
         # That nothing scatters is the timer's doing: a tick more or less may be the difference.
         status, reasons = TIE, (TICKS,)
     intervals = [row.interval for row in (first, second) if row.interval and not found.blocks]
-    reasons += (SAMPLES,) if any(one.of == SAMPLES for one in intervals) else ()
+    reasons += (TRIALS,) if any(one.of == TRIALS for one in intervals) else ()
     reasons += (NO_SCATTER,) if found.is_still and found.ratio != 1 else ()
     one, other = _of_pair(table, blocks, pair.ahead, pair.behind)
     is_of_ahead = pair.row == pair.ahead
@@ -292,6 +302,8 @@ def _of_ratio(
 def _why_missing(row: DeltaRow) -> str:
     if row.origin == "published":
         return PUBLISHED
+    if _is_within_one(row):
+        return SAMPLES
     return ONE_RUN if row.runs == 1 else NO_INTERVAL
 
 

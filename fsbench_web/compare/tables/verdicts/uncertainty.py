@@ -7,7 +7,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT, LEAST_BLOCKS, MOST_BLOCKS
 from fsbench_web.core.scoring.blocks.racing import ratio_at_every_look
-from fsbench_web.core.scoring.confidence import SAMPLES
+from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
 from fsbench_web.core.scoring.significance import (
     EQUIVALENT,
     FALSE_ALARM,
@@ -169,8 +169,8 @@ def _tenths(percent: float) -> str:
 def _qualifiers(verdict: Verdict) -> str:
     """What a difference is to be taken with: no scatter at all, or none but that within a run."""
     still = ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
-    is_of_samples = verdict.status == SIGNIFICANT and verdict.method != FREENIX
-    return still + ", within one run" * (is_of_samples and SAMPLES in verdict.reasons)
+    is_within = verdict.status == SIGNIFICANT and verdict.method != FREENIX
+    return still + ", within one run" * (is_within and TRIALS in verdict.reasons)
 
 
 def has_standing(table: DeltaTable) -> bool:
@@ -270,7 +270,7 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
         low, high = (_tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
         yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
     yield from _at_every_look(verdict)
-    others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, SAMPLES)
+    others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, TRIALS)
     yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
     if clause := what_would_decide(verdict):
         yield f"{clause[0].upper()}{clause[1:]}."
@@ -413,6 +413,7 @@ _MISSING = {
     significance.ONE_RUN: "a single run tells nothing of its scatter",
     significance.PUBLISHED: "published without the single repeats",
     significance.NO_INTERVAL: "nothing was kept of the scatter of the repeats",
+    SAMPLES: "the samples of a single run tell nothing of what differs from run to run",
 }
 _SENTENCES = {
     significance.EQUAL: lambda _: "The scores are the same.",
@@ -425,8 +426,14 @@ _SENTENCES = {
         for reason, words in _MISSING.items()
     },
     significance.NO_SCATTER: lambda _: NO_SCATTER,
-    SAMPLES: lambda _: (
-        "An interval is of samples of a single run, taken as quasi-independent: what differs from "
-        "run to run is not in it."
+    SAMPLES: lambda verdict: (
+        f"Not known: {_MISSING[SAMPLES]}."
+        if verdict.status == UNKNOWN
+        else "An interval is of samples of a single run, taken as quasi-independent: what differs "
+        "from run to run is not in it."
+    ),
+    TRIALS: lambda _: (
+        "An interval is of the trials that a single run reports: what differs from run to run is "
+        "not in it."
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.confidence import SAMPLES, Interval
+from fsbench_web.core.scoring.confidence import REPEATS, Interval
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.units import SUM
 from fsbench_web.platform import limits
@@ -18,7 +18,7 @@ from fsbench_web.studies.models import Run, Score
 class ScoreWithInterval:
     """A score with the half-width of its 95% interval in percent of its mean.
 
-    The interval is that of the repeats, and of a single run that of its interval samples
+    The interval is that of the repeats, and of a single run that of its interval samples or trials
     (``is_of_samples``); None where there is neither. ``share`` is what it is of the LUN's own.
     """
 
@@ -36,7 +36,7 @@ class ScoreWithInterval:
     def _of(cls, score: Score) -> "ScoreWithInterval":
         if score.half_width_percent is None and score.interval:
             found = Interval.from_dict(score.interval)
-            if found.of == SAMPLES and found.relative_percent is not None:
+            if found.of != REPEATS and found.relative_percent is not None:
                 return cls(score, found.relative_percent, True)
         return cls(score, score.half_width_percent)
 
@@ -85,7 +85,7 @@ class ScoreTable:
 
     @property
     def has_samples(self) -> bool:
-        """Whether any half-width is that of a single run's interval samples."""
+        """Whether any half-width is that of a single run's samples or trials."""
         return any(one.is_of_samples for one in self._shown)
 
     @property

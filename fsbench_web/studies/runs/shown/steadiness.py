@@ -1,10 +1,13 @@
-"""Whether the interval samples of a run were steady, for its page. It changes no number."""
+"""What a tool told of a number beside it, for the page of a run. It changes no number.
+
+Its intervals and whether they were steady, or the trials that it is the mean of.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 
-from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, sample_interval
 from fsbench_web.core.scoring.steady_state import (
     MOST_RANGE_PERCENT,
     MOST_SLOPE_PERCENT,
@@ -19,7 +22,8 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True)
 class Steadiness:
-    """One measurement with samples. ``start`` counts intervals from 1; None where not steady.
+    """One measurement with samples. ``start`` counts intervals from 1; None where not steady, and
+    of trials, which ``words`` say nothing of.
 
     ``interval`` is the 95% interval of the mean of the samples, which are taken as
     quasi-independent; None where there are too few of them.
@@ -32,21 +36,26 @@ class Steadiness:
     interval: Interval | None = None
 
 
-def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
+def steadiness(
+    measurements: Iterable[Measurement], *, are_trials: bool = False
+) -> list[Steadiness]:
     """What the rule says of each measurement that has samples, ``MOST_SHOWN`` at most."""
     found: list[Steadiness] = []
     for measurement in measurements:
         if measurement.samples and len(found) < MOST_SHOWN:
-            found.append(_of(measurement, measurement.samples))
+            found.append(_of(measurement, measurement.samples, are_trials))
     return found
 
 
-def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
+def _of(measurement: Measurement, samples: list[float], are_trials: bool) -> Steadiness:
     if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
-        return Steadiness(measurement, len(samples), None, "an interval has no number")
-    found = steady_state(samples)
+        one = "a trial" if are_trials else "an interval"
+        return Steadiness(measurement, len(samples), None, f"{one} has no number")
     has_mean = is_mean_of_samples(measurement.test)
-    interval = sample_interval(samples) if has_mean else None
+    interval = sample_interval(samples, TRIALS if are_trials else SAMPLES) if has_mean else None
+    if are_trials:
+        return Steadiness(measurement, len(samples), None, "", interval)
+    found = steady_state(samples)
     if found.start is not None:
         words = f"steady from interval {found.start + 1} on"
         return Steadiness(measurement, found.count, found.start + 1, words, interval)

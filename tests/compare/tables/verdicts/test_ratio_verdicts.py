@@ -21,7 +21,7 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
-from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
+from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
@@ -423,12 +423,70 @@ def test_a_unit_to_read_in_takes_no_verdict_away() -> None:
     assert told[0].status == told[1].status == "tie"
 
 
-def test_a_difference_of_single_runs_is_said_to_be_of_samples_within_them() -> None:
-    """Runs that scatter by 2% and samples by 3%: alike ones are called different in 58 of 100."""
+def single(name: str, level: float, of: str) -> DeltaRow:
+    """A single run, with what its tool told beside the mean."""
+    return row(name, level, sample_interval([level * one for one in OWN * 4], of), runs=1)
+
+
+def test_samples_of_single_runs_call_nobody_faster() -> None:
+    """Runs that scatter by 2% and samples by 3%: alike ones would be told apart in 58 of 100."""
+    rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1100.0, SAMPLES)]
+    [found] = judged([table(*rows, single("btrfs", 1000.0, SAMPLES))])
+    best = found.rows[1]
+    assert best.mark == "leading"
+    for one in found.rows:
+        assert one.verdict is not None
+        assert (one.verdict.status, one.verdict.reasons) == ("unknown", ("samples",))
+        assert (one.verdict.p_value, one.verdict.ratio) == (None, None)
+        said = uncertainty.reason_sentences(one.verdict)
+        assert "samples of a single run tell nothing of what differs from run to run" in said
+        assert "3 blocks that both are in are the least that can decide" in said
+    assert uncertainty.verdict_words(best) == "inconclusive against btrfs and ext4"
+
+
+def test_samples_of_one_side_decide_nothing_either() -> None:
+    """Of the other one repeats are known; and samples that are alike prove no equivalence."""
+    for other in (apart("xfs", [1100.0, 1101.0, 1102.0]), single("xfs", 1000.001, SAMPLES)):
+        [found] = judged([table(single("ext4", 1000.0, SAMPLES), other)])
+        for one in found.rows:
+            assert one.verdict is not None
+            assert (one.verdict.status, one.verdict.reasons) == ("unknown", ("samples",))
+    without = row("xfs", 1100.0, None, runs=1)
+    [found] = judged([table(single("ext4", 1000.0, SAMPLES), without)])
+    assert verdict_of(found, "ext4").reasons == ("one_run", "samples")
+
+
+def test_where_runs_are_told_apart_their_samples_take_nothing_away() -> None:
+    """Three blocks that both share, whatever interval stands beside the scores."""
     rows = [
-        row(name, level, sample_interval([level * one for one in OWN * 4]), runs=1)
-        for name, level in (("ext4", 1000.0), ("xfs", 1100.0))
+        one._replace(interval=sample_interval([one.score, 1.001 * one.score]))
+        for one in (in_blocks("ext4", EXT4), in_blocks("xfs", XFS))
     ]
+    with_repeats = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS)]
+    found, wanted = judged([table(*rows), table(*with_repeats)])
+    assert [one.verdict for one in found.rows] == [one.verdict for one in wanted.rows]
+
+
+def test_samples_stay_what_freenix_2002_takes_them_for() -> None:
+    rows = [single("ext4", 1000.0, SAMPLES), single("xfs", 1200.0, SAMPLES)]
+    [found] = judged([table(*rows)], Rule(FREENIX))
+    verdict = verdict_of(found, "ext4")
+    assert (verdict.status, verdict.reasons) == ("significant", ("samples",))
+    assert "taken as quasi-independent" in uncertainty.reason_sentences(verdict)
+
+
+def test_samples_around_zero_are_not_left_to_the_other_rule() -> None:
+    """A mean of 0 has no logarithm, and repeats of it are judged by the rule of FREENIX 2002."""
+    rows = [
+        row("ext4", 0.0, sample_interval([-1.0, 1.0], SAMPLES), runs=1),
+        single("xfs", 1200.0, SAMPLES),
+    ]
+    [found] = judged([table(*rows)])
+    assert verdict_of(found, "ext4").reasons == ("samples",)
+
+
+def test_a_difference_by_trials_of_single_runs_says_that_it_is_within_them() -> None:
+    rows = [single("ext4", 1000.0, TRIALS), single("xfs", 1100.0, TRIALS)]
     [found] = judged([table(*rows)])
     best, other = found.rows[1], found.rows[0]
     assert best.verdict is not None

@@ -19,7 +19,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.verdicts import intervals, uncertainty
 from fsbench_web.compare.tables.verdicts import significance as subject
 from fsbench_web.compare.tables.verdicts.significance import Rule
-from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
+from fsbench_web.core.scoring.confidence import TRIALS, Interval, interval, sample_interval
 from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.core.scoring.significance import FREENIX
 from fsbench_web.studies.models import Score
@@ -321,6 +321,11 @@ def test_an_interval_says_around_what_it_is_and_of_what() -> None:
     said = intervals.interval_sentence(samples, "KB/s")
     assert "12 interval samples of one run, taken as quasi-independent" in said
     assert "correlate by 0.75 (lag 1), more than chance" in said
+    trials = sample_interval([1.0, 3.0, 2.0], TRIALS)
+    assert trials is not None
+    said = intervals.interval_sentence(trials, "KB/s")
+    assert "the mean of 3 trials of one run" in said
+    assert "neighbouring trials correlate" in said
 
 
 @pytest.mark.parametrize(

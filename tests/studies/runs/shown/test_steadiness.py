@@ -41,6 +41,15 @@ def test_what_has_no_samples_is_not_named() -> None:
     assert len(steadiness([number([1])] * 300)) == MOST_SHOWN
 
 
+def test_trials_are_no_intervals_that_could_be_steady() -> None:
+    [found] = steadiness([number([10.0, 50.0, 90.0, 100.0, 101.0])], are_trials=True)
+    assert (found.count, found.start, found.words) == (5, None, "")
+    assert found.interval is not None
+    assert found.interval.of == "trials"
+    [broken] = steadiness([number([1.0, float("nan")])], are_trials=True)
+    assert (broken.words, broken.interval) == ("a trial has no number", None)
+
+
 @pytest.mark.django_db
 def test_the_page_tells_it_and_no_number_changes(client: Client, runs: list[Run]) -> None:
     complete(runs[0])

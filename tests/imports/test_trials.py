@@ -1,0 +1,65 @@
+"""Trials that one file reports are told from the samples of the intervals of one trial."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test import Client
+
+from fsbench_web.studies.models import Score
+from fsbench_web.studies.scores import rejudging
+from tests.importing import import_files
+
+pytestmark = pytest.mark.django_db
+SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
+
+
+def put(name: str) -> list[int]:
+    """The runs that a file became."""
+    content = (SAMPLES / name).read_bytes()
+    result = import_files(
+        [(name, content)], study="Lab", filesystem="ext4", configuration="ext4", user=None
+    )
+    return list(result.runs)
+
+
+def kinds() -> set[str]:
+    """What the intervals of all scores are of."""
+    found = Score.objects.filter(interval__isnull=False)
+    return {interval["of"] for interval in found.values_list("interval", flat=True)}
+
+
+@pytest.mark.parametrize("name", ["phoronix-composite.txt", "ior-4.1-json.txt"])
+def test_what_a_tool_begins_anew_each_time_are_trials(client: Client, name: str) -> None:
+    runs = put(name)
+    assert kinds() <= {"trials"}  # of a matrix, as IOR's cells are, trials make no interval
+    page = client.get(f"/runs/{runs[0]}/").content.decode()
+    assert "told trial by trial" in page
+    assert "Steady state" not in page
+
+
+def test_what_it_reports_as_it_goes_are_samples(client: Client) -> None:
+    [run] = put("pgbench-15-progress.txt")
+    assert kinds() == {"samples"}
+    assert "told interval by interval" in client.get(f"/runs/{run}/").content.decode()
+
+
+def test_the_interval_of_a_single_result_is_of_its_trials() -> None:
+    put("phoronix-composite.txt")
+    assert kinds() == {"trials"}
+
+
+def test_trials_of_before_are_judged_again() -> None:
+    put("phoronix-composite.txt")
+    put("pgbench-15-progress.txt")
+    for score in Score.objects.filter(interval__isnull=False):
+        Score.objects.filter(pk=score.pk).update(interval=score.interval | {"of": "samples"})
+    assert not rejudging.waiting().exists()
+    migration = importlib.import_module("fsbench_web.studies.migrations.0047_trials_judged_again")
+    migration.judge_again(apps, connection.schema_editor())
+    waiting = list(rejudging.waiting())
+    assert {series.workload.tool for series in waiting if series.workload} == {"phoronix"}
+    assert rejudging.judge_waiting(60) == (len(waiting), True)
+    assert kinds() == {"samples", "trials"}
