@@ -113,13 +113,16 @@ def check_again(row: Import) -> None:
     )
 
 
-def accept(row: Import, user: User) -> None:
-    """Let the importer store a checked table. Raises ImportRefused with what stands against it."""
+def accept(row: Import, user: User, columns: str | None = None) -> None:
+    """Let the importer store a checked table, which was shown with ``columns``
+    (uploads.columns_digest). Raises ImportRefused with what stands against it.
+    """
     with transaction.atomic():
         locked = Import.objects.select_for_update().filter(
             pk=row.pk, created_by=user, state=ImportState.PREVIEWED
         )
         for found in locked:
+            uploads.refuse_other_columns(found, columns)
             if problems := problems_of(found):
                 raise ImportRefused(problems)
             locked.update(state=ImportState.ACCEPTED, phase="", progress=0)

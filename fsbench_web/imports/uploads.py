@@ -2,6 +2,8 @@
 day old. What is corrected in the preview is kept with them.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -20,6 +22,10 @@ from fsbench_web.imports.storing import commit
 from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 
 KEPT_FOR = timedelta(days=1)
+OTHER_COLUMNS = (
+    "What its columns are was said anew since this preview was shown, in another window: nothing "
+    "was stored. Look at what would be stored now, and import that."
+)
 
 
 @dataclass(frozen=True)
@@ -151,12 +157,36 @@ def preview_of(row: Import, user: User) -> Preview:
     return Preview(plan, stored, problems)
 
 
+def columns_digest(row: Import) -> str:
+    """Of what is said of the columns of its tables, which no form of a preview repeats."""
+    said = row.files.filter(mapping__isnull=False).order_by("pk").values_list("pk", "mapping")
+    return hashlib.sha256(json.dumps(list(said), sort_keys=True).encode()).hexdigest()
+
+
+def refuse_other_columns(row: Import, columns: str | None) -> None:
+    """Raises ImportRefused where its columns were said otherwise since a preview was shown, whose
+    ``columns_digest`` this is; None: whoever asks saw none. The caller holds the lock.
+    """
+    if columns is not None and columns != columns_digest(row):
+        raise ImportRefused([ImportProblem(OTHER_COLUMNS)])
+
+
 @transaction.atomic
-def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], user: User) -> None:
-    """Keep what the preview's form says. Raises Import.DoesNotExist for an upload that is gone."""
+def correct(
+    row_id: int,
+    target: Target,
+    corrections: Mapping[int, Correction],
+    user: User,
+    columns: str | None = None,
+) -> None:
+    """Keep what the preview's form says, which was shown with ``columns``.
+
+    Raises Import.DoesNotExist for an upload that is gone, and ImportRefused.
+    """
     row = Import.objects.select_for_update().get(
         pk=row_id, created_by=user, state=ImportState.PREVIEWED
     )
+    refuse_other_columns(row, columns)
     before = Target(**row.target)
     row.target = asdict(target)
     row.report.pop("refused", None)
@@ -188,7 +218,7 @@ def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
             _say(file, replace(given, configuration=after, filesystem=filesystem))
 
 
-def commit_stashed(row_id: int, user: User) -> ImportResult | None:
+def commit_stashed(row_id: int, user: User, columns: str | None = None) -> ImportResult | None:
     """Store the files that were previewed; None when that was done before, or is the importer's
     work, now or already: the state is accepted then.
 
@@ -198,6 +228,7 @@ def commit_stashed(row_id: int, user: User) -> ImportResult | None:
         row = Import.objects.select_for_update().get(pk=row_id, created_by=user)
         if row.state != ImportState.PREVIEWED:
             return None
+        refuse_other_columns(row, columns)
         target = Target(**row.target)
         plan = plan_files(sources_of(row), target)
         if plan.work.is_much:

@@ -1,5 +1,6 @@
 """Columns that are said while a large table is accepted: what was previewed is what is stored."""
 
+import re
 import threading
 from typing import Any
 
@@ -109,5 +110,45 @@ def test_columns_that_come_before_accepting_are_previewed_first(
     work()
     assert Import.objects.get().state == ImportState.PREVIEWED
     queue.accept(Import.objects.get(), User.objects.get())
+    work()
+    assert sorted(one.value for one in measured()) == list(range(1, 9))
+
+
+def shown_columns(client: Client, where: str) -> str:
+    """What the form of a preview says of the columns that it shows."""
+    found = re.search('name="columns" value="([0-9a-f]{64})"', client.get(where).content.decode())
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("large_bytes", [64, 1_000_000])
+def test_a_preview_that_another_window_made_old_is_not_stored(
+    large_bytes: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One window shows the third column; the second one is said in another, and checked."""
+    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    sent = {**said, "file": SimpleUploadedFile("t.csv", ROWS.encode())}
+    assert api.post("/api/v1/imports/previews", sent).status_code in (201, 202)
+    work()
+    file = ImportFile.objects.get()
+    where = f"/imports/{file.import_of_id}/"
+    assert say(api, file, {**COLUMNS, "columns": {"test": 0, "value": 2, "unit": 3}}) == 200
+    work()
+    older = shown_columns(signed_in, where)
+    assert say(api, file, COLUMNS) == 200
+    work()
+    form = {"study": "Elsewhere", f"take-{file.pk}": "1"}
+    for step in ("check", "commit"):
+        answer = signed_in.post(f"{where}{step}/", {**form, "columns": older})
+        assert answer.status_code == 422
+        assert "said anew since this preview was shown" in answer.content.decode()
+        assert Import.objects.get().target["study"] == "Lab"
+    work()
+    assert Import.objects.get().state == ImportState.PREVIEWED
+    newer = shown_columns(signed_in, where)
+    form |= {"study": "Lab", f"filesystem-{file.pk}": "xfs", f"configuration-{file.pk}": "xfs"}
+    answer = signed_in.post(f"{where}commit/", {**form, "columns": newer})
+    assert answer.status_code == 302, answer.content.decode()
     work()
     assert sorted(one.value for one in measured()) == list(range(1, 9))

@@ -181,11 +181,13 @@ def _preview(
 ) -> HttpResponse:
     if row.report.get("large"):
         return _large_preview(request, row, problems or [], status)
+    columns = uploads.columns_digest(row)  # before they are read: an older one is refused
     found = uploads.preview_of(row, user_of(request))
     page = preview.shown(list(row.files.defer("content_gzip")), found, user_of(request))
     context = {
         "import": row,
         "target": row.target,
+        "columns": columns,
         "kilobytes": kilobytes.ANSWERS,
         "preview": found,
         "page": page,
@@ -206,6 +208,7 @@ def _large_preview(
     context = {
         "import": row,
         "target": row.target,
+        "columns": uploads.columns_digest(row),
         "kilobytes": kilobytes.ANSWERS,
         "open_units": kilobytes.open_units(one.unit for one in tests),
         "file": file,
@@ -261,7 +264,11 @@ def _correct(request: HttpRequest, row: Import) -> list[ImportProblem]:
     target = preview.corrected_target(Target(**row.target), request.POST)
     problems += target_problems(target)
     if not problems:
-        uploads.correct(row.pk, target, corrections, user_of(request))
+        columns = request.POST.get("columns")
+        try:
+            uploads.correct(row.pk, target, corrections, user_of(request), columns)
+        except ImportRefused as error:
+            return list(error.problems)
         row.target = asdict(target)
     return problems
 
@@ -272,15 +279,16 @@ def _correct(request: HttpRequest, row: Import) -> list[ImportProblem]:
 def commit(request: HttpRequest, import_id: int) -> HttpResponse:
     """Store the previewed files as they were corrected. Sent twice, it stores them once."""
     row = get_object_or_404(Import, pk=import_id)
+    columns = request.POST.get("columns")
     try:
         if row.state == ImportState.PREVIEWED and row.created_by == request.user:
             problems = _correct(request, row)
             if problems:
                 return _preview(request, row, problems, status=422)
         if row.state == ImportState.PREVIEWED and row.report.get("large"):
-            queue.accept(uploaded(request, import_id), user_of(request))
+            queue.accept(uploaded(request, import_id), user_of(request), columns)
             return redirect("imports:show", import_id=import_id)
-        uploads.commit_stashed(import_id, user_of(request))
+        uploads.commit_stashed(import_id, user_of(request), columns)
     except Import.DoesNotExist:
         raise Http404(gone(import_id)) from None
     except ImportRefused as error:
