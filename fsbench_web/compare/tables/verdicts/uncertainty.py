@@ -174,8 +174,14 @@ def _qualifiers(verdict: Verdict) -> str:
 
 
 def has_standing(table: DeltaTable) -> bool:
-    """Whether the table can say of any row whether its difference is more than chance."""
-    return any(row.verdict and row.verdict.status != significance.UNKNOWN for row in table.rows)
+    """Whether the table can say of any row whether its difference is more than chance, or why an
+    interval that stands beside a score does not tell.
+    """
+    return any(
+        row.verdict
+        and (row.verdict.status != significance.UNKNOWN or SAMPLES in row.verdict.reasons)
+        for row in table.rows
+    )
 
 
 def has_change_standing(table: DeltaTable) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 
+from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS, Interval, sample_interval
 from fsbench_web.core.scoring.steady_state import (
     MOST_RANGE_PERCENT,
@@ -34,6 +35,12 @@ class Steadiness:
     start: int | None
     words: str
     interval: Interval | None = None
+
+    @property
+    def correlation_words(self) -> str:
+        """The lag-1 autocorrelation; "" where there is none."""
+        found = self.interval and self.interval.autocorrelation
+        return "" if found is None else numbers.with_minus(numbers.number(found))
 
 
 def steadiness(
