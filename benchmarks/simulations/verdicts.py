@@ -91,6 +91,41 @@ def _is_best_faster(measured: np.ndarray) -> bool:
     )
 
 
+def _equivalent_to_the_best(measured: np.ndarray) -> list[int]:
+    """Which of all are called equivalent to the best by its mean, among so many contenders."""
+    best = int(measured.mean(axis=1).argmax())
+    factor = paired.equivalence_factor_of(len(measured))
+    return [
+        row
+        for row in range(len(measured))
+        if row != best
+        and verdict_of(measured[[best, row]])._replace(equivalence_factor=factor).status
+        == paired.EQUIVALENT
+    ]
+
+
+def _say_of_many_equivalences(say: Callable[..., None]) -> None:
+    """Of many contenders one is more easily called equivalent by chance than of two."""
+    draw = np.random.default_rng(SEED + 5)
+    print("A difference of just the margin (2%) among many: called equivalent, wrongly")
+    for contenders, blocks, noise in ((3, 5, 1), (8, 5, 1), (8, 20, 2), (30, 5, 0.5)):
+        wrong = []
+        for _ in range(TRIALS // 2):
+            # The best is just the margin ahead of all others: each of these may be told wrongly.
+            measured = speeds(draw, [1.02] + [1.0] * (contenders - 1), blocks, drift=8, noise=noise)
+            ahead = int(measured.mean(axis=1).argmax()) == 0
+            wrong.append(bool(ahead and _equivalent_to_the_best(measured)))
+        name = f"  any of {contenders} contenders to the best, {blocks} blocks, noise {noise}%"
+        say(name, share(wrong), most=5.5)
+    print("No difference: all of 8 contenders called equivalent to the best (not promised)")
+    for blocks, noise in ((5, 0.5), (8, 0.5), (8, 1), (12, 1)):
+        all_found = [
+            len(_equivalent_to_the_best(speeds(draw, [1.0] * 8, blocks, drift=8, noise=noise))) == 7
+            for _ in range(TRIALS // 4)
+        ]
+        say(f"  {blocks} blocks, noise {noise}%", share(all_found))
+
+
 def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
     """At which look, from 0, a difference is called where there is none; None: at none of five.
 
@@ -304,6 +339,8 @@ def main() -> int:
     found = many([1, 1], 12, drift=8, noise=1)
     name = "No difference: called equivalent, 12 blocks, noise 1%"
     say(name, share([one.status == paired.EQUIVALENT for one in found]), least=90)
+
+    _say_of_many_equivalences(say)
 
     print("Intervals hold the true ratio")
     found = many([1.05, 1], 8, drift=8, noise=4)

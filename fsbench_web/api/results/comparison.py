@@ -51,7 +51,8 @@ class VerdictOut(Schema):
     the speed of the row over that of the one that it is judged against, between ``ratio_low`` and
     ``ratio_high`` at 95%; ``blocks`` are those that both were measured in. ``more_blocks`` would
     decide a tie.
-    ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, ``p_normal`` that the
+    ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
+    ``p_equivalence_corrected`` the same for all pairs of the table; ``p_normal`` that the
     logarithms of the ratios are normal, ``rank_low`` and ``rank_high`` Wilcoxon's interval.
     """
 
@@ -71,6 +72,7 @@ class VerdictOut(Schema):
     more_blocks: int | None
     equivalence_percent: float | None
     p_equivalence: float | None
+    p_equivalence_corrected: float | None
     p_normal: float | None
     rank_low: float | None
     rank_high: float | None

@@ -72,10 +72,10 @@ class Verdict(NamedTuple):
     ``ratio``, between ``ratio_low`` and ``ratio_high`` at 95%, is the speed of the one that it is
     said of over that of the other; they share ``blocks``. ``more_blocks`` that both are in would
     decide it; None where it is decided, or not within reason. ``p_equivalence`` is of a difference
-    of ``equivalence_percent`` or more, ``p_normal`` that the logarithms of the ratios are normal;
-    ``rank_low`` and ``rank_high`` are Wilcoxon's interval. All are None by the rule of FREENIX
-    2002, whose are ``margin_percent`` and ``difference_percent``, of the means in percent of the
-    larger.
+    of ``equivalence_percent`` or more, ``p_equivalence_corrected`` the same for all pairs;
+    ``p_normal`` that the logarithms of the ratios are normal; ``rank_low`` and ``rank_high`` are
+    Wilcoxon's interval. All are None by the rule of FREENIX 2002, whose are ``margin_percent`` and
+    ``difference_percent``, of the means in percent of the larger.
     """
 
     status: str
@@ -94,6 +94,7 @@ class Verdict(NamedTuple):
     more_blocks: int | None = None
     equivalence_percent: float | None = None
     p_equivalence: float | None = None
+    p_equivalence_corrected: float | None = None
     p_normal: float | None = None
     rank_low: float | None = None
     rank_high: float | None = None

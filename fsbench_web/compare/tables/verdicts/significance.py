@@ -92,16 +92,18 @@ def judged(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[Delta
 def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     blocks = [_Repeats(_by_block(row), _rounding(row)) for row in table.rows]
     pairs = list(_pairs(table, blocks, rule))
-    p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
-    all_pairs = significance.pairs_of(len({place for asked in p_values for place in asked}))
-    holm = significance.holm(list(p_values.values()), all_pairs)
-    adjusted = dict(zip(p_values, holm, strict=True))
+    contenders = _tested(pairs)
+    all_pairs = significance.pairs_of(contenders)
+    factor = paired.equivalence_factor_of(contenders)
+    # What is asked of the best is corrected by itself: no baseline changes what is said of it.
+    adjusted = _adjusted(pairs, all_pairs)
+    adjusted |= _adjusted([pair for pair in pairs if not pair.is_change], all_pairs)
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
         found = pair.found
         if isinstance(found, RatioVerdict):
-            corrected = paired.corrected(found, adjusted[pair.asked], all_pairs)
+            corrected = paired.corrected(found, adjusted[pair.asked], all_pairs, factor)
             verdict = _of_ratio(table, blocks, pair, corrected, rule)
         elif found.p_value is not None:
             verdict = significance.corrected(found, adjusted[pair.asked], all_pairs)
@@ -118,6 +120,19 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
             for place, row in enumerate(table.rows)
         ),
     )
+
+
+def _tested(pairs: Sequence[_Pair]) -> int:
+    """How many rows were tested against any other."""
+    tested = [pair.asked for pair in pairs if pair.found.p_value is not None]
+    return len({place for asked in tested for place in asked})
+
+
+def _adjusted(pairs: Sequence[_Pair], all_pairs: int) -> dict[tuple[int, int], float]:
+    """The p-values of what is asked, by Holm's correction over all pairs of the table."""
+    p_values = {pair.asked: pair.found.p_value for pair in pairs if pair.found.p_value is not None}
+    holm = significance.holm(list(p_values.values()), all_pairs)
+    return dict(zip(p_values, holm, strict=True))
 
 
 def nearest_first(table: DeltaTable) -> list[int]:
@@ -292,6 +307,7 @@ def _of_ratio(
         more_blocks=found.more_blocks if status == TIE and TICKS not in reasons else None,
         equivalence_percent=found.margin_percent,
         p_equivalence=found.p_equivalence,
+        p_equivalence_corrected=found.p_equivalence_corrected,
         p_normal=found.p_normal,
         rank_low=rank_low,
         rank_high=rank_high,

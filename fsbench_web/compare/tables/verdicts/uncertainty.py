@@ -284,9 +284,13 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
 
 def _outcome(verdict: Verdict) -> Iterator[str]:
     if verdict.status == EQUIVALENT and verdict.p_equivalence is not None:
+        corrected, among = verdict.p_equivalence_corrected, ""
+        if corrected not in (None, verdict.p_equivalence):
+            among = ", corrected for all pairs of this table"
+        p_value = probability(verdict.p_equivalence if corrected is None else corrected)
         yield (
             f"The difference is below {verdict.equivalence_percent:g}% for sure (two one-sided "
-            f"tests, p is {probability(verdict.p_equivalence)}), which is none worth a decision."
+            f"tests, p is {p_value}{among}), which is none worth a decision."
         )
     if verdict.status == SIGNIFICANT and verdict.p_holm is not None:
         tested = f" by Holm's correction over the {verdict.tested} pairs of this table"

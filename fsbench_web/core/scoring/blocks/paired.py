@@ -14,8 +14,9 @@ the two means has, by the delta method, the sum of their relative variances; its
 ratio, and no test can tell it apart.
 
 Two contenders are *equivalent* where two one-sided tests at 5% place the ratio within a margin
-(TOST: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). That goes before *faster*: what is
-less than the margin is no difference, however sure it is. What is neither is *inconclusive*.
+(TOST: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987), among many with a correction for
+these (``equivalence_factor_of``). That goes before *faster*: what is less than the margin is no
+difference, however sure it is. What is neither is *inconclusive*.
 
 Beside the interval of t stands, with six or more blocks, that of Wilcoxon's signed ranks (J. L.
 Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963), which asks for symmetry and not for a normal
@@ -59,7 +60,8 @@ class RatioVerdict(NamedTuple):
     unpaired ones, whose ``blocks`` is 0, the ratio of their means. It is between ``low`` and
     ``high`` at 95%; its logarithm has ``deviation`` between blocks and ``freedom`` degrees of it.
     ``p_value`` is of no difference at all, ``p_holm`` corrected over ``tested`` pairs (None: this
-    one alone), ``p_equivalence`` of a difference of ``margin_percent`` or more. ``rank_interval``
+    one alone). ``p_equivalence`` is of a difference of ``margin_percent`` or more, and counts
+    ``equivalence_factor`` times (``equivalence_factor_of``). ``rank_interval``
     is Wilcoxon's, from six blocks on; ``p_normal`` that the logarithms are a sample of a normal
     distribution, from five on. ``is_still`` where nothing scattered: what is taken for scatter is
     what rounding makes, and where that is not known either p-values are 0 or 1. ``more_blocks``
@@ -78,14 +80,19 @@ class RatioVerdict(NamedTuple):
     margin_percent: float
     p_holm: float | None = None
     tested: int | None = None
+    equivalence_factor: int = 1
     rank_interval: tuple[float, float] | None = None
     p_normal: float | None = None
     is_still: bool = False
 
     @property
+    def p_equivalence_corrected(self) -> float:
+        return min(1.0, self.p_equivalence * self.equivalence_factor)
+
+    @property
     def status(self) -> str:
         """FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE."""
-        if self.p_equivalence <= FALSE_ALARM:
+        if self.p_equivalence_corrected <= FALSE_ALARM:
             return EQUIVALENT
         if (self.p_value if self.p_holm is None else self.p_holm) <= FALSE_ALARM:
             return FASTER if self.ratio > 1 else SLOWER
@@ -95,7 +102,7 @@ class RatioVerdict(NamedTuple):
     def more_blocks(self) -> int | None:
         if self.status != INCONCLUSIVE:
             return None
-        return _more_blocks(self, self._level)
+        return _more_blocks(self, self._level, FALSE_ALARM / self.equivalence_factor)
 
     @property
     def _level(self) -> float:
@@ -252,8 +259,8 @@ def family(
 ) -> list[RatioVerdict]:
     """The verdicts of pairs that are tested together, with Holm's correction over all of them.
 
-    ``weights`` are their shares of the level, alike where nobody says. What is equivalent was not
-    called different, and stays so.
+    ``weights`` are their shares of the level, alike where nobody says. It is of differences: what
+    is equivalent by itself stays so.
     """
     p_values = [verdict.p_value for verdict in verdicts]
     adjusted = holm(p_values) if weights is None else weighted_holm(p_values, weights)
@@ -263,16 +270,32 @@ def family(
     ]
 
 
-def corrected(verdict: RatioVerdict, p_holm: float, tested: int) -> RatioVerdict:
-    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it:
-    ``_replace`` in a third of its time, of which a page has hundreds.
+def corrected(
+    verdict: RatioVerdict, p_holm: float, tested: int, equivalence_factor: int = 1
+) -> RatioVerdict:
+    """The verdict with the p-value that Holm's correction over ``tested`` pairs gave it, and how
+    often that of equivalence counts: ``_replace`` in a third of its time, of which a page has
+    hundreds.
     """
-    kept = (*verdict[:_CORRECTED], p_holm, tested, *verdict[_CORRECTED + 2 :])
+    kept = (
+        *verdict[:_CORRECTED],
+        *(p_holm, tested, equivalence_factor),
+        *verdict[_CORRECTED + 3 :],
+    )
     return RatioVerdict._make(kept)
 
 
 _CORRECTED = RatioVerdict._fields.index("p_holm")
-assert RatioVerdict._fields[_CORRECTED + 1] == "tested"
+assert RatioVerdict._fields[_CORRECTED + 1 :][:2] == ("tested", "equivalence_factor")
+
+
+def equivalence_factor_of(contenders: int) -> int:
+    """How often a p-value of equivalence counts where any pair of so many may be called equivalent.
+
+    So many pairs at most can all be just the margin apart at once: those of two halves (C. Lauzon
+    and B. Caffo, The American Statistician 63, 2009, with their correction in 67, 2013).
+    """
+    return max(1, contenders * contenders // 4)
 
 
 @lru_cache(maxsize=1024)
@@ -287,8 +310,9 @@ def _tail(centre: float, error: float, freedom: float) -> float:
     return float(stdtr(freedom, centre / error))
 
 
-def _more_blocks(verdict: RatioVerdict, level: float) -> int | None:
-    """How many blocks beyond those that they share decide it, either way, with a power of 0.8.
+def _more_blocks(verdict: RatioVerdict, level: float, of_equivalence: float) -> int | None:
+    """How many blocks beyond those that they share decide it, either way, with a power of 0.8, at
+    the levels that are left for a difference and for none.
 
     The distribution of a shifted t is taken as t around its shift: some blocks too few where there
     are fewer than ten, which the simulation bounds.
@@ -296,7 +320,9 @@ def _more_blocks(verdict: RatioVerdict, level: float) -> int | None:
     difference = abs(log(verdict.ratio))
 
     def decides(count: int) -> bool:
-        return _decides(difference, verdict.deviation, count, verdict.margin_percent, level)
+        return _decides(
+            *(difference, verdict.deviation, count, verdict.margin_percent), level, of_equivalence
+        )
 
     low, high = max(verdict.blocks, LEAST_BLOCKS - 1), MOST_BLOCKS
     if not decides(high):
@@ -311,14 +337,19 @@ def _more_blocks(verdict: RatioVerdict, level: float) -> int | None:
 
 
 def _decides(
-    difference: float, deviation: float, count: int, margin_percent: float, level: float
+    difference: float,
+    deviation: float,
+    count: int,
+    margin_percent: float,
+    level: float,
+    of_equivalence: float,
 ) -> bool:
     error, freedom = deviation / sqrt(count), count - 1
     if error == 0:
         return True
     margin = log(1 + margin_percent / 100)
     found = stdtr(freedom, difference / error - stdtrit(freedom, 1 - level / 2))
-    needed = _quantile(freedom, 1 - FALSE_ALARM)
+    needed = float(stdtrit(freedom, 1 - of_equivalence))
     inside = stdtr(freedom, (margin - difference) / error - needed)
     outside = stdtr(freedom, (margin + difference) / error - needed)
     return bool(found >= POWER or inside + outside - 1 >= POWER)

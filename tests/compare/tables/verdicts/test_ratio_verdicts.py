@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 import re
 from math import log
 from typing import Any
@@ -421,6 +422,51 @@ def test_a_unit_to_read_in_takes_no_verdict_away() -> None:
     told = [verdict_of(judged([table(*rows)])[0], "ext4") for rows in (plain, converted)]
     assert told[0].p_value == pytest.approx(told[1].p_value, rel=1e-9)
     assert told[0].status == told[1].status == "tie"
+
+
+def test_no_baseline_changes_what_is_said_of_the_best() -> None:
+    """Pairs of a baseline were corrected together with those of the best, whose p they made less:
+    of eight contenders one row of 160 had another verdict for who chose a baseline.
+    """
+    draw = random.Random(1)
+    for _ in range(40):
+        drift = [draw.gauss(1, 0.05) for _ in range(5)]
+        rows = [
+            in_blocks(name, [level * one * draw.gauss(1, 0.012) for one in drift])
+            for name in "abcdefgh"
+            for level in [1000 * draw.choice([1, 1.03, 1.06])]
+        ]
+        [alone] = judged([table(*rows)])
+        base = draw.randrange(len(rows))
+        rows[base] = rows[base]._replace(is_baseline=True)
+        [beside] = judged([table(*rows)])
+        assert [one.verdict for one in beside.rows] == [one.verdict for one in alone.rows]
+        best = next(one for one in beside.rows if one.best)
+        if not best.is_baseline:  # the same pair, whoever asks
+            asked = beside.rows[base].verdict
+            assert asked is not None
+            assert best.change_verdict is not None
+            assert best.change_verdict.p_holm == asked.p_holm
+
+
+def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
+    """Just below 0.05 for the two of them; of eight 16 pairs could be just the margin apart."""
+    scattered = [value * own**0.75 for value, own in zip(EXT4, OWN, strict=True)]
+    near = [in_blocks("a", EXT4), in_blocks("b", scattered)]
+    others = [in_blocks(f"c{n}", [value * 0.8 for value in XFS]) for n in range(6)]
+    two, eight = judged([table(*near), table(*near, *others)])
+    [of_two, of_eight] = [verdict_of(found, "a") for found in (two, eight)]
+    assert of_two.p_equivalence == of_eight.p_equivalence
+    assert of_two.p_equivalence_corrected == of_two.p_equivalence
+    assert of_two.p_equivalence is not None
+    assert of_eight.p_equivalence_corrected == pytest.approx(16 * of_two.p_equivalence)
+    assert (of_two.status, of_eight.status) == ("equal", "tie")
+    assert "for all pairs" not in uncertainty.reason_sentences(of_two)
+    assert of_eight.more_blocks is not None
+    clear = [in_blocks("a", EXT4), in_blocks("b", [one * 1.0001 for one in EXT4])]
+    [found] = judged([table(*clear, *others)])
+    said = uncertainty.reason_sentences(verdict_of(found, "a"))
+    assert "corrected for all pairs of this table" in said
 
 
 def single(name: str, level: float, of: str) -> DeltaRow:
