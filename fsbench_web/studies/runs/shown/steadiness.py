@@ -39,7 +39,7 @@ class Steadiness:
     @property
     def correlation_words(self) -> str:
         """The lag-1 autocorrelation; "" where there is none."""
-        found = self.interval and self.interval.autocorrelation
+        found = self.interval.autocorrelation if self.interval else None
         return "" if found is None else numbers.with_minus(numbers.number(found))
 
 
