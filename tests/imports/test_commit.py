@@ -314,7 +314,7 @@ def test_a_wrong_unit_is_told_along_with_wrong_rows(
     monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
     monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
-    rows = ("write,4,64,5,furlongs", "read,4,64,NaN,KB/s", "read,4,128,7,")
+    rows = ("write,4,64,5,furlongs", "read,4,64,inf,KB/s", "read,4,128,7,")
     problems = refused(("a.csv", table(*rows)))
     assert sorted(row["line"] for row in problems) == [2, 3, 4]
     assert any("furlongs" in row["message"] for row in problems)

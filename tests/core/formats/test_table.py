@@ -122,7 +122,16 @@ def test_all_problems_come_at_once_with_their_places() -> None:
     assert "Found 4 fields separated by comma, expected 5" in found[4][2]
 
 
-@pytest.mark.parametrize("number", ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-1", "１２"])
+@pytest.mark.parametrize("word", ["NA", "NaN", "nan", "#N/A", "NULL", "null", "None", "n/a", "-"])
+def test_what_tools_write_for_nothing_is_missing(word: str) -> None:
+    data = HEADER + f"write,4,64,{word},KB/s\nwrite,4,128,2,KB/s\n"
+    [value] = parse("x", data.encode()).values
+    assert (value.line, value.value) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "number", ["NAN", "none", "inf", "-inf", "Infinity", "1e999", "-1", "１２"]
+)
 def test_what_is_no_measurement_is_refused(number: str) -> None:
     [(line, column, _)] = problems(HEADER + f"write,4,64,{number},KB/s\n")
     assert (line, column) == (2, 4)

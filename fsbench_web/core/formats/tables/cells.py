@@ -59,8 +59,11 @@ _ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _UNGROUPED = re.compile("[0-9]{1,3}")
 _COMMA = re.compile(r"[+-]?([0-9]+(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _NO_NUMBER = {"nan", "inf", "infinity", "-inf", "+inf", "-infinity"}
-MISSING = {"", "-", "–", "—", "n/a", "N/A", "+++++"}
-"""How people write a cell that was not measured."""
+MISSING = {
+    *("", "-", "–", "—", "n/a", "N/A", "+++++"),
+    *("NA", "NaN", "nan", "#N/A", "NULL", "null", "None"),
+}
+"""How people write a cell that was not measured, and R, pandas, spreadsheets and databases."""
 SIZE_UNITS = {"bytes": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 """Bytes in a unit of a size. KB are 1024 bytes, as everywhere here."""
 _SUFFIXES = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
