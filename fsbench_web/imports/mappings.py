@@ -36,6 +36,8 @@ _HEAD_BYTES = 64 * 1024
 _MOST_DIGITS = 7
 """Of a column or a line: no table has more of either."""
 _MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
+_MOST_OF_WORD, _MOST_OF_FORM = 60, 2000
+"""Characters of a word for not measured, and of all of them."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,11 @@ def mapping_of(form: AnyMapping[str, str]) -> Mapping:
         file_unit=form.get("file_unit", "KB"),
         sheet=form.get("sheet", ""),
         names=names,
+        not_measured=[
+            word.strip()[:_MOST_OF_WORD]
+            for word in form.get("not_measured", "")[:_MOST_OF_FORM].split(",")
+            if word.strip()
+        ],
     )
 
 

@@ -213,7 +213,8 @@ def work_on(row: Import, stopping: threading.Event) -> None:
 
 
 _CHECKED = (
-    *("values", "rows", "runs", "zeros", "first_zero", "unused", "header_line", "keys", "tests"),
+    *("values", "rows", "runs", "zeros", "first_zero", "not_measured", "unused", "header_line"),
+    *("keys", "tests"),
 )
 
 

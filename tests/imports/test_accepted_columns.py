@@ -152,3 +152,42 @@ def test_a_preview_that_another_window_made_old_is_not_stored(
     assert answer.status_code == 302, answer.content.decode()
     work()
     assert sorted(one.value for one in measured()) == list(range(1, 9))
+
+
+@pytest.mark.parametrize("large_bytes", [64, 1_000_000])
+def test_words_for_not_measured_are_said_on_the_page_of_columns(
+    large_bytes: int, api: Client, signed_in: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    rows = ROWS.replace("seq3;3;", "seq3;timeout;").replace("seq5;5;", "seq5;timeout;")
+    sent = {**said, "file": SimpleUploadedFile("t.csv", rows.encode())}
+    assert api.post("/api/v1/imports/previews", sent).status_code in (201, 202)
+    work()
+    file = ImportFile.objects.get()
+    where = f"/imports/{file.import_of_id}/"
+    columns = f"{where}files/{file.pk}/columns/"
+    answer = signed_in.post(columns, {**FORM, "not_measured": " timeout ,, failed", "name": "k"})
+    assert answer.status_code == 302, answer.content.decode()
+    work()
+    assert 'value="timeout, failed"' in signed_in.get(columns).content.decode()
+    page = signed_in.get(where).content.decode()
+    assert "was said to mean that nothing was measured" in page
+    assert SavedMapping.objects.get().mapping["not_measured"] == ["timeout", "failed"]
+    answer = api.post(f"/api/v1/imports/{file.import_of_id}/commit")
+    assert answer.status_code in (200, 202), answer.content.decode()
+    work()
+    assert Import.objects.get().state == ImportState.DONE
+    assert sorted(one.value for one in measured()) == [1, 2, 4, 6, 7, 8]
+    assert "was said to mean" in signed_in.get(where).content.decode()
+
+
+def test_programs_say_them_too(file: ImportFile, api: Client) -> None:
+    assert say(api, file, {**COLUMNS, "not_measured": ["timeout"]}) == 200
+    file.refresh_from_db()
+    assert file.mapping is not None
+    assert file.mapping["not_measured"] == ["timeout"]
+    work()
+    assert say(api, file, {**COLUMNS, "not_measured": ["3"]}) == 422
+    assert say(api, file, {**COLUMNS, "not_measured": ["x" * 61]}) == 422
+    assert say(api, file, {**COLUMNS, "not_measured": ["x"] * 21}) == 422

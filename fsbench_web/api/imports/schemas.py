@@ -1,7 +1,7 @@
 """What the API says and hears of imports step by step."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt
@@ -179,6 +179,9 @@ class ColumnsIn(Strict):
     sheet: str = Field("", max_length=200)
     names: dict[str, str] = Field(
         {}, max_length=100, description="what words of the column test mean: randread, random_read"
+    )
+    not_measured: list[Annotated[str, Field(max_length=60)]] = Field(
+        [], max_length=20, description="words of cells where nothing was measured: timeout, failed"
     )
     name: str = Field("", max_length=100, description="keep it for tables with this header")
     team: str = Field("", max_length=80, description="a team of yours that has what is kept too")

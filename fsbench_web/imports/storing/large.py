@@ -105,6 +105,7 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
         "runs": len(table.runs),
         "zeros": table.zeros,
         "first_zero": table.first_zero,
+        "not_measured": [[word, *seen] for word, seen in table.not_measured.items()],
         "unused": table.unused,
         "header_line": table.header_line,
         "keys": [[*key, count] for key, count in keys.most_common(_KEYS_KEPT)],
@@ -164,6 +165,10 @@ def problems_and_notes(
                 cells.A_ZERO, source.path, kept.get("first_zero"), None, None, zeros, True
             )
         )
+    found += [
+        ImportProblem(cells.not_measured(word), source.path, line, None, None, count, True)
+        for word, count, line in kept.get("not_measured", [])
+    ]
     warnings = together([*unread, *found])
     problems = [
         *_key_problems(kept.get("keys", []), source, target),

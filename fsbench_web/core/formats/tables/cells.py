@@ -203,16 +203,25 @@ class TableReading:
     decimal: str = ""
     """The decimal sign of the file, once one has been seen or said."""
     is_given: bool = False
+    not_measured: frozenset[str] = frozenset()
+    """What somebody said that cells have where nothing was measured, besides ``MISSING``."""
     unread: list[str] = field(default_factory=list)
     """Words of the header that nothing reads, of which one may tell repeats apart."""
     grouping: Grouping = field(default_factory=Grouping)
     lacks_sign: bool = False
     """Whether somebody has to say what sizes are: their unit, or the other one of the two."""
+    words: int = 0
+    """Values that are no numbers, and may be words for what was not measured."""
     problems: list[Problem] = field(default_factory=list)
     seen: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def refuse(self, line: int, place: CellPosition | None, message: str) -> None:
         self.problems.append(Problem(line, place.column if place else None, message))
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody can say what is missing, or that all that is wrong are words."""
+        return self.lacks_sign or bool(self.words == len(self.problems) and self.result.values)
 
     @property
     def is_full(self) -> bool:
@@ -231,6 +240,10 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
     ``data`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
     """
     if data["value"].text in MISSING:
+        return
+    if data["value"].text in reading.not_measured:
+        message, place = not_measured(data["value"].text), data["value"].column
+        reading.result.warnings.append(Problem(line, place, message, is_note=True))
         return
     before = len(reading.problems)
     value = _value(reading, data["value"], line)
@@ -273,6 +286,16 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
         block=_text(data, "block"),
     )
     _keep(reading, parsed, data["value"])
+
+
+def not_measured(word: str) -> str:
+    """What is noted of a cell with a word that somebody said."""
+    return f"{quoted(word)} was said to mean that nothing was measured."
+
+
+def may_mean_nothing(word: str) -> bool:
+    """Whether a word can be said to mean that nothing was measured: no number that may be one."""
+    return not _POINT.fullmatch(word) or word.startswith("-")
 
 
 def _refuse_one_size(
@@ -402,6 +425,7 @@ def _value(reading: TableReading, place: CellPosition, line: int) -> float | Non
             message = f"{text} is negative, and no rate or time is."
         else:
             return value + 0.0  # a negative zero becomes a plain one
+    reading.words += may_mean_nothing(place.text)
     reading.refuse(line, place, message)
     return None
 

@@ -39,7 +39,8 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 class LargeTable:
     """All numbers of a table: ``runs`` are parts of ``numbers`` by the run they belong to.
 
-    ``zeros`` counts values that are 0, of which the first stands in line ``first_zero``.
+    ``zeros`` counts values that are 0, of which the first stands in line ``first_zero``;
+    ``not_measured`` those with words that somebody said to mean it, with the first line of each.
     """
 
     numbers: MeasurementColumns
@@ -49,6 +50,7 @@ class LargeTable:
     first_zero: int | None = None
     unused: list[str] = field(default_factory=list)
     header_line: int = 0
+    not_measured: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -135,7 +137,7 @@ def _require_decimal_sign(stream: BinaryIO, encoding: str, mapping: Mapping) -> 
         if number <= mapping.header_line or not line.strip() or line.startswith("#"):
             continue
         word = row_of(line.rstrip("\n"), number, mapping.delimiter).words[column]
-        if word not in MISSING:
+        if word not in MISSING and word not in mapping.not_measured:
             grouping.see(number, word)
         if grouping.is_clear:
             break
@@ -153,7 +155,8 @@ def _finished(reader: BlockReader) -> LargeTable:
     if rows.problem_count:
         more = rows.problem_count - len(rows.problems)
         last = [Problem(None, None, f"And {more} more problems.")] if more else []
-        kind = NeedsMapping if rows.lacks_sign else UnreadableFile
+        asks = rows.lacks_sign or (rows.has_words_alone and bool(reader.blocks))
+        kind = NeedsMapping if asks else UnreadableFile
         raise kind([*rows.problems, *last], table.units())
     table.runs = _from_1(table.runs)
     return table
@@ -194,6 +197,7 @@ def _table(reader: BlockReader) -> LargeTable:
         },
         rows=reader.line,
         header_line=reader.mapping.header_line,
+        not_measured=reader.rows.not_measured,
         zeros=len(zeros),
         first_zero=int(zeros.min()) if len(zeros) else None,
         unused=reader.rows.unused,

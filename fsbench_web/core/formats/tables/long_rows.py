@@ -64,13 +64,18 @@ class RowReader:
         self.unused: list[str] = []
         self.problems: list[Problem] = []
         self.problem_count = 0
+        self.words = 0
+        """Rows of which nothing is wrong but a word that may mean that nothing was measured."""
         self.width = 0
+        self.not_measured: dict[str, tuple[int, int]] = {}
+        """Of words that somebody said to mean it: of how many values, and the first line."""
         self.is_over = False
         """Whether a line was found that ends the reading."""
         columns = mapping.columns
         self.known_tests = KnownWords([columns[name] for name in _TEST if name in columns])
         self.known_runs = KnownWords([columns[name] for name in _OWN if name in columns])
         self.signs = KnownWords([], {(mapping.decimal,): 0} if mapping.decimal else {})
+        self._not_measured = frozenset(mapping.not_measured)
         self._cell = self._reading()
         self._cell.decimal = mapping.decimal
 
@@ -78,6 +83,11 @@ class RowReader:
     def lacks_sign(self) -> bool:
         """Whether somebody has to say what sizes are."""
         return self._cell.lacks_sign
+
+    @property
+    def has_words_alone(self) -> bool:
+        """Whether all that is wrong are words that may mean that nothing was measured."""
+        return bool(self.words) and self.words == self.problem_count
 
     @property
     def decimal(self) -> str:
@@ -181,7 +191,12 @@ class RowReader:
         for name, column in self.mapping.columns.items():
             if words[column] or name not in values:
                 values[name] = CellPosition(words[column], column + 1)
-        if values["value"].text in MISSING:
+        text = values["value"].text
+        if text in MISSING:
+            return None
+        if text in self._not_measured:
+            count, first = self.not_measured.get(text, (0, number))
+            self.not_measured[text] = count + 1, min(first, number)
             return None
         if self.mapping.names:
             values["test"] = CellPosition(
@@ -192,6 +207,8 @@ class RowReader:
         cell.result.values.clear()
         cell.result.warnings.clear()
         read_cell(cell, number, values)
+        self.words += cell.words if len(cell.problems) == cell.words else 0
+        cell.words = 0
         for problem in cell.problems:
             self.refuse(number, problem.column, problem.message)
         if cell.problems or not cell.result.values:

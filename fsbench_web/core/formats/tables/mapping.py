@@ -21,6 +21,7 @@ from fsbench_web.core.formats.tables.cells import (
     CellPosition,
     TableReading,
     known_test,
+    may_mean_nothing,
     read_cell,
     size_kb,
     test_of,
@@ -40,6 +41,7 @@ SHAPES = (LONG, TESTS, MATRIX)
 _DECIMALS = ("", ".", ",")
 _MAX_COLUMNS = 500
 MOST_NAMES = 100
+MOST_NOT_MEASURED = 20
 _SEPARATOR = re.compile(r"[^\w\s\"'.+-]")
 
 
@@ -52,7 +54,8 @@ class Mapping:
     ending of what the row's own test is called (``_iops``: is_ending). ``rows_are``: ``file`` or
     ``record``, what the first column of a matrix holds. ``record_unit`` and ``file_unit``:
     cells.SIZE_UNITS, or "" where nobody said it, and every size has to. ``names``: what words in
-    the column of tests (in small letters) mean here, as somebody said.
+    the column of tests (in small letters) mean here, as somebody said; ``not_measured``: what cells
+    have where nothing was measured, besides cells.MISSING.
     """
 
     shape: str = LONG
@@ -67,6 +70,7 @@ class Mapping:
     file_unit: str = "KB"
     sheet: str = ""
     names: dict[str, str] = field(default_factory=dict)
+    not_measured: list[str] = field(default_factory=list)
 
     def test_of(self, word: str) -> str:
         """What a word in the column of tests means."""
@@ -124,6 +128,13 @@ class Mapping:
             found.append("One column is said to be two things.")
         if len(self.names) > MOST_NAMES:
             found.append(f"More than {MOST_NAMES} names of tests cannot be said.")
+        if len(self.not_measured) > MOST_NOT_MEASURED:
+            found.append(f"More than {MOST_NOT_MEASURED} words for not measured cannot be said.")
+        found += [
+            f"{quoted(word)} is a number, and cannot mean that nothing was measured."
+            for word in self.not_measured
+            if not may_mean_nothing(word)
+        ]
         wrong = [name for name in self.names.values() if test_of(name) is None]
         found += [f"{quoted(name)} is no name of a test, as random_read is." for name in wrong[:1]]
         if {*self.columns, *self.constants} - set(FIELDS):
@@ -157,6 +168,7 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
         file_bytes=SIZE_UNITS.get(mapping.file_unit, 0),
         decimal=mapping.decimal,
         is_given=bool(mapping.decimal),
+        not_measured=frozenset(mapping.not_measured),
     )
     unread = _unread(grid, mapping)
     reading.unread = [word for _, word in unread if word]
@@ -188,7 +200,7 @@ def finished(reading: TableReading, grid: Grid) -> ParsedResult:
         units: dict[str, int] = {}
         for value in reading.result.values:
             units.setdefault(value.unit, value.line)
-        kind = NeedsMapping if reading.lacks_sign else UnreadableFile
+        kind = NeedsMapping if reading.asks else UnreadableFile
         raise kind(capped(problems), units)
     question = None if reading.is_given else reading.grouping.question()
     # A point in a number of a spreadsheet is one: it does not keep how the number is shown.
