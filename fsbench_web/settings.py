@@ -1,5 +1,6 @@
 """Settings of fsbench. What a site may change comes from the environment (docs/settings.md)."""
 
+import contextlib
 import logging
 import os
 from pathlib import Path
@@ -150,6 +151,12 @@ MAX_UPLOAD_BYTES = env.integer("FSBENCH_MAX_UPLOAD_MB", 64, minimum=1, maximum=4
 # Uploads of one account that are not imported yet, which the database keeps for a day.
 MOST_PREVIEWS = env.integer("FSBENCH_PREVIEWS", 20, minimum=1, maximum=10**6)
 MOST_PREVIEW_BYTES = 4 * MAX_UPLOAD_BYTES
+
+# Where files of uploads are while they arrive, and nothing else: `serve` takes away what a process
+# that was killed left there.
+FILE_UPLOAD_TEMP_DIR = DATA_DIR / "arriving"
+with contextlib.suppress(OSError):  # a folder that cannot be written takes no upload either
+    FILE_UPLOAD_TEMP_DIR.mkdir(mode=0o700, exist_ok=True)
 
 # A folder dropped on the upload page comes file by file, each with a descriptor while it is read.
 DATA_UPLOAD_MAX_NUMBER_FILES = 500

@@ -4,6 +4,7 @@ import ipaddress
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from fsbench_web.platform import env
 from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.serving import console
-from fsbench_web.serving.data_folder import FolderInUse, only_user_of
+from fsbench_web.serving.data_folder import FolderInUse, only_user_of, remove_arriving
 from fsbench_web.serving.luns_file import prepare_luns_file
 from fsbench_web.serving.preparation import (
     collect_static_files,
@@ -62,6 +63,7 @@ class Command(SiteCommand):
         processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
         try:
             with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
+                remove_arriving(Path(settings.FILE_UPLOAD_TEMP_DIR))
                 if prepared:
                     require_prepared()
                     require_static_files()
