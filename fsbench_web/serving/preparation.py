@@ -8,9 +8,9 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
+from fsbench_web.platform import table_version
 from fsbench_web.serving.admin_account import prepare_admin
 
 
@@ -32,6 +32,8 @@ def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -
     """
     echo("Preparing the database ...")
     connect()
+    if table_version.later():
+        raise CommandError(table_version.problem())
     call_command("migrate", interactive=False, verbosity=0)
     echo("Loading the published studies ...")
     call_command("load_published", verbosity=0, stdout=StringIO())
@@ -74,10 +76,5 @@ def _stale_files() -> Iterator[str]:
 def require_prepared() -> None:
     """Raises CommandError unless somebody prepared the database for this version."""
     connect()
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if missing:
-        raise CommandError(
-            f"The database is not prepared for this version: {len(missing)} migrations are "
-            "missing. Run `manage.py prepare` first (docs/deployment.md)."
-        )
+    if problem := table_version.problem():
+        raise CommandError(problem)
