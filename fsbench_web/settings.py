@@ -1,8 +1,8 @@
 """Settings of fsbench. What a site may change comes from the environment (docs/settings.md)."""
 
+import contextlib
 import logging
 import os
-import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,28 +19,9 @@ DEBUG = env.flag("FSBENCH_DEBUG", False)
 # (fsbench_web.platform.production).
 IS_PRODUCTION = env.choice("FSBENCH_ENV", "local", ["local", "production"]) == "production"
 
-
-def _secret_key() -> str:
-    """The site's key: given by the environment, else made once and kept in the data folder."""
-    given = os.environ.get("FSBENCH_SECRET_KEY")
-    if given:
-        if len(given) < 32:
-            raise ImproperlyConfigured("FSBENCH_SECRET_KEY is shorter than 32 characters.")
-        return given
-    path = DATA_DIR / "secret-key"
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    key = secrets.token_urlsafe(48)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key)
-    return key
-
-
-SECRET_KEY = _secret_key()
-ALLOWED_HOSTS = env.words("FSBENCH_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.words("FSBENCH_TRUSTED_ORIGINS", [])
+SECRET_KEY = env.kept_key("FSBENCH_SECRET_KEY", DATA_DIR / "secret-key")
+ALLOWED_HOSTS = env.hosts("FSBENCH_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.origins("FSBENCH_TRUSTED_ORIGINS", all_of_them=False)
 
 INSTALLED_APPS = [
     # Before Django's own: its changepassword and createsuperuser write into the audit log.
@@ -171,6 +152,12 @@ MAX_UPLOAD_BYTES = env.integer("FSBENCH_MAX_UPLOAD_MB", 64, minimum=1, maximum=4
 MOST_PREVIEWS = env.integer("FSBENCH_PREVIEWS", 20, minimum=1, maximum=10**6)
 MOST_PREVIEW_BYTES = 4 * MAX_UPLOAD_BYTES
 
+# Where files of uploads are while they arrive, and nothing else: `serve` takes away what a process
+# that was killed left there.
+FILE_UPLOAD_TEMP_DIR = DATA_DIR / "arriving"
+with contextlib.suppress(OSError):  # a folder that cannot be written takes no upload either
+    FILE_UPLOAD_TEMP_DIR.mkdir(mode=0o700, exist_ok=True)
+
 # A folder dropped on the upload page comes file by file, each with a descriptor while it is read.
 DATA_UPLOAD_MAX_NUMBER_FILES = 500
 
@@ -229,7 +216,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 _EMAIL = env.email("FSBENCH_EMAIL_URL", timeout_s=10)
 globals().update(_EMAIL)
 SENDS_EMAIL = not _EMAIL["EMAIL_BACKEND"].endswith("dummy.EmailBackend")
-DEFAULT_FROM_EMAIL = env.text("FSBENCH_EMAIL_FROM", "fsbench@localhost")
+DEFAULT_FROM_EMAIL = env.sender("FSBENCH_EMAIL_FROM", "fsbench@localhost")
 # Whether webhooks may go to addresses that only this machine or its network reaches.
 WEBHOOK_PRIVATE = env.flag("FSBENCH_WEBHOOK_PRIVATE", False)
 
@@ -263,6 +250,7 @@ LOGGING = log_lines.configuration(
         DATABASES["default"].get("PASSWORD"),
         urlsplit(CELERY_BROKER_URL).password,
         urlsplit(env.text("FSBENCH_CACHE_URL", "")).password,
+        _EMAIL.get("EMAIL_HOST_PASSWORD"),
     ),
 )
 

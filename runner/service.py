@@ -23,7 +23,7 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.celery import app
 from fsbench_web.operations import chores
-from fsbench_web.platform import clock
+from fsbench_web.platform import clock, table_version
 from fsbench_web.studies.runs import lifecycle, logs
 from fsbench_web.studies.runs.clients import parts
 from runner import leftovers
@@ -218,6 +218,9 @@ def _first(look: Callable[[], None]) -> None:
 def serve(host: Host, echo: Callable[[str], None] = logger.info) -> int:
     """Work until SIGTERM or SIGINT. Returns the exit status. ``echo`` tells whoever started it."""
     global _host, _setup
+    if problem := table_version.problem():
+        raise RuntimeError(problem)
+    table_version.note()
     setup = Setup(host, echo)
     _first(setup.foresee)
     worker = begin(host)

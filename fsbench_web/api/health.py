@@ -10,7 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest
 from kombu.pidbox import Mailbox
 from ninja import Router, Schema, Status
@@ -19,7 +18,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Problem
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
-from fsbench_web.platform import clock, log_lines
+from fsbench_web.platform import clock, log_lines, table_version
 
 logger = logging.getLogger("fsbench.health")
 
@@ -150,16 +149,11 @@ _is_migrated = False
 
 
 def _migrations() -> str:
-    """ "ok", or that the tables are older than this version. Raises DatabaseError."""
+    """ "ok", or that the tables are of another version. Raises DatabaseError."""
     global _is_migrated
     if not _is_migrated:
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if missing:
-            return (
-                f"{len(missing)} migrations are not applied yet: `manage.py migrate` brings the "
-                "tables to this version."
-            )
+        if problem := table_version.problem():
+            return problem
         _is_migrated = True
     return "ok"
 

@@ -3,8 +3,12 @@
 Every reader takes the variable's name, so that an error can say which one is wrong.
 """
 
+import contextlib
 import os
 import re
+import secrets
+import tempfile
+from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+
+_SHORTEST_KEY = 32
 
 
 def text(name: str, default: str) -> str:
@@ -35,10 +41,10 @@ def integer(name: str, default: int, *, minimum: int, maximum: int) -> int:
     value = os.environ.get(name)
     if not value:
         return default
-    try:
-        number = int(value)
-    except ValueError:
-        raise ImproperlyConfigured(f'{name} is "{value}"; it must be a whole number.') from None
+    # int() takes more: 1_0, and the digits of other scripts.
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", value):
+        raise ImproperlyConfigured(f'{name} is "{value}"; it must be a whole number.')
+    number = int(value)
     if not minimum <= number <= maximum:
         raise ImproperlyConfigured(f"{name} is {number}; it must be {minimum} to {maximum}.")
     return number
@@ -63,11 +69,30 @@ def secret(name: str, *, minimum: int) -> str:
 
 
 def words(name: str, default: list[str]) -> list[str]:
-    """A comma-separated list; blanks around the items are dropped."""
+    """A comma-separated list; blanks around the items are dropped. One that names nothing is a
+    mistake: what is unset, or empty, has the default.
+    """
     value = os.environ.get(name)
     if not value:
         return default
-    return [word.strip() for word in value.split(",") if word.strip()]
+    found = [word.strip() for word in value.split(",") if word.strip()]
+    if not found:
+        raise ImproperlyConfigured(f'{name} is "{value}", which names nothing: leave it empty.')
+    return found
+
+
+def hosts(name: str, default: list[str]) -> list[str]:
+    """Names under which a site is reached: ``fsbench.example``, ``.example`` (all below it), ``*``,
+    addresses, ``[::1]``; as browsers send them, but without a port.
+    """
+    found = words(name, default)
+    for host in found:
+        if not re.fullmatch(r"\*|\.?[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]", host):
+            raise ImproperlyConfigured(
+                f'{name} has "{host}"; each must be a name such as fsbench.example, without '
+                "https:// and without a port."
+            )
+    return found
 
 
 def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
@@ -89,18 +114,20 @@ def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
     return found
 
 
-def origins(name: str) -> list[str]:
+def origins(name: str, *, all_of_them: bool = True) -> list[str]:
     """Sites as ``https://wiki.example`` or ``https://*.example``, or ``*`` for all; else none.
 
-    They go into a header as they are, so that nothing else may be in them.
+    They go into a header as they are, so that nothing else may be in them. Without
+    ``all_of_them`` there is no ``*``.
     """
     given = words(name, [])
+    also = ", or *" if all_of_them else ""
     for origin in given:
-        if origin != "*" and not re.fullmatch(
+        if not (all_of_them and origin == "*") and not re.fullmatch(
             r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", origin
         ):
             raise ImproperlyConfigured(
-                f'{name} has "{origin}"; each must be a site such as https://wiki.example, or *.'
+                f'{name} has "{origin}"; each must be a site such as https://wiki.example{also}.'
             )
     return given
 
@@ -118,6 +145,12 @@ def database(name: str, default: str) -> dict[str, Any]:
             f"{name}: {reason}. It must be like postgresql://user:password@host:5432/name, "
             "or unset for SQLite in the data folder."
         ) from None
+    engine = parsed["ENGINE"].rpartition(".")[2]
+    if engine not in ("postgresql", "sqlite3") or parsed["NAME"] == ":memory:":
+        raise ImproperlyConfigured(
+            f"{name} must be like postgresql://user:password@host:5432/name, or unset for SQLite "
+            "in the data folder."
+        )
     return dict(parsed)
 
 
@@ -163,7 +196,20 @@ def url(name: str, default: str, schemes: list[str]) -> str:
     if value.partition("://")[0] not in schemes or "://" not in value:
         known = ", ".join(f"{scheme}://" for scheme in schemes)
         raise ImproperlyConfigured(f"{name} must start with one of {known}.")
+    _check_address(name, value)
     return value
+
+
+def _check_address(name: str, value: str) -> None:
+    """Host and port are ones. It may hold a password: no error repeats it."""
+    try:
+        parts = urlsplit(value)
+        _ = parts.hostname, parts.port
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} cannot be read as an address: write / @ # ? : of a password as "
+            "%2F %40 %23 %3F %3A, and the port as a number up to 65535."
+        ) from None
 
 
 def cache(name: str, broker: str) -> dict[str, Any]:
@@ -176,6 +222,7 @@ def cache(name: str, broker: str) -> dict[str, Any]:
         if os.environ.get(name):
             raise ImproperlyConfigured(f"{name} must start with redis:// or rediss://.")
         return {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "shared"}
+    _check_address(name, value)
     # Celery writes CERT_REQUIRED, redis-py required.
     address = re.sub(
         r"(ssl_cert_reqs=)CERT_(\w+)", lambda found: found[1] + found[2].lower(), value
@@ -186,6 +233,56 @@ def cache(name: str, broker: str) -> dict[str, Any]:
         "KEY_PREFIX": "fsbench",
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
     }
+
+
+def sender(name: str, default: str) -> str:
+    """An address that e-mail comes from: ``fsbench@lab.example``, or with a name before it."""
+    value = text(name, default)
+    _, address = parseaddr(value)
+    if not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", address) or not value.isprintable():
+        raise ImproperlyConfigured(
+            f'{name} is "{value}"; it must be an e-mail address such as fsbench@lab.example.'
+        )
+    return value
+
+
+def kept_key(name: str, path: Path) -> str:
+    """The site's key: given by the environment, else made once and kept in this file."""
+    given = os.environ.get(name)
+    if given:
+        if len(given) < _SHORTEST_KEY:
+            raise ImproperlyConfigured(f"{name} is shorter than {_SHORTEST_KEY} characters.")
+        return given
+    if not path.exists():
+        _make_key(name, path)
+    try:
+        key = path.read_bytes().decode("ascii", "replace").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{path} cannot be read: {error.strerror}.") from None
+    if len(key) < _SHORTEST_KEY:
+        raise ImproperlyConfigured(
+            f"{path} holds no key of {_SHORTEST_KEY} characters: remove it, and another one is "
+            f"made (people sign in again), or set {name}."
+        )
+    return key
+
+
+def _make_key(name: str, path: Path) -> None:
+    """Whole, or not at all: another process may read it at this moment, or the disk be full."""
+    try:
+        descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(48))
+            # Of two that begin at once the first one's is kept.
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(unfinished)
+        finally:
+            Path(unfinished).unlink()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be written: {error.strerror}. Or set {name}."
+        ) from None
 
 
 def time_zone(name: str, default: str) -> str:
@@ -205,7 +302,10 @@ def folder(name: str, default: Path) -> Path:
 
     Raises where it cannot be made or is not a folder.
     """
-    path = Path(os.environ.get(name) or default).expanduser().resolve()
+    given = os.environ.get(name)
+    if given and not given.strip():
+        raise ImproperlyConfigured(f'{name} is "{given}"; it must be a folder.')
+    path = Path(given or default).expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

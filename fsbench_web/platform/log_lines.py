@@ -164,6 +164,7 @@ def refuse(sentence: str) -> NoReturn:
 
     On standard error, as one JSON line where FSBENCH_LOG_FORMAT asks for lines of that form.
     """
+    sentence = sentence.replace("\n", "\\n")  # of a value: the sentence is one line
     if os.environ.get("FSBENCH_LOG_FORMAT") != "json":
         sys.exit(sentence)
     line = logging.makeLogRecord(

@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -32,3 +32,10 @@ def only_user_of(folder: Path) -> Iterator[None]:
         lock.write(f"{os.getpid()}\n")
         lock.flush()
         yield
+
+
+def remove_arriving(folder: Path) -> None:
+    """Files of uploads that a killed process had not read yet. For who holds the lock alone."""
+    for left in folder.glob("*.upload*"):
+        with suppress(OSError):
+            left.unlink()

@@ -1,14 +1,16 @@
 """What must be there before the first request: the step before the web starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
+from pathlib import Path
 
 from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
+from fsbench_web.platform import table_version
 from fsbench_web.serving.admin_account import prepare_admin
 
 
@@ -30,19 +32,49 @@ def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -
     """
     echo("Preparing the database ...")
     connect()
+    if table_version.later():
+        raise CommandError(table_version.problem())
     call_command("migrate", interactive=False, verbosity=0)
     echo("Loading the published studies ...")
     call_command("load_published", verbosity=0, stdout=StringIO())
     return prepare_admin(settings.DATA_DIR, is_private=is_private)
 
 
+def collect_static_files() -> None:
+    """Those of the last version go where the folder is fsbench's own. One that FSBENCH_STATIC names
+    may have other files in it.
+    """
+    is_own = Path(settings.STATIC_ROOT) == settings.DATA_DIR / "static"
+    if not is_own:
+        # By their times alone an unpacked archive is older than what was collected before it.
+        for name in _stale_files():
+            (Path(settings.STATIC_ROOT) / name).unlink(missing_ok=True)
+    call_command("collectstatic", interactive=False, verbosity=0, clear=is_own)
+
+
+def require_static_files() -> None:
+    """Raises CommandError unless the static files are those of this version: pages name them by
+    their content, and would have none of them, or older ones.
+    """
+    for name in _stale_files():
+        raise CommandError(
+            f"The static files are not those of this version: {name}. Run "
+            "`manage.py prepare --static-files` first (docs/deployment.md)."
+        )
+
+
+def _stale_files() -> Iterator[str]:
+    """The static files that are not collected as they are."""
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            collected = Path(settings.STATIC_ROOT) / name
+            with storage.open(name) as file:
+                if not collected.is_file() or collected.read_bytes() != file.read():
+                    yield name
+
+
 def require_prepared() -> None:
     """Raises CommandError unless somebody prepared the database for this version."""
     connect()
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if missing:
-        raise CommandError(
-            f"The database is not prepared for this version: {len(missing)} migrations are "
-            "missing. Run `manage.py prepare` first (docs/deployment.md)."
-        )
+    if problem := table_version.problem():
+        raise CommandError(problem)

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -19,6 +20,7 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
+from fsbench_web.accounts.sign_in import sessions
 from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.watches import watching
 from fsbench_web.imports import uploads
@@ -48,11 +50,21 @@ SAYS_AFTER_S = 60.0
 _monotonic = time.monotonic
 
 
+# What is to go after a time.
+CHORES = (
+    ("Logs of ended runs", logs.run_maintenance),
+    ("Snapshots of permalinks", sharing.run_maintenance),
+    ("Uploads that nobody imported", uploads.remove_expired),
+    ("Sessions that ended", sessions.remove_ended),
+)
+
+
 def do_maintenance() -> None:
-    """What is to go after a time."""
-    chores.do("Logs of ended runs", logs.run_maintenance)
-    chores.do("Snapshots of permalinks", sharing.run_maintenance)
-    chores.do("Uploads that nobody imported", uploads.remove_expired)
+    """Each chore by itself: one that cannot be done keeps neither the others nor the site from
+    theirs, and is tried again.
+    """
+    for name, work in CHORES:
+        _try(name, partial(chores.do, name, work))
 
 
 class AddressInUse(Exception):
@@ -340,7 +352,7 @@ def _try(what: str, work: Callable[[], object]) -> None:
     except DatabaseError as error:
         logger.warning("%s wait, the database does not answer: %s", what, error)
     except Exception:
-        logger.exception("%s: it is tried again in a minute", what)
+        logger.exception("%s: it is tried again in some minutes", what)
 
 
 def _is_make_that_catches_interrupts(status: Path) -> bool:

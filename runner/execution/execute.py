@@ -18,7 +18,7 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import Workload as BenchmarkWorkload
 from fsbench_web.core.workloads.base import TimedProgress
-from fsbench_web.platform import log_lines
+from fsbench_web.platform import log_lines, table_version
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.studies.runs import lifecycle, queue
@@ -77,6 +77,8 @@ def work_on(run_id: int, host: Host) -> None:
 
 def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
     """Run what is in turn on the LUN. False when nothing more can be done there now."""
+    if _is_of_another_version():
+        return False
     problem = host.executor.problem()
     if problem:
         # The run waits: it would fail now, and so would all behind it.
@@ -101,6 +103,24 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
             return True
         # One that was refused or cancelled lets the next one have its turn.
         return Run.objects.filter(pk=following.pk, state__in=END_STATES).exists()
+
+
+_said_version = False
+
+
+def _is_of_another_version() -> bool:
+    """Whether the tables were migrated under this worker: it knows nothing of what they want now,
+    and another worker that does may have the same disk. Told once.
+    """
+    global _said_version
+    is_other = table_version.has_changed()
+    if is_other and not _said_version:
+        logger.error(
+            "no run is claimed: the database was migrated to another version of fsbench. Start "
+            "this worker anew with that version."
+        )
+    _said_version = is_other
+    return is_other
 
 
 def execute(run_id: int, worker: Worker, host: Host) -> bool:

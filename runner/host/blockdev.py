@@ -206,8 +206,10 @@ def descendants(number: int) -> set[int]:
 
 
 def holders(number: int) -> list[str]:
-    """Names of what is stacked on the device or on one of its partitions."""
-    stacked = _above(number)
+    """Names of what is stacked on the device, on one of its partitions, or on the disk that it is
+    a partition of: a loop device on that one has it as well, and the kernel notes no holder.
+    """
+    stacked = _above(number) | _above(whole_disk(number))
     for partition in partitions(number):
         stacked |= _above(partition)
     return sorted(kernel_name(one) for one in stacked)

@@ -99,7 +99,7 @@ def _device_checks(
     yield "swap", lambda: _swap(family | below)
     yield "holders", lambda: _holders(number)
     file = os.path.realpath(entry.path) if entry.kind == "sparse-file" else ""
-    yield "openers", lambda: _openers(number, file)
+    yield "openers", lambda: _openers(number, family, file)
     yield "exclusive", lambda: _exclusive(real)
     if entry.kind == "device":  # of a file its one loop device is asked above
         yield "other paths", lambda: _other_paths(number)
@@ -190,8 +190,12 @@ def _holders(number: int) -> tuple[bool, str]:
     return True, "no RAID, LVM, encryption or loop device on it"
 
 
-def _openers(number: int, file: str = "") -> tuple[bool, str]:
-    names = openers.openers(number, file)
+def _openers(number: int, family: set[int], file: str = "") -> tuple[bool, str]:
+    """Its partitions count as it does. The disk that it is a partition of counts where it is open
+    for writing: what only looks at disks (udev, smartd) has it open as well, and harms nobody.
+    """
+    disk = {blockdev.whole_disk(number)} - {number}
+    names = openers.openers(family, written=disk, file=file)
     if names:
         return False, f"It is opened by {', '.join(names)}."
     return True, f"no process has it{' or its file' * bool(file)} open"
@@ -219,7 +223,7 @@ def _other_paths(number: int) -> tuple[bool, str]:
             _mounts(family),
             _swap(family),
             _holders(twin),
-            _openers(twin),
+            _openers(twin, family),
             _exclusive(name, os.O_RDONLY),
         ):
             if not is_free:

@@ -73,7 +73,8 @@ class Site:
 
 
 def _runs_that_are_not_over() -> object:
-    """One run under way and one that waits, on a worker that nobody starts."""
+    """One run under way and one that waits, on a worker that nobody starts; one is signed in."""
+    from django.contrib.sessions.backends.db import SessionStore
     from django.db import transaction
 
     from fsbench_web.catalog.configurations.records import configuration_for
@@ -95,6 +96,7 @@ def _runs_that_are_not_over() -> object:
     handle = lifecycle.claim(runs[0].pk, worker)
     assert handle is not None
     lifecycle.advance(handle, RunState.PREPARING)
+    SessionStore().create()
     return [run.pk for run in runs]
 
 
@@ -117,6 +119,9 @@ def _content() -> object:
 
 
 def _states() -> object:
+    from django.contrib.sessions.models import Session
+
+    from fsbench_web.accounts.models import AuditEntry
     from fsbench_web.catalog.models import Worker
     from fsbench_web.studies.models import Lease, Run
 
@@ -125,6 +130,8 @@ def _states() -> object:
         "runs": {run.pk: [run.state, run.reason] for run in of_runs},
         "leases": Lease.objects.filter(run__isnull=False).count(),
         "drained": list(Worker.objects.values_list("name", "drained_by")),
+        "noted": AuditEntry.objects.filter(what="worker drained").count(),
+        "sessions": Session.objects.count(),
     }
 
 

@@ -5,9 +5,11 @@ shares one where it can. What is refused before the database is asked is shown w
 """
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -112,6 +114,8 @@ def test_what_was_backed_up_comes_back(
     assert there["leases"] == 0
     # Nobody erases a disk for a job of last week before somebody has looked.
     assert there["drained"] == [["lab", "manage.py restore"]]
+    assert there["noted"] == 1
+    assert there["sessions"] == 0
 
     # What is there now is not lost without its name.
     assert "is not empty" in unnamed
@@ -119,9 +123,12 @@ def test_what_was_backed_up_comes_back(
     assert still == kept.content
     database = unnamed.strip().rpartition("--overwrite ")[2]
     assert spoiled > 0
-    done = new_site().try_to("restore", str(tmp_path / "spoiled"))
+    third = new_site()
+    done = third.try_to("restore", str(tmp_path / "spoiled"))
     assert done.returncode == 1
     assert "Raw output does not have its digest" in done.stderr
+    assert "all its workers are drained" in done.stderr
+    assert third.step("states")["drained"] == [["lab", "manage.py restore"]]
     other.manage("restore", str(kept.folder), "--overwrite", database)
     content, found, _, _ = other.steps(
         "content", "measurements", "spoil_measurements", ["backup", str(tmp_path / "unreadable")]
@@ -133,6 +140,21 @@ def test_what_was_backed_up_comes_back(
     assert done.returncode == 1
     assert "Measurements cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_nothing_is_begun_after_a_restore_that_broke_off(
+    kept: Kept, new_site: Callable[[], Site], tmp_path: Path
+) -> None:
+    """The database is there, with runs that wait; whoever starts the worker then erases no disk."""
+    folder = kept.copy(tmp_path / "broken-off")
+    manifest = manifest_of(folder)
+    manifest["counts"]["studies_run"] += 1
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    other = new_site()
+    done = other.try_to("restore", str(folder))
+    assert done.returncode == 1
+    assert "all its workers are drained" in done.stderr
+    assert other.step("states")["drained"] == [["lab", "manage.py restore"]]
 
 
 NO_TOOL = ""
@@ -262,13 +284,64 @@ def test_a_backup_of_a_later_version_is_refused(
 
 
 @on_one
-@pytest.mark.parametrize("change", [{"format": 99}, {"files": [{"path": "../x"}]}, {"counts": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"format": 99}, {"files": [{"path": "../x"}]}, {"counts": 1}, {"migrations": [1]}),
+        *({"files": []}, {"taken_at": None}, {"database": ["sqlite"]}),
+        {"files": [{"path": 1, "size_bytes": 1, "sha256": ""}]},
+        {"files": [{"path": "database.\0", "size_bytes": 1, "sha256": ""}]},
+    ],
+    ids=str,
+)
 def test_a_manifest_that_makes_no_sense_is_refused(
     kept: Kept, refusal: Callable[[Path], str], tmp_path: Path, change: dict[str, object]
 ) -> None:
     folder = kept.copy(tmp_path / "odd")
     (folder / "manifest.json").write_text(json.dumps(manifest_of(folder) | change))
     assert refusal(folder)
+
+
+@on_one
+@pytest.mark.parametrize("text", ['"a text"', "[]", "[" * 100_000, "nothing"], ids=len)
+def test_a_manifest_of_another_kind_is_refused(
+    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path, text: str
+) -> None:
+    folder = kept.copy(tmp_path / "another")
+    (folder / "manifest.json").write_text(text)
+    assert "cannot be read" in refusal(folder)
+
+
+@on_one
+def test_a_manifest_that_names_two_databases_is_refused(
+    kept: Kept, refusal: Callable[[Path], str], tmp_path: Path
+) -> None:
+    folder = kept.copy(tmp_path / "two")
+    shutil.copyfile(folder / "database.sqlite3", folder / "database.dump")
+    manifest = manifest_of(folder)
+    manifest["files"].append(vars(described(folder, folder / "database.dump")))
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert "2 files of a database" in refusal(folder)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_stack_whose_restore_failed_says_that_it_is_stopped(tmp_path: Path, fails: bool) -> None:
+    """With a compose that writes down what it is asked for."""
+    (tmp_path / "compose").write_text(
+        f'#!/bin/sh\necho "$1" >>{tmp_path}/asked\n[ "$1" != run ] || exit {int(fails)}\n'
+    )
+    (tmp_path / "compose").chmod(0o755)
+    (tmp_path / "backup.tar").touch()
+    done = subprocess.run(
+        [str(ROOT / "deploy/restore"), str(tmp_path / "backup.tar")],
+        env=os.environ | {"COMPOSE": str(tmp_path / "compose")},
+        capture_output=True,
+        text=True,
+    )
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked == ["stop", "run"] if fails else ["stop", "run", "start"]
+    assert (done.returncode != 0) == fails
+    assert ("are stopped" in done.stderr) == fails
 
 
 def test_a_folder_that_is_there_is_not_written_to(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import ast
 import functools
 import os
 import re
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -86,10 +87,10 @@ READ = ("-c", "import fsbench_web.settings")
 
 
 def _start(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A command of ``manage.py``, or READ."""
+    """A command of ``manage.py``, or of Python (``-c``)."""
     clean = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return subprocess.run(
-        [sys.executable, *(command if command == READ else ("manage.py", *command))],
+        [sys.executable, *(command if command[0] == "-c" else ("manage.py", *command))],
         cwd=ROOT,
         env=clean | {"FSBENCH_DATA": str(folder)} | variables,
         capture_output=True,
@@ -118,6 +119,26 @@ def _start(folder: Path, *command: str, **variables: str) -> subprocess.Complete
         ("FSBENCH_EMAIL_URL", "smtp://user:pass/word@mail.example"),
         ("FSBENCH_EMAIL_URL", "smtp://mail.example:99999"),
         ("FSBENCH_WEBHOOK_PRIVATE", "yes"),
+        ("FSBENCH_LOG_DAYS", "1_0"),
+        ("FSBENCH_LOG_DAYS", "٣"),
+        ("FSBENCH_DATA", " "),
+        ("FSBENCH_ALLOWED_HOSTS", " , "),
+        ("FSBENCH_ALLOWED_HOSTS", "https://fsbench.example"),
+        ("FSBENCH_ALLOWED_HOSTS", "fsbench.example:8000"),
+        ("FSBENCH_TRUSTED_PROXIES", ","),
+        ("FSBENCH_TRUSTED_PROXIES", "a\nb"),
+        ("FSBENCH_TRUSTED_ORIGINS", "fsbench.example"),
+        ("FSBENCH_TRUSTED_ORIGINS", "*"),
+        ("FSBENCH_TRUSTED_ORIGINS", "https://a b"),
+        ("FSBENCH_EMAIL_FROM", "nobody"),
+        ("FSBENCH_EMAIL_FROM", "fsbench@lab.example\nBcc: all@lab.example"),
+        ("DATABASE_URL", "mysql://user:hushhush@host/name"),
+        ("DATABASE_URL", "oracle://user:hushhush@host/name"),
+        ("DATABASE_URL", "sqlite://"),
+        ("CELERY_BROKER_URL", "redis://:hushhush@host:99999/0"),
+        ("CELERY_BROKER_URL", "redis://:hushhush@[host/0"),
+        ("FSBENCH_CACHE_URL", "redis://:hushhush@host:port/0"),
+        ("FSBENCH_CACHE_URL", "redis://:hushhush@[host/0"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(tmp_path: Path, name: str, value: str) -> None:
@@ -126,6 +147,25 @@ def test_nonsense_is_refused_in_one_sentence(tmp_path: Path, name: str, value: s
     assert name in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    assert "hushhush" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FSBENCH_ALLOWED_HOSTS", ".lab.example, *, 10.0.0.1, [::1], fsbench_1"),
+        ("FSBENCH_TRUSTED_ORIGINS", "https://fsbench.example:8443, https://*.lab.example"),
+        ("FSBENCH_EMAIL_FROM", "Benchmarks <fsbench@lab.example>"),
+        ("DATABASE_URL", "postgresql://user:hush@/name?host=/run/postgresql"),
+        ("CELERY_BROKER_URL", "redis+socket:///run/redis.sock"),
+        ("CELERY_BROKER_URL", "rediss://:hush@host:6379/0?ssl_cert_reqs=CERT_REQUIRED"),
+        ("FSBENCH_CACHE_URL", "redis://[::1]:6379/1"),
+        ("FSBENCH_LOG_DAYS", " 30 "),
+    ],
+)
+def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> None:
+    done = _start(tmp_path, *READ, **{name: value})
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_password_of_the_mail_server_is_in_an_error(tmp_path: Path) -> None:
@@ -159,6 +199,46 @@ def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
     assert key.stat().st_mode & 0o777 == 0o600
     assert _start(tmp_path, *READ).returncode == 0
     assert key.read_text() == first
+
+
+@pytest.mark.parametrize("kept", [b"", b"short\n", b"\xff" * 5])
+def test_a_secret_key_that_is_not_whole_is_refused(tmp_path: Path, kept: bytes) -> None:
+    """That of a disk that was full: sessions would be signed with nothing."""
+    (tmp_path / "secret-key").write_bytes(kept)
+    done = _start(tmp_path, "check")
+    assert done.returncode == 1
+    assert "remove it" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_secret_key_is_there_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes begin at once, or the disk is full."""
+    path = tmp_path / "secret-key"
+
+    def begun_meanwhile(length: int) -> str:
+        assert not path.exists()
+        path.write_text("k" * 40)
+        return "another" * 10
+
+    monkeypatch.setattr(secrets, "token_urlsafe", begun_meanwhile)
+    assert env.kept_key("FSBENCH_SECRET_KEY_OF_NOBODY", path) == "k" * 40
+    assert [one.name for one in tmp_path.iterdir()] == ["secret-key"]
+
+
+def test_the_password_of_the_mail_server_is_in_no_log_line(tmp_path: Path) -> None:
+    done = _start(
+        tmp_path,
+        "-c",
+        "import django; django.setup(); import logging;"
+        "logging.getLogger('fsbench').warning('it said hush%40hush, hush@hush')",
+        FSBENCH_EMAIL_URL="smtp://ada:hush%40hush@mail.example",
+        DJANGO_SETTINGS_MODULE="fsbench_web.settings",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "it said" in done.stderr
+    assert "hush@hush" not in done.stderr
 
 
 def test_a_new_data_folder_is_private(tmp_path: Path) -> None:

@@ -119,7 +119,6 @@ def test_serve_knows_whether_it_is_alone(
     for name, value in changes.items():
         setattr(settings, name, value)
     said: list[str] = []
-    monkeypatch.setattr(serve, "call_command", lambda *_, **__: None)
     monkeypatch.setattr(preparation, "call_command", lambda *_, **__: None)
     monkeypatch.setattr(serve.Command, "check", lambda *_, **__: None)
     monkeypatch.setattr(serve, "Supervisor", lambda *_, **__: SimpleNamespace(run=said.extend))

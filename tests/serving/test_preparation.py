@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management.base import CommandError
+from pytest_django.fixtures import Settings
 
 from fsbench_web.operations import metrics
 from fsbench_web.serving import health_check
+from fsbench_web.serving.preparation import collect_static_files, require_static_files
 from fsbench_web.serving.supervisor import open_socket
 
 ROOT = Path(settings.BASE_DIR)
@@ -32,6 +35,45 @@ def test_the_web_refuses_tables_of_another_version(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "not prepared for this version" in done.stderr
     assert "manage.py prepare" in done.stderr
+
+
+@pytest.fixture
+def one_script(tmp_path: Path, settings: Settings) -> Path:
+    """The only static file there is; they are collected in ``collected`` beside it."""
+    script = tmp_path / "files/js/one.js"
+    script.parent.mkdir(parents=True)
+    script.write_text("first()\n")
+    settings.DATA_DIR = tmp_path
+    settings.STATICFILES_DIRS = [tmp_path / "files"]
+    settings.STATIC_ROOT = tmp_path / "collected"
+    return script
+
+
+def test_the_web_refuses_static_files_of_another_version(one_script: Path) -> None:
+    """Each page would be an error, or have the scripts of before."""
+    with pytest.raises(CommandError, match="not those of this version"):
+        require_static_files()
+    collect_static_files()
+    require_static_files()
+    one_script.write_text("second()\n")
+    with pytest.raises(CommandError, match=r"one\.js"):
+        require_static_files()
+    collect_static_files()
+    require_static_files()
+
+
+def test_nobody_elses_files_are_removed_where_static_files_are_collected(
+    one_script: Path, settings: Settings, tmp_path: Path
+) -> None:
+    """FSBENCH_STATIC may name a folder with a site's other files in it."""
+    for folder, is_kept in ((tmp_path / "collected", True), (tmp_path / "static", False)):
+        settings.STATIC_ROOT = folder
+        folder.mkdir()
+        (folder / "index.html").touch()
+        collect_static_files()
+        collect_static_files()
+        assert (folder / "index.html").exists() == is_kept
+        assert (folder / "js/one.js").exists()
 
 
 def test_a_socket_that_a_service_manager_keeps_is_taken() -> None:

@@ -28,3 +28,22 @@ def set_drained(worker: Worker, is_drained: bool, *, by: str) -> bool:
         )
     worker.refresh_from_db(fields=["drained_at", "drained_by"])
     return changed == 1
+
+
+def hold_all(*, by: str) -> list[str]:
+    """Drain every worker at once; returns the names of those that were not.
+
+    Asks for these columns alone: the tables may be of an earlier version, which the audit log
+    cannot be written in. Whoever calls notes it there.
+    """
+    waiting = Worker.objects.filter(drained_at__isnull=True)
+    with transaction.atomic():
+        names = list(waiting.order_by("name").values_list("name", flat=True))
+        waiting.filter(name__in=names).update(drained_at=clock.now(), drained_by=by)
+    return names
+
+
+def note_held(names: list[str], *, by: str) -> None:
+    """What ``hold_all`` did, in the audit log."""
+    for name in names:
+        audit.note_here("worker drained", f"worker {name}", by=by)

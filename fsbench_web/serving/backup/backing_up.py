@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
@@ -68,27 +69,44 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     backup = manifest.read(folder)
     _refuse_unreadable_backup(backup)
     _refuse_to_overwrite(overwrite)
-    (dump,) = [file for file in backup.files if file.path.startswith("database.")]
-    echo(f"Restoring {dump.path} of {backup.taken_at} ...")
-    databases.load(folder / dump.path)
+    echo(f"Restoring {backup.dump} of {backup.taken_at} ...")
+    databases.load(folder / backup.dump)
+    # Before anything that may fail or be killed: runs of that day wait in there.
+    held = maintenance.hold_all(by=BY)
     found = databases.counts()
     differing = sorted(
         table for table in backup.counts if backup.counts[table] != found.get(table, -1)
     )
     if differing:
-        raise BackupError(f"What was restored is not what was backed up: {', '.join(differing)}.")
+        raise BackupError(
+            f"What was restored is not what was backed up: {', '.join(differing)}. {_REPLACED}"
+        )
     echo("Bringing the tables to this version ...")
     call_command("migrate", interactive=False, verbosity=0)
+    maintenance.note_held(held, by=BY)
+    _end_recorded_runs(echo)
+    # Somebody may have signed out since, or lost the account: nobody is signed in any more.
+    Session.objects.all().delete()
+    _refuse_damaged_content(echo)
+    return backup
+
+
+_REPLACED = "The database was replaced all the same; all its workers are drained."
+
+
+def _refuse_damaged_content(echo: Callable[[str], None]) -> None:
     echo("Reading all raw output ...")
     damaged = damaged_artefacts()
     if damaged:
-        raise BackupError(f"Raw output does not have its digest any more: artefacts {damaged}.")
+        raise BackupError(
+            f"Raw output does not have its digest any more: artefacts {damaged}. {_REPLACED}"
+        )
     echo("Reading all measurements ...")
     unreadable = measurements.unreadable()
     if unreadable:
-        raise BackupError(f"Measurements cannot be read: {unreadable[0]} Of {len(unreadable)}.")
-    _end_recorded_runs(echo)
-    return backup
+        raise BackupError(
+            f"Measurements cannot be read: {unreadable[0]} Of {len(unreadable)}. {_REPLACED}"
+        )
 
 
 def _refuse_unreadable_backup(backup: Manifest) -> None:
@@ -138,13 +156,11 @@ def damaged_artefacts() -> list[int]:
 
 
 def _end_recorded_runs(echo: Callable[[str], None]) -> None:
-    """What ran when the backup was made runs no more, and nothing is erased until somebody looks.
-
-    Runs that waited then may be done or unwanted by now: no worker takes them before it is resumed.
+    """What ran when the backup was made runs no more. Runs that waited then may be done or unwanted
+    by now: no worker takes them before somebody resumes it (maintenance.hold_all).
     """
     for worker in Worker.objects.order_by("name"):
         with transaction.atomic():
             lost = lifecycle.recover(worker)
         if lost:
             echo(f"Runs that {worker.name} was carrying out are lost: {lost}")
-        maintenance.set_drained(worker, True, by=BY)

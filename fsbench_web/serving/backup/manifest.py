@@ -37,6 +37,14 @@ class Manifest:
     files: list[BackupFile]
     format: int = field(default=FORMAT)
 
+    @property
+    def dump(self) -> str:
+        """The file of the database, by its path in the folder. Raises ValueError."""
+        found = [file.path for file in self.files if file.path.startswith("database.")]
+        if len(found) != 1:
+            raise ValueError(f"it names {len(found)} files of a database, not one")
+        return found[0]
+
     def write(self, folder: Path) -> None:
         text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
         (folder / NAME).write_text(f"{text}\n", encoding="utf-8")
@@ -55,6 +63,8 @@ def read(folder: Path) -> Manifest:
     """The manifest, with every file as it says. Raises BackupError."""
     try:
         data: dict[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError("it is no object")
         found = data.pop("format")
         if found != FORMAT:
             raise BackupError(
@@ -62,11 +72,10 @@ def read(folder: Path) -> Manifest:
             )
         files = [BackupFile(**file) for file in data.pop("files")]
         manifest = Manifest(files=files, **data)
-        if not isinstance(manifest.counts, dict) or not isinstance(manifest.migrations, list):
-            raise ValueError("counts and migrations are missing")
+        _check_kinds(manifest)
     except OSError as error:
         raise BackupError(f"{folder} is no backup: {error}.") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BackupError(f"{folder / NAME} cannot be read: {error}.") from None
     for file in manifest.files:
         path = folder / file.path
@@ -78,3 +87,14 @@ def read(folder: Path) -> Manifest:
                 f"The backup is damaged: {file.path} is not what it was when it was written."
             )
     return manifest
+
+
+def _check_kinds(manifest: Manifest) -> None:
+    """It may come from elsewhere. Raises ValueError."""
+    if not isinstance(manifest.counts, dict) or not isinstance(manifest.migrations, list):
+        raise ValueError("counts and migrations are missing")
+    texts: list[object] = [manifest.version, manifest.taken_at, manifest.database]
+    texts += [*manifest.migrations, *(file.path for file in manifest.files)]
+    if not all(isinstance(text, str) and "\0" not in text for text in texts):
+        raise ValueError("a name in it is no text")
+    _ = manifest.dump

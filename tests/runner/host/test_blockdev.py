@@ -37,9 +37,13 @@ def test_a_file_that_was_closed_meanwhile_hides_no_opener(
         (process / "fd" / str(number)).touch()
     (process / "fd" / "50").symlink_to("/dev/sdz")
     monkeypatch.setattr(blockdev, "PROC", tmp_path)
-    monkeypatch.setattr(openers, "_number_of", lambda path: 7 if "50" in str(path) else None)
-    assert openers.openers(7) == ["qemu-\\xff (pid 4711)"]
-    assert openers.openers(8) == []
+    monkeypatch.setattr(
+        openers,
+        "_identity_of",
+        lambda path, with_inode: (7 if "50" in str(path) else None, None),
+    )
+    assert openers.openers([7]) == ["qemu-\\xff (pid 4711)"]
+    assert openers.openers([8]) == []
 
 
 def test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus(

@@ -4,18 +4,23 @@ import ipaddress
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.platform import env
 from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.serving import console
-from fsbench_web.serving.data_folder import FolderInUse, only_user_of
+from fsbench_web.serving.data_folder import FolderInUse, only_user_of, remove_arriving
 from fsbench_web.serving.luns_file import prepare_luns_file
-from fsbench_web.serving.preparation import prepare_database, require_prepared
+from fsbench_web.serving.preparation import (
+    collect_static_files,
+    prepare_database,
+    require_prepared,
+    require_static_files,
+)
 from fsbench_web.serving.supervisor import AddressInUse, Supervisor, address_of, open_socket
 
 
@@ -55,10 +60,13 @@ class Command(SiteCommand):
         self._echo("Stopped.")
 
     def _serve(self, host: str, port: int, *, with_worker: bool, prepared: bool) -> None:
+        processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
         try:
             with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
+                remove_arriving(Path(settings.FILE_UPLOAD_TEMP_DIR))
                 if prepared:
                     require_prepared()
+                    require_static_files()
                     sign_in = "as before (`manage.py prepare` says how)"
                 else:
                     sign_in = self._prepare(
@@ -66,7 +74,6 @@ class Command(SiteCommand):
                     )
                 self._echo("Starting web and worker ..." if with_worker else "Starting the web ...")
                 address = address_of(listening)
-                processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
                 Supervisor(
                     listening, processes=processes, with_worker=with_worker, echo=self._echo
                 ).run(_announcement(address, sign_in))
@@ -76,7 +83,7 @@ class Command(SiteCommand):
     def _prepare(self, *, with_worker: bool, is_private: bool) -> str:
         """Everything that must be there before the first request; returns how to sign in."""
         sign_in = prepare_database(self._echo, is_private=is_private)
-        call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+        collect_static_files()
         if with_worker and not env.text("FSBENCH_LUNS", ""):
             news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
             if news:

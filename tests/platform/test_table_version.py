@@ -1,0 +1,55 @@
+"""Tables of another version are neither served nor written to."""
+
+import pytest
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from fsbench_web.platform import table_version
+from fsbench_web.serving import preparation
+
+pytestmark = pytest.mark.django_db
+NEXT = ("studies", "9999_of_the_next_version")
+
+
+@pytest.fixture
+def upgraded() -> None:
+    MigrationRecorder(connection).record_applied(*NEXT)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_version, "_at_start", None)
+
+
+def test_tables_of_this_version_are_no_problem() -> None:
+    # Of an app that is not installed any more, as the admin was.
+    MigrationRecorder(connection).record_applied("admin", "0001_initial")
+    assert table_version.problem() == ""
+
+
+def test_those_of_a_later_version_are_named(upgraded: None) -> None:
+    assert table_version.later() == ["studies.9999_of_the_next_version"]
+    assert "later version of fsbench (studies.9999" in table_version.problem()
+
+
+def test_those_of_an_earlier_version_are_counted() -> None:
+    MigrationRecorder(connection).record_unapplied("studies", "0046_heartbeats")
+    assert table_version.missing() == ["studies.0046_heartbeats"]
+    assert "1 migrations are missing" in table_version.problem()
+
+
+def test_nothing_is_prepared_or_served_on_tables_of_a_later_version(upgraded: None) -> None:
+    """Going back to the version before is a restore; without one it would write into them."""
+    with pytest.raises(CommandError, match="later version"):
+        preparation.prepare_database(lambda line: None)
+    with pytest.raises(CommandError, match="later version"):
+        preparation.require_prepared()
+
+
+def test_it_is_seen_that_somebody_migrated() -> None:
+    assert not table_version.has_changed()  # nothing was noted: this process holds no run
+    table_version.note()
+    assert not table_version.has_changed()
+    MigrationRecorder(connection).record_applied(*NEXT)
+    assert table_version.has_changed()
