@@ -26,7 +26,7 @@ from fsbench_web.compare.slides.drawing import (
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
 from fsbench_web.core.scoring.deltas import Published
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.renderings.addresses import is_rendered
 from tests.compare.conftest import make_score
 from tests.compare.tables.test_table_view import TABLE
@@ -135,6 +135,21 @@ def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
     )
     assert sentence(replace(table, rows=rows[1:])) == "Write: xfs 2.24 GiB/s"
     assert sentence(replace(table, rows=())) == "Write: nothing measured"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("tie", "xfs has the best score, 5.2% before ext4; a tie with ext4, not significant"),
+        ("significant", "xfs is 5.2% faster than ext4"),
+        ("unknown", "xfs has the best score, 5.2% before ext4; how sure that is is not known"),
+    ],
+)
+def test_by_the_rule_of_freenix_it_says_what_that_rule_says(status: str, said: str) -> None:
+    """A tie is a verdict: whether it is one is known."""
+    found = Verdict(status, method=FREENIX)
+    rows = tuple(row._replace(delta2_percent=-5.2, verdict=found) for row in OF_TWO.rows)
+    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {said}"
 
 
 def test_a_printed_number_keeps_its_digits() -> None:

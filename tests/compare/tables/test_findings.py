@@ -145,6 +145,23 @@ def test_nothing_is_furthest_apart_where_all_are_level() -> None:
     assert not any("furthest" in finding.text for finding in summary(judged(level)))
 
 
+def test_what_is_as_far_apart_everywhere_is_furthest_nowhere() -> None:
+    """Not *furthest in Read: 50%; and closest in Read: 50%*."""
+    alike = [table(row("a", 5), row("b", 10), test=test) for test in ("read", "write")]
+    assert not any("furthest" in finding.text for finding in summary(judged(alike)))
+
+
+def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
+    said = sentence(
+        row("btrfs", 1.0, around(1.0, 1.0)),
+        row("ext4", 0.0, around(0.0, 1.0)),
+        unit="s",
+        lower=True,
+    )
+    assert "ext4 has the best score, 0 s, before btrfs, the second with 1" in said
+    assert "and ties with btrfs" in said
+
+
 def test_a_single_table_needs_no_summary() -> None:
     assert summary([table(row("a", 1), row("b", 2))]) == []
 
