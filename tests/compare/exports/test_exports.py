@@ -90,6 +90,19 @@ def test_a_leader_without_a_verdict_is_marked_as_one_in_papers_and_wikis():
     assert "\next4 (leading) &" in re.sub(r"\n +", "\n", latex.write(document(*rows)).decode())
 
 
+@pytest.mark.parametrize("suffix", ["md", "tex", "xlsx"])
+def test_files_say_where_scores_are_of_different_data_points(suffix):
+    def said(*cells):
+        rows = [row(f"c{place}", cells=count) for place, count in enumerate(cells)]
+        written = FORMATS[suffix].write(document(*rows))
+        if suffix == "xlsx":
+            return str([list(line) for line in workbook(written).worksheets[2].values])
+        return written.decode()
+
+    assert "different numbers of data points" in said(3, 2)
+    assert "different numbers of data points" not in said(3, 3)
+
+
 @pytest.mark.django_db
 def test_every_format_has_every_score(client, published_studies):
     expected = {
