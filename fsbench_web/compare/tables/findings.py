@@ -181,6 +181,8 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
     for finding in findings(tables, places):
         by_test[finding.test].append(finding)
     folded = further(by_test)
+    # Counted and explained is what sentences are of: costs are none of the answers.
+    told = [table for table in tables if not testnames.is_cost(table.test)]
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
     return Findings(
         [*_of_emulated(tables), *summary(tables, places)],
@@ -195,7 +197,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
-        rule(tables),
+        rule(told or tables),
     )
 
 

@@ -18,6 +18,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series
+from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import around, judged, row, table
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
@@ -160,6 +161,22 @@ def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
     )
     assert "ext4 has the best score, 0 s, before btrfs, the second with 1" in said
     assert "and ties with btrfs" in said
+
+
+def test_the_rule_counts_the_tables_that_are_told_of() -> None:
+    """The page has no finding of costs: *11 tables* beside *in 6 of the 8* would be two counts."""
+    tests = ("write", "read", "write_amplification")
+    tables = [
+        table(
+            *(in_blocks(name, [level, level + 1.0, level + 2.0]) for name, level in pair),
+            test=test,
+        )
+        for test in tests
+        for pair in [(("a", 50.0), ("b", 100.0))]
+    ]
+    found = collected(significance.judged(tables))
+    assert "Each of the 2 tables is a question" in found.rule
+    assert "in 2 of the 2 tables" in found.summary[0].text
 
 
 def test_a_single_table_needs_no_summary() -> None:
