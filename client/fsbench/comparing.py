@@ -58,7 +58,21 @@ def deltas(client: Client, options: argparse.Namespace) -> int:
         )
     if not found["tables"]:
         terminal.complain("No score matches this comparison.")
+    terminal.complain(*_of_emulated(found))
     return FINE
+
+
+def _of_emulated(found: dict[str, Any]) -> Iterator[str]:
+    """What was emulated in software, shown or left out: no speed, as the site's pages say."""
+    count = found.get("emulated_left_out") or 0
+    if count:
+        verb = "is" if count == 1 else "are"
+        yield (
+            f"{count} emulated series {verb} left out: emulated results are for function, "
+            "not for speed."
+        )
+    if any("emulated" in row["flags"] for one in found["tables"] for row in one["rows"]):
+        yield "What has the flag emulated was emulated in software: for function, not for speed."
 
 
 def table_lines(one: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
@@ -152,7 +166,7 @@ def check(client: Client, options: argparse.Namespace) -> int:
         else:
             if judged:
                 terminal.print_line(_checked(judged, found["by"]))
-            terminal.complain(*problems)
+            terminal.complain(*problems, *_of_emulated(found))
             if not problems:
                 terminal.print_line(_in_words(code, fell, unknown, options.baseline))
     return code

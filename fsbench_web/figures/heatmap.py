@@ -296,6 +296,10 @@ def _times(value: float) -> str:
     return f"{value:.3f}" if value >= 0.1 else numbers.amount(value, "")
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _ratio_summary(
     cells: Mapping[Cell, float], first: str, second: str, title: str, block: str
 ) -> str:
@@ -304,7 +308,7 @@ def _ratio_summary(
     faster = sum(value > 1 for value in cells.values())
     slower = sum(value < 1 for value in cells.values())
     return (
-        f"{title}: heat map of {len(cells)} matched cells, {block} size by file size. "
+        f"{title}: heat map of {_counted(len(cells), 'matched cell')}, {block} size by file size. "
         f"{first} is faster in {faster}, {second} in {slower}; the ratio lies between "
         f"{_times(min(cells.values()))} and {_times(max(cells.values()))}."
     )
@@ -324,6 +328,6 @@ def _summary(known: Mapping[Cell, float], unit: str, title: str, block: str) -> 
     lowest = min(known, key=lambda key: known[key])
     highest = max(known, key=lambda key: known[key])
     return (
-        f"{title}: heat map of {len(known)} cells, {block} size by file size. "
+        f"{title}: heat map of {_counted(len(known), 'cell')}, {block} size by file size. "
         f"Lowest {where(lowest)}; highest {where(highest)}."
     )

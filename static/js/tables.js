@@ -134,7 +134,7 @@
       test.hidden = test.hasAttribute("data-left-out");
     }
     const count = document.querySelector("[data-table-count]");
-    count.textContent = hidden ? hidden + " of " + all + " rows are not shown." : "";
+    count.textContent = hidden ? hidden + " of " + all + (all === 1 ? " row" : " rows") + (hidden === 1 ? " is" : " are") + " not shown." : "";
     address(function (query) {
       for (const name of ["important", "least", "verdict"]) query.delete(name);
       if (wanted.important) query.set("important", "1");

@@ -49,6 +49,38 @@ def test_an_import_says_how_the_importer_failed(
     assert "The importer failed: x." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("left_out", "flags", "says"),
+    [
+        (2, [], "2 emulated series are left out"),
+        (1, [], "1 emulated series is left out"),
+        (0, ["emulated"], "What has the flag emulated was emulated in software"),
+        (0, [], ""),
+    ],
+)
+@pytest.mark.parametrize("command", ["deltas", "check"])
+def test_it_says_what_was_emulated(
+    module: Module, capsys: Any, command: str, left_out: int, flags: list[str], says: str
+) -> None:
+    """As the pages of the site do: how fast it was is no speed."""
+    rows = [
+        dict.fromkeys(("configuration", "delta1_percent", "delta2_percent", "verdict"))
+        | {"contender": name, "is_baseline": name == "ext4", "flags": flags, "best": False}
+        | {"score": 1.0, "runs": 2, "change_percent": 5.0, "change_verdict": {"status": "tie"}}
+        for name in ("ext4", "xfs")
+    ]
+    table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
+    found = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
+    comparing = module("comparing")
+    given = dict.fromkeys((*comparing.FILTERS, "along", "contender", "since", "rule", "margin"))
+    given |= {"json": False, "baseline": "ext4", "allow_mixed": False}
+    answering = Answering(found | ({"emulated_left_out": left_out} if left_out else {}))
+    assert getattr(comparing, command)(answering, argparse.Namespace(**given)) == 0
+    err = capsys.readouterr().err
+    assert says in err
+    assert bool(err) == bool(says)
+
+
 def test_the_end_of_input_is_wrong_use_and_no_fall(
     module: Module, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -164,6 +164,9 @@ def test_pages_files_and_api_say_it(client: Client) -> None:
     assert "no difference to them means anything" in page
     body = client.get(f"/api/v1/deltas?{query}").json()
     assert body["emulated_left_out"] == 2
+    assert client.get(f"/api/v1/comparison?{query}").json()["emulated_left_out"] == 2
+    [note] = client.get(f"/api/v1/findings?{query}").json()["notes"]
+    assert note.startswith("2 emulated series are left out")
     body = client.get(f"/api/v1/deltas?{query}&emulated=with").json()
     assert "emulated_left_out" not in body
     assert {

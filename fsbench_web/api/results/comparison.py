@@ -179,6 +179,9 @@ class ComparisonOut(Schema):
         description="where each contender has days of its own: in their order; what is compared "
         "and the day cannot be told apart then"
     )
+    emulated_left_out: int = Field(
+        0, description="series that are not shown, because they were emulated in software"
+    )
     links: dict[str, str]
 
 
@@ -194,7 +197,8 @@ class FindingOut(Schema):
 
 class FindingsOut(Schema):
     """``tested`` pairs were tested at once, of the table with most; ``margin_percent`` is null
-    where nothing was. ``notes`` say what of the address chooses nothing, and why.
+    where nothing was. ``notes`` say what of the address chooses nothing, and why, and what is left
+    out because it was emulated.
     """
 
     summary: list[FindingOut]
@@ -249,6 +253,7 @@ def get_comparison(
         "tables": [table_of(table) for table in found.tables],
         "work": [one.as_dict() for one in found.work],
         "measured_in_turn": [vars(turn) for turn in in_turn(found.tables, spans_of)],
+        "emulated_left_out": found.emulated.left_out if found.emulated else 0,
         "links": {
             "page": f"/compare/?{spec.on_page.to_query()}",
             "findings": f"/api/v1/findings{tail}",
@@ -279,7 +284,7 @@ def get_findings(
         "findings": [_finding(one) for one in every],
         "tested": found.tested,
         "margin_percent": found.margin_percent,
-        "notes": [str(ignored)] if ignored else [],
+        "notes": [*([str(ignored)] if ignored else []), *_left_out(shown)],
     }
 
 
@@ -375,6 +380,10 @@ def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
     return {name: values[name] for name in ComparedRow.model_fields} | {
         "published": published and {name: published[name] for name in PublishedOut.model_fields}
     }
+
+
+def _left_out(shown: Comparison) -> list[str]:
+    return [shown.emulated.sentence] if shown.emulated and shown.emulated.left_out else []
 
 
 def _finding(one: findings.Finding) -> dict[str, Any]:

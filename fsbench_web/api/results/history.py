@@ -56,6 +56,9 @@ class PointOut(Schema):
     interval: dict[str, Any] | None
     lun: float | None = Field(description="what the LUN itself did, in the unit; null: not known")
     share_percent: float | None = Field(description="the scores in percent of that")
+    flags: dict[str, int] = Field(
+        {}, description="how many of its runs were contended, drifted, busy or swapped"
+    )
 
 
 class ChangeOut(Schema):
@@ -78,7 +81,8 @@ class HistoryOut(Schema):
     ``tests`` are 200 at most, the first by name; any other can be asked for. ``team`` is whose
     studies are in the line; null: the studies asked for, or the series' own. ``workloads`` are the
     titles of those that a work profile is of, where they are several; ``lun_problem`` says why
-    there is no line of the LUN itself beside a work profile.
+    there is no line of the LUN itself beside a work profile. ``is_emulated``: its guests were
+    emulated in software, for function and not for speed.
     """
 
     series: int
@@ -97,6 +101,7 @@ class HistoryOut(Schema):
     problem: str
     workloads: list[str]
     lun_problem: str
+    is_emulated: bool = False
 
 
 class LineOut(Schema):
@@ -165,6 +170,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
                 "interval": point.interval.as_dict() if point.interval else None,
                 "lun": lun,
                 "share_percent": share,
+                "flags": shown.flags_of(point),
             }
             for point, lun, share in shown.rows
         ],
@@ -186,6 +192,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         "problem": shown.problem,
         "workloads": list(shown.workloads),
         "lun_problem": shown.own.why,
+        "is_emulated": shown.is_emulated,
     }
 
 

@@ -27,6 +27,10 @@ UNEXPLAINED = (
     "Nobody said whether KB, MB and GB are of 1,000 or of 1,024 bytes here: these scores stand by "
     "themselves, as printed."
 )
+DIFFERENT_CELLS = (
+    "Scores of this table are made of different numbers of data points: they are answers to "
+    "different questions."
+)
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ def remarks(table: DeltaTable) -> list[str]:
     parts = []
     if table.is_unexplained:
         parts.append(UNEXPLAINED)
+    if table.has_different_cells:
+        parts.append(DIFFERENT_CELLS)
     if table.rows and all(_verdict(row) == uncertainty.NOT_KNOWN for row in table.rows):
         parts.append("Whether any difference is more than chance is not known.")
     if any(row.interval is not None for row in table.rows):

@@ -97,6 +97,8 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
         cells = [_cell(column, column.text(row)) for column in shown]
         if row.mark == "best":
             cells[0] = rf"\textbf{{{cells[0]}}}"
+        elif row.mark:
+            cells[0] += f" ({row.mark})"
         if found := marks(row, notes):
             cells[0] += rf"\textsuperscript{{{','.join(found)}}}"
         rows.append(" & ".join(cells) + r" \\")

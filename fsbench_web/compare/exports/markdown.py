@@ -46,7 +46,9 @@ def _table(table: DeltaTable) -> list[str]:
     for row in table.rows:
         cells = [escaped(column.text(row)) for column in shown]
         if row.mark == "best":
-            cells[0] = f"**{cells[0]}** (best)"
+            cells[0] = f"**{cells[0]}**"
+        if row.mark:
+            cells[0] += f" ({row.mark})"
         if found := marks(row, notes):
             cells[0] += f" ({', '.join(found)})"
         lines.append(_row(cells))

@@ -59,6 +59,17 @@ ALL_HEADER = (
 )
 
 
+class _Unrounded(float):
+    """A number that is written with all its digits: xlsxwriter would write 16 of them, and some
+    numbers have 17.
+    """
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return repr(float(self))
+
+
 def write(document: Document) -> bytes:
     """About, all rows in one sheet, then each table; an XLSX file."""
     out = io.BytesIO()
@@ -177,7 +188,7 @@ def _put(sheet: Any, row: int, column: int, value: Value | bool, style: Any = No
     if isinstance(value, bool):
         sheet.write_boolean(row, column, value, style)
     elif isinstance(value, int | float | Decimal):
-        sheet.write_number(row, column, float(value), style)
+        sheet.write_number(row, column, _Unrounded(value), style)
     else:
         sheet.write_string(row, column, one_line(value, _LONGEST_CELL), style)
 

@@ -5,7 +5,7 @@ itself, and the point has the 95% interval of their scores; by a work profile a 
 contender is (compare.history.profile_line). scoring.changes finds where the level changes.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import OwnLine, own_line
@@ -29,6 +30,7 @@ from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.quality import flags_of_run
 
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
@@ -62,7 +64,8 @@ class History:
     they were converted to ``unit``. ``own`` is what the LUN did by itself beside each point.
     ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
     whatever point is the first of a later look, levels times theirs can be compared. ``workloads``
-    are the titles of those that a work profile is of, where they are several.
+    are the titles of those that a work profile is of, where they are several. ``flags`` are those
+    of runs that have any; ``is_emulated``: no speed of anything.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -77,6 +80,8 @@ class History:
     margin_percent: float = 0.0
     reference: float | None = None
     workloads: tuple[str, ...] = ()
+    flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    is_emulated: bool = False
 
     @property
     def own_changes(self) -> list[str]:
@@ -95,13 +100,20 @@ class History:
             for place, point in enumerate(self.points)
         ]
 
+    def flags_of(self, point: Point) -> dict[str, int]:
+        """How many runs of a point have each flag."""
+        return Counter(flag for run in point.runs for flag in self.flags.get(run, ()))
+
     @property
     def has_repeats(self) -> bool:
         return any(len(point.values) > 1 for point in self.points)
 
 
-Row = tuple[int, str, Any, bool, str | None, int | None]
-"""(key, kernel, day, whether nobody said when it was measured, tool, probe) of a run."""
+Row = tuple[int, str, Any, bool, str | None, int | None, bool, float | None, Any, Any]
+"""(key, kernel, day, whether nobody said when it was measured, tool, probe) of a run, and behind
+them what ``flags_of_run`` takes.
+"""
+_NOTED = ("is_contended", "drift_percent", "conditions__busy", "conditions__swap")
 
 
 class _LineUnavailable(ValueError):
@@ -160,11 +172,18 @@ def history(
         own = own_line(line, [point.runs for point in points], probes, scores, what)
     named = [(point.name, point.values) for point in points]
     drawn = {run for point in points for run in point.runs} | set(scores)
+    flags = {row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn}
+    is_emulated = Machine.of(line.machine).is_emulated
+    shown = History(points, flags=flags, is_emulated=is_emulated)
     return History(
         points=points,
         changes=[
             replace(
-                shown_change(change, named, unit, lower, found.reference is not None),
+                shown_change(
+                    *(change, named, unit, lower, found.reference is not None),
+                    shown.flags_of(points[change.place]),
+                    is_emulated,
+                ),
                 disk=own.explanation_of(change.place, margin),
             )
             for change in steps
@@ -181,6 +200,8 @@ def history(
         else "",
         printed_units=found.printed_units,
         workloads=found.workloads,
+        flags=flags,
+        is_emulated=is_emulated,
     )
 
 
@@ -211,7 +232,7 @@ def _latest(
         .order_by("-when", "-pk")
     )
     columns = ("pk", "kernel", "day", "is_undated", "tool", "probe")
-    return runs.count(), list(runs.values_list(*columns)[:MOST_RUNS])
+    return runs.count(), list(runs.values_list(*columns, *_NOTED)[:MOST_RUNS])
 
 
 def _by_category(

@@ -1,13 +1,17 @@
 """What is said of a line over time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, probability
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.changes import Change
 
 MINUS = "\u2212"
+EMULATED_LINE = "This line was emulated: for function, not for speed."
+NO_FLAGS: Mapping[str, int] = MappingProxyType({})
 OF_TWO = (
     "Of two points the noise is that of their repeats alone: how much one evening differs from the "
     "next is not in it."
@@ -30,9 +34,12 @@ def shown_change(
     unit: str,
     lower: bool,
     of_first: bool = False,
+    flags: Mapping[str, int] = NO_FLAGS,
+    is_emulated: bool = False,
 ) -> ShownChange:
     """``points`` are (name, scores of its repeats), ``lower`` says that less is better,
-    ``of_first`` that all are multiples of the first.
+    ``of_first`` that all are multiples of the first; ``flags`` counts the runs behind the change
+    that have each.
     """
     (old, before), (new, after) = points[change.place - 1 : change.place + 1]
     is_slower = (change.change_percent > 0) == lower
@@ -46,6 +53,14 @@ def shown_change(
         f"significant (p is {probability(change.p_value)})."
         f"{f' {NO_SCATTER}' if is_still else ''}"
         f"{f' {OF_TWO}' if len(points) == 2 else ''}"
-        f"{f' 1.00 is {points[0][0]}.' if of_first else ''}",
+        f"{f' 1.00 is {points[0][0]}.' if of_first else ''}"
+        f"{flags_in_words(new, flags)}"
+        f"{f' {EMULATED_LINE}' if is_emulated else ''}",
         is_slower,
     )
+
+
+def flags_in_words(point: str, flags: Mapping[str, int]) -> str:
+    """What is known of the runs of a point, as a sentence behind another; "" for nothing."""
+    parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]
+    return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""

@@ -193,7 +193,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
         live = comparison(answered(asked, limits.PINNED).spec)
     except SpecError as error:
         return Changes(problem=str(error))
-    before, now = _scores(pinned.tables), _scores(live.tables)
+    before, now = _said(pinned.tables), _said(live.tables)
     return Changes(
         newer_runs=_count_of_shown(live.run_ids - pinned.run_ids, live.considered),
         gone_runs=len(pinned.run_ids - live.run_ids),
@@ -220,9 +220,16 @@ def _count_of_shown(runs: frozenset[int], considered: QuerySet[Score]) -> int:
     return len(runs & named) + others
 
 
-def _scores(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], float]:
+def _said(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:
+    """What each row says: its score, whether that is the best, and what it is flagged with. Rows
+    whose best or flags are others now are no longer what was kept.
+    """
     return {
-        (table.test, table.category, table.unit, row.contender): row.score
+        (table.test, table.category, table.unit, row.contender): (
+            row.score,
+            row.best,
+            frozenset(row.flags),
+        )
         for table in tables
         for row in table.rows
     }

@@ -8,7 +8,7 @@ from fsbench_web.compare.pictures.drawable import SCORES, DrawableTests, tables
 from fsbench_web.compare.pictures.parts import bars_of, ends_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
-from fsbench_web.compare.selection import profiles
+from fsbench_web.compare.selection import profiles, wording
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
@@ -124,4 +124,5 @@ def _drawn(table: DeltaTable) -> Picture:
         )
         for row in rows
     ]
-    return Picture(figure, PictureTable(columns, listed))
+    flags = wording.flags_in_words({row.contender: row.flags for row in rows})
+    return Picture(figure, PictureTable(columns, listed), [f"Flags: {flags}."] if flags else [])

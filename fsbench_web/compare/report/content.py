@@ -39,13 +39,15 @@ def report_of(
     made_at: datetime,
     units: str = "",
     emulated: str = "",
+    in_turn: str = "",
     left_out: str = "",
     work: Sequence[str] = (),
 ) -> Report:
     """``site`` is the address of the home page, with its last slash; ``address`` the report's.
 
     ``emulated`` says what the tables leave out because it was emulated, "" where they leave nothing
-    out; ``left_out`` likewise what is more than a report holds. ``work`` says what was measured of
+    out; ``left_out`` likewise what is more than a report holds. ``in_turn`` says where each
+    contender was measured on days of its own. ``work`` says what was measured of
     a work profile, whose tables stand before the others.
     """
     places = {id(table): f"table-{number}" for number, table in enumerate(tables, start=1)}
@@ -63,7 +65,7 @@ def report_of(
         *([Heading("Your own work", 1, "work")] if work else []),
         *map(paragraph, work),
         *summary(study, tables, collected, place, site),
-        *(paragraph(sentence) for sentence in (left_out, emulated) if sentence),
+        *(paragraph(sentence) for sentence in (left_out, emulated, in_turn) if sentence),
         *methodology(study, method),
         *analysis(study, tables, place, site),
         *appendices.tables_of(tables, places, f"{site}api/v1/deltas.csv?{in_units}"),

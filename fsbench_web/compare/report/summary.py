@@ -41,9 +41,11 @@ def summary(
         return
     runs = {run for table in tables for row in table.rows for run in row.run_ids}
     tests = {table.test for table in tables}
-    counted = f"{len(tables)} tables of {len(tests)} tests"
+    counted = f"{_number(len(tables), 'table')} of {_number(len(tests), 'test')}"
     yield paragraph(
-        f"{counted}, from {len(runs)} runs." if runs else f"{counted}, all of published figures."
+        f"{counted}, from {_number(len(runs), 'run')}."
+        if runs
+        else f"{counted}, all of published figures."
     )
     yield from _answer(tables)
     if given.summary:
@@ -70,14 +72,14 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     found = answer(tables)
     if found is None:
         return
-    first, count = found.compared, len(found.tests)
-    tests = f"{count} test{'s' * (count > 1)}"
+    first, tests = found.compared, _number(len(found.tests), "test")
     second = (
         f", {found.lead:.2f} times that of {found.others[0].contender}, the next"
         if found.has_third
         else ""
     )
-    place = f"is level with {found.others[0].contender}" if found.is_level else "comes first"
+    place = f"is level with {found.level_with}" if found.is_level else "comes first"
+    level = f"; it is level with another in {found.shared}" if found.shared else ""
     behind = f"; it is not the best in {len(found.behind)}" if found.behind else ""
     yield Prose(
         (
@@ -85,12 +87,17 @@ def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
             Part(
                 f" {place}: {first.mean:.2f} times the speed of {found.against}{second} "
                 f"({found.rests_on}). "
-                f"It is the best by more than chance in {found.sure} of {tests}{behind}."
+                f"It is the best by more than chance in {found.sure} of {tests}{level}{behind}."
+                f"{f' {found.of_a_cache}' if found.of_a_cache else ''}"
                 f"{f' {found.mostly.sentence}' if found.mostly else ''}"
             ),
         )
     )
     yield Charts((speedup(found),))
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:

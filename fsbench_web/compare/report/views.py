@@ -16,11 +16,13 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.settings import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.tables import bounds
+from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import comparison, tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.scores.source_runs import spans_of
 from fsbench_web.studies.views.study import study_or_404
 
 
@@ -88,6 +90,7 @@ def _report(request: HttpRequest, study: Study) -> Report:
         by=spec.by,
         units=spec.units,
         emulated=emulated.sentence if emulated and emulated.left_out else "",
+        in_turn="" if study.is_published else order_over_time(tables, spans_of).sentences,
         left_out=_left_out(request, limited),
         work=work,
         made_at=timezone.localtime(),

@@ -231,6 +231,18 @@ def joined(names: Iterable[str], most: int = _NAMED_AT_MOST) -> str:
     return " and ".join(part for part in (", ".join(listed[:-1]), *listed[-1:]) if part)
 
 
+def flags_in_words(flags: Mapping[str, Sequence[str]]) -> str:
+    """``contended: ext4; drifted: all``, of the flags of each contender; "" for none."""
+    names: dict[str, list[str]] = {}
+    for name, some in flags.items():
+        for flag in some:
+            names.setdefault(flag, []).append(name)
+    return "; ".join(
+        f"{flag_label(flag)}: {'all' if len(found) == len(flags) > 1 else joined(found)}"
+        for flag, found in names.items()
+    )
+
+
 def change_words(change_percent: float | None, is_baseline: bool | None) -> str:
     """What a change against the baseline means, in a word."""
     if is_baseline:

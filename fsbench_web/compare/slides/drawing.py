@@ -7,13 +7,15 @@ from fsbench_web.compare.drawings.bars import shortened, shortened_inside
 from fsbench_web.compare.drawings.charts import chart, table_title
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, placed
 from fsbench_web.compare.selection import wording
+from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.confidence import REPEATS, SAMPLES, TRIALS
+from fsbench_web.studies.scores.queries import EMULATED
 
 WIDTH, HEIGHT = 960.0, 540.0
 MOST_BARS = 12
 _LEFT, _RIGHT = 48.0, 912.0
-_CHART_TOP, _CHART_BOTTOM = 152.0, 442.0
+_CHART_TOP, _CHART_BOTTOM, _FLAGS = 152.0, 438.0, 450.0
 _FOOT = 10.5
 _ADDRESS_CHARACTERS = 130
 """Of a line of the foot, beside the name at its end."""
@@ -46,16 +48,19 @@ def drawing(slide: Slide, among: Iterable[str] = ()) -> Drawing:
     times = min(_LARGEST, (_CHART_BOTTOM - _CHART_TOP) / figure.height)
     width = (_RIGHT - _LEFT) / times
     figure = chart(slide.table, width=width, most=MOST_BARS, among=among)
-    foot = [shortened(line, 150) for line in foot_of(slide)]
+    foot, flags = [shortened(line, 150) for line in foot_of(slide)], flags_of(slide.table)
     shapes: list[Shape] = [
         Rect(0, 0, WIDTH, 8, "accent"),
         *_sentence(slide.sentence),
         *(placed(shape, _LEFT, _CHART_TOP, times) for shape in figure.shapes),
+        *([Text(_LEFT, _FLAGS, shortened(flags, 150), _FOOT, "fg")] if flags else []),
         Line(_LEFT, 456, _RIGHT, 456, "grid", 1),
         *_foot(foot, slide.address),
         Text(_RIGHT, 524, "fsbench", 13, "accent", "end", True),
     ]
-    summary = f"{slide.sentence} {figure.summary} {' '.join(foot_of(slide))} {slide.address}"
+    summary = (
+        f"{slide.sentence} {figure.summary} {' '.join([flags, *foot_of(slide)])} {slide.address}"
+    )
     return Drawing(WIDTH, HEIGHT, summary, tuple(shapes))
 
 
@@ -118,6 +123,19 @@ def foot_of(slide: Slide) -> list[str]:
         f"{_count(table)}; {_intervals(table)}{_one(table)}",
         f"Hardware: {hardware}{kernel}",
     ]
+
+
+def flags_of(table: DeltaTable) -> str:
+    """What pages warn of beside these numbers, emulated ones first; "" for nothing."""
+    state = emulation.state_of([table])
+    # Where all is emulated the sentence has said so.
+    said = {EMULATED} if state == emulation.ONLY else set()
+    flags = wording.flags_in_words(
+        {row.contender: [one for one in row.flags if one not in said] for row in table.rows}
+    )
+    cells = "scores of different data points" if table.has_different_cells else ""
+    marks = "; ".join(part for part in (flags, cells) if part)
+    return " ".join(part for part in (emulation.SENTENCES.get(state, ""), marks) if part)
 
 
 def _one(table: DeltaTable) -> str:

@@ -5,7 +5,7 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.core import numbers, readable
 from fsbench_web.core.scoring import categories, testnames
-from fsbench_web.core.scoring.significance import EQUIVALENT, SIGNIFICANT
+from fsbench_web.core.scoring.significance import EQUIVALENT, FREENIX, SIGNIFICANT, TIE
 
 LONGEST = 200
 
@@ -22,7 +22,7 @@ def sentence(table: DeltaTable) -> str:
         return f"{title}: {rows[0].contender} {_score(table, rows[0])}"
     best = [row for row in rows if row.best]
     if len(best) > 1:
-        return f"{title}: {uncertainty.named([row.contender for row in best])} are alike"
+        return f"{title}: {uncertainty.named([row.contender for row in best])} share the best score"
     return f"{title}: {_against(rows[0], rows[1])}"
 
 
@@ -34,17 +34,22 @@ def _against(best: DeltaRow, second: DeltaRow) -> str:
         # What the second is told against the best, turned round.
         effect = uncertainty.effect(found.turned()).rsplit(", ", 1)[0]
         if "% faster, " not in effect:
-            return f"{ahead} is faster than {second.contender}{_by(second)}"
+            return f"{ahead} is {_faster(second)}faster than {second.contender}"
         return f"{ahead} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
     if found is not None and found.is_inconclusive and found.ratio is not None:
         return f"{ahead} leads; whether it is faster than {second.contender} is open"
-    return f"{ahead} has the best score{_by(second)}; how sure that is is not known"
+    faster = _faster(second)
+    by = f", {faster}before {second.contender}" if faster else ""
+    if found is not None and found.method == FREENIX and found.status == TIE:
+        return f"{ahead} has the best score{by}; a tie with {second.contender}, not significant"
+    return f"{ahead} has the best score{by}; how sure that is is not known"
 
 
-def _by(second: DeltaRow) -> str:
+def _faster(second: DeltaRow) -> str:
+    """By how much the best is faster, before the word: "12.7% "; "" where that is not defined."""
     if second.delta2_percent is None:
         return ""
-    return f", {readable.percent(-second.delta2_percent).lstrip('+')}% before {second.contender}"
+    return f"{readable.percent(-second.delta2_percent).lstrip('+')}% "
 
 
 def _score(table: DeltaTable, row: DeltaRow) -> str:

@@ -18,6 +18,7 @@ from statistics import median
 
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts.uncertainty import named
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.blocks.paired import ratio_of
@@ -68,11 +69,12 @@ class Answer:
     """``standings`` fastest first. ``tests`` are those counted, ``apart`` those that were not.
 
     Of the first: in how many tests it is ``sure`` (faster than every other by more than chance),
-    ``equivalent`` to another, ``open`` (best score, undecided), and ``behind`` (tests in which
-    another has the better score). ``more_blocks`` would decide the open ones; None where nobody
-    knows. ``runs`` stand behind all, ``repeats`` is of a row, least and most. ``by`` is the work
-    profile or range that is ranked by, "" for none; ``mostly`` the workload that most tests are of.
-    ``not_of_the_disk`` of the ``scores`` in the mean are more than their LUN does by itself.
+    ``equivalent`` to another, ``open`` (best score alone, undecided), ``shared`` (the best score is
+    another's too, undecided), and ``behind`` (tests in which another has the better score).
+    ``more_blocks`` would decide what is undecided; None where nobody knows. ``runs`` stand behind
+    all, ``repeats`` is of a row, least and most. ``by`` is the work profile or range that is ranked
+    by, "" for none; ``mostly`` the workload that most tests are of. ``not_of_the_disk`` of the
+    ``scores`` in the mean are more than their LUN does by itself.
     """
 
     baseline: str
@@ -90,6 +92,7 @@ class Answer:
     mostly: DominantWorkload | None = None
     scores: int = 0
     not_of_the_disk: int = 0
+    shared: int = 0
 
     @property
     def rests_on(self) -> str:
@@ -101,6 +104,18 @@ class Answer:
         return (
             f"geometric mean of {len(self.tests)} tests, {numbers.ratio(self.compared.lowest)} "
             f"to {numbers.ratio(self.compared.highest)} by test"
+        )
+
+    @property
+    def of_a_cache(self) -> str:
+        """How many scores in it are more than their LUN does by itself; "" for none."""
+        count = self.not_of_the_disk
+        if not count:
+            return ""
+        verb, they_are = ("are", "they are") if count > 1 else ("is", "it is")
+        return (
+            f"{count} of the {self.scores} scores in it {verb} not of the disk: {they_are} more "
+            "than the LUN does by itself, so that a cache answered."
         )
 
     @property
@@ -139,7 +154,13 @@ class Answer:
     @property
     def is_level(self) -> bool:
         """Whether the second is as fast, in the two decimals in which the lead is said."""
-        return len(self.standings) > 1 and f"{self.lead:.2f}" == "1.00"
+        return bool(self.level_with)
+
+    @property
+    def level_with(self) -> str:
+        """Those that are as fast as the first in these decimals, in words; "" for none."""
+        first = self.first.mean
+        return named([one.contender for one in self.others if f"{first / one.mean:.2f}" == "1.00"])
 
 
 @dataclass(frozen=True)
@@ -224,6 +245,10 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
     first = standings[0].contender
     rows = [next(row for row in table.rows if row.contender == first) for table in shared]
     undecided = [row for row in rows if _status(row) == "open"]
+    shared_scores = sum(
+        row in undecided and sum(other.best for other in table.rows) > 1
+        for table, row in zip(shared, rows, strict=True)
+    )
     wanted = [row.verdict.more_blocks for row in undecided if row.verdict]
     counted_tests = {table.test for table in shared}
     everything = [row for table in shared for row in table.rows]
@@ -235,7 +260,7 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         tuple(dict.fromkeys(table.test for table in found if table.test not in counted_tests)),
         sum(_status(row) == "sure" for row in rows),
         sum(_status(row) == "equivalent" for row in rows),
-        len(undecided),
+        len(undecided) - shared_scores,
         tuple(table.test for table, row in zip(shared, rows, strict=True) if not row.best),
         None if not wanted or None in wanted else max(one for one in wanted if one is not None),
         len({run for row in everything for run in row.run_ids}),
@@ -244,7 +269,21 @@ def answer(tables: Sequence[DeltaTable], baseline: str = "") -> Answer | None:
         _mostly(shared),
         len(everything),
         sum(row.share is not None and row.share.is_not_of_the_disk for row in everything),
+        shared_scores,
     )
+
+
+def unanswered(tables: Sequence[DeltaTable]) -> str:
+    """Why nothing is ranked over all tests, where ``answer`` is None."""
+    found = headline_tables(_by_work(tables)[1])
+    folded = further(table.test for table in found)
+    names = {row.contender for table in found for row in table.rows}
+    if len(names) < 2:
+        return "there is one contender alone"
+    ranked = [table for table in found if _is_of_speed(table) and table.test not in folded]
+    if any(len({row.contender for row in table.rows}) == len(names) for table in ranked):
+        return "what all contenders have has a score of 0, of which there is no ratio"
+    return "no test of the work's speed has a score above 0 of every contender"
 
 
 def _by_work(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
@@ -274,12 +313,15 @@ def _mostly(shared: Sequence[DeltaTable]) -> DominantWorkload | None:
 
 def _counts(table: DeltaTable) -> bool:
     """Whether a table is of the work's speed, and every score in it has a logarithm."""
+    return _is_of_speed(table) and all(isfinite(row.score) and row.score > 0 for row in table.rows)
+
+
+def _is_of_speed(table: DeltaTable) -> bool:
     return (
         any(row.best for row in table.rows)
         and table.test not in testnames.CREATION_TESTS
         and not testnames.is_cost(table.test)
         and not testnames.is_slowest(table.test)
-        and all(isfinite(row.score) and row.score > 0 for row in table.rows)
     )
 
 

@@ -15,6 +15,8 @@ from fsbench_web.compare.tables.rows import DeltaTable
 LEAST_APART = timedelta(days=1)
 Span = tuple[datetime, datetime]
 """First and last."""
+NAMED = 6
+"""Turns that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -26,24 +28,58 @@ class MeasuredPeriod:
     last: datetime
 
 
+@dataclass(frozen=True)
+class OrderOverTime:
+    """``turns`` are the contenders in the order in which they were measured, where each had its own
+    time; empty otherwise. ``is_known``: whether anything can be said of it.
+    """
+
+    turns: tuple[MeasuredPeriod, ...] = ()
+    is_known: bool = True
+
+    @property
+    def sentences(self) -> str:
+        """What it means for the differences; "" where nothing stands out."""
+        if not self.turns:
+            return ""
+        named = [
+            f"{turn.contender} {turn.first:%Y-%m-%d}"
+            + (f" to {turn.last:%Y-%m-%d}" if turn.first.date() != turn.last.date() else "")
+            for turn in self.turns[:NAMED]
+        ]
+        more = len(self.turns) - NAMED
+        return (
+            "What is compared and the day cannot be told apart. Each was measured by itself, one "
+            f"after the other: {', then '.join(named)}{f', and {more} more' if more > 0 else ''}. "
+            "Whatever changed meanwhile is in the differences, and no test takes it out."
+        )
+
+
 def in_turn(
     tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
 ) -> tuple[MeasuredPeriod, ...]:
-    """The contenders in the order in which they were measured, where each had its own time.
+    """The turns of ``order_over_time``."""
+    return order_over_time(tables, spans_of).turns
+
+
+def order_over_time(
+    tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
+) -> OrderOverTime:
+    """Whether each contender had its own time.
 
     ``spans_of`` gives the spans of series, and is asked where no two contenders share a block.
-    Empty where two overlap or share a block, where all of it took less than a day, and where of
-    any contender nobody knows when it was measured.
+    There are no turns where two overlap or share a block, and where all of it took less than a
+    day. It is not known where of any contender nobody knows when it was measured.
     """
     if _shares_block(tables):
-        return ()
+        return OrderOverTime()
     rows = [row for table in tables for row in table.rows]
     spans = spans_of({row.series_id for row in rows if row.series_id is not None})
     kept: dict[str, Span] = {}
     for row in rows:
         span = None if row.series_id is None else spans.get(row.series_id)
         if span is None:
-            return ()
+            return OrderOverTime(is_known=False)
         first, last = kept.get(row.contender, span)
         kept[row.contender] = min(first, span[0]), max(last, span[1])
     turns = sorted(
@@ -51,8 +87,9 @@ def in_turn(
     )
     is_apart = all(one.last < other.first for one, other in pairwise(turns))
     if len(turns) < 2 or not is_apart:
-        return ()
-    return tuple(turns) if turns[-1].last - turns[0].first > LEAST_APART else ()
+        return OrderOverTime()
+    is_long = turns[-1].last - turns[0].first > LEAST_APART
+    return OrderOverTime(tuple(turns) if is_long else ())
 
 
 def _shares_block(tables: Iterable[DeltaTable]) -> bool:

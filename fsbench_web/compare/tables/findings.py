@@ -117,7 +117,7 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
     is_freenix = methods_of(ranked) <= {FREENIX}
     found = [_leader(name, counts[name], len(ranked), is_freenix) for name in order]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
-    if len(spreads) > 1 and any(spread > 0 for spread, _ in spreads):
+    if len({spread for spread, _ in spreads}) > 1:
         widest = max(spreads, key=lambda pair: pair[0])
         narrowest = min(spreads, key=lambda pair: pair[0])
         parts = (
@@ -181,6 +181,8 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
     for finding in findings(tables, places):
         by_test[finding.test].append(finding)
     folded = further(by_test)
+    # Counted and explained is what sentences are of: costs are none of the answers.
+    told = [table for table in tables if not testnames.is_cost(table.test)]
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
     return Findings(
         [*_of_emulated(tables), *summary(tables, places)],
@@ -195,7 +197,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
-        rule(tables),
+        rule(told or tables),
     )
 
 
@@ -331,7 +333,8 @@ def _next(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part
         return []
     second = others[0]
     if second.delta2_percent is None:
-        return [Part("; "), *_contender(second), Part(f" is {word} with {_score(second, table)}")]
+        score = _score(second, table)
+        return [Part(", before "), *_contender(second), Part(f", {word} with {score}")]
     return [
         Part(f", {percents(abs(second.delta2_percent))} faster than "),
         *_contender(second),

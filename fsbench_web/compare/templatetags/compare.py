@@ -1,6 +1,6 @@
 """What only comparisons write into pages."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from django import template
@@ -20,6 +20,12 @@ register = template.Library()
 register.filter("flag_label", wording.flag_label)
 register.filter("flag_meaning", wording.flag_meaning)
 register.filter("category_label", categories.label)
+
+
+@register.filter
+def of_run(flags: Mapping[int, Sequence[str]], run: int) -> Sequence[str]:
+    """The flags of a run of a line; () where it has none."""
+    return flags.get(run, ())
 
 
 @register.filter

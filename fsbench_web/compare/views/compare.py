@@ -20,7 +20,7 @@ from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, Comparis
 from fsbench_web.compare.selection.table_view import TableView, without_view
 from fsbench_web.compare.selection.wording import FILTERS, in_words
 from fsbench_web.compare.tables.bounds import BoundedComparison, answered, bounded, by_rows
-from fsbench_web.compare.tables.confounding import in_turn
+from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
     delta_tables,
@@ -62,6 +62,7 @@ def page(request: HttpRequest) -> HttpResponse:
         return refused(request, error)
     tab = compare_tabs.tab_of(request.GET, shown.tables)
     all_categories = compare_tabs.shows_categories(request.GET)
+    order = order_over_time(shown.tables, spans_of)
     context = {
         "spec": limited.address,
         "table_view": view,
@@ -81,7 +82,8 @@ def page(request: HttpRequest) -> HttpResponse:
         ),
         "runs": shown.run_count,
         "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
-        "in_turn": in_turn(shown.tables, spans_of),
+        "in_turn": order.turns,
+        "order_is_known": order.is_known,
         "compared": PROPERTIES[spec.by],
         "emulated": shown.emulated,
         "papers_left_out": papers_left_out(spec),

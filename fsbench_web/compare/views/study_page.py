@@ -29,7 +29,7 @@ from fsbench_web.compare.selection.spec import (
 from fsbench_web.compare.selection.table_view import TableView
 from fsbench_web.compare.selection.wording import work_words
 from fsbench_web.compare.tables import bounds
-from fsbench_web.compare.tables.confounding import in_turn
+from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import comparison as comparison_of
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.parts import part_links
@@ -151,7 +151,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         context |= _of_measured(request, found, limited, tables)
         if tab == study_tabs.RUNS or not made.groups:
             context |= _series(request, found)
-        context["in_turn"] = in_turn(tables, spans_of)
+        order = order_over_time(tables, spans_of)
+        context |= {"in_turn": order.turns, "order_is_known": order.is_known}
         if tab == study_tabs.SETUP:
             context |= _setup(limited.spec)
     return render(request, "studies/study.html", context)

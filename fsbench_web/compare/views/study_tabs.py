@@ -17,6 +17,7 @@ from fsbench_web.compare.tables.answer import (
     caveats_of,
     headline_tables,
     line_against,
+    unanswered,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
@@ -132,6 +133,7 @@ def first_of_page(
     found = answer(tables, baseline)
     return {
         "answer": found,
+        "unanswered": "" if found else unanswered(tables),
         "speedup": speedup(found) if found else None,
         "behind": [testnames.in_sentence(test) for test in found.behind] if found else [],
         "trust": caveats_of(tables) if tables else None,

@@ -17,16 +17,14 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
-from fsbench_web.core.scoring.quality import BUSY, CONTENDED, DRIFTED, SWAPPED, has_swapped
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.core.workloads.registry import workload_types
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Selection, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.cells import TooManyValues
-from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 from fsbench_web.studies.scores.measurements import Numbers
-from fsbench_web.studies.scores.quality import boundary_of
+from fsbench_web.studies.scores.quality import boundary_of, flags_of_run
 
 MOST_READ = 1_500_000
 """Numbers of the wanted tests that are looked at for one page."""
@@ -168,15 +166,8 @@ def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
     columns = ("id", "series_id", "block", "is_contended", "drift_percent")
     noted = ("conditions__busy", "conditions__swap")
     for row in rows.values_list(*columns, *noted):
-        pk, series_id, block, is_contended, drift, busy, swap = row
-        has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
-        flags = (
-            *(CONTENDED,) * bool(is_contended),
-            *(DRIFTED,) * has_drifted,
-            *(BUSY,) * (busy is not None),
-            *(SWAPPED,) * has_swapped(swap),
-        )
-        found.setdefault(series_id, {})[pk] = Repeat(pk, block, flags)
+        pk, series_id, block, *noted_of_run = row
+        found.setdefault(series_id, {})[pk] = Repeat(pk, block, flags_of_run(*noted_of_run))
     return found
 
 

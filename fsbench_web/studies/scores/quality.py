@@ -177,6 +177,17 @@ class _KnownOfRuns:
     unsteady: set[tuple[int, str]] = field(default_factory=set)
 
 
+def flags_of_run(
+    is_contended: bool, drift_percent: float | None, busy: object, swap: Any
+) -> tuple[str, ...]:
+    """What is known of all numbers of a run: of its columns, and ``busy`` and ``swap`` of its
+    conditions, None where these have neither.
+    """
+    has_drifted = drift_percent is not None and abs(drift_percent) >= LEAST_DRIFT_PERCENT
+    parts = ((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, busy is not None))
+    return tuple(flag for flag, is_so in (*parts, (SWAPPED, has_swapped(swap))) if is_so)
+
+
 def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRuns:
     rows: Iterable[tuple[Any, ...]]
     if finished is None:
@@ -189,12 +200,8 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
     found = _KnownOfRuns()
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
-        has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
-        parts = (
-            *((CONTENDED, is_contended), (DRIFTED, has_drifted), (BUSY, "busy" in conditions)),
-            (SWAPPED, has_swapped(conditions.get("swap"))),
-        )
-        if flags := tuple(flag for flag, is_so in parts if is_so):
+        noted = (conditions.get("busy"), conditions.get("swap"))
+        if flags := flags_of_run(is_contended, drift, *noted):
             found.unsound[run_id] = flags
         if block:
             found.blocks[run_id] = block

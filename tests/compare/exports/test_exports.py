@@ -21,6 +21,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.significance import Verdict
 from tests.compare.conftest import make_run, make_score
 
 HOSTILE = [
@@ -70,6 +71,36 @@ def document(*rows: DeltaRow, title: str = "A title", tables: int = 1) -> Docume
 
 def workbook(content: bytes) -> openpyxl.Workbook:
     return openpyxl.load_workbook(io.BytesIO(content))
+
+
+def test_a_workbook_has_all_digits_of_a_number():
+    """Some numbers need 17, and xlsxwriter by itself writes 16."""
+    scores = [0.1 + 0.2, 12345678901234.678, 1e-14 / 3, 5e9, 7.0]
+    rows = [row(f"c{place}", score) for place, score in enumerate(scores)]
+    book = workbook(FORMATS["xlsx"].write(document(*rows)))
+    column = next(cell.column for cell in book["All rows"][1] if cell.value == "score")
+    found = [line[column - 1] for line in book["All rows"].iter_rows(2, values_only=True)]
+    assert found == scores
+
+
+def test_a_leader_without_a_verdict_is_marked_as_one_in_papers_and_wikis():
+    open_verdict = Verdict("unknown", method="unpaired")
+    rows = [row("xfs"), row("ext4", 2.0, best=True, verdict=open_verdict)]
+    assert "| ext4 (leading) |" in markdown.write(document(*rows)).decode()
+    assert "\next4 (leading) &" in re.sub(r"\n +", "\n", latex.write(document(*rows)).decode())
+
+
+@pytest.mark.parametrize("suffix", ["md", "tex", "xlsx"])
+def test_files_say_where_scores_are_of_different_data_points(suffix):
+    def said(*cells):
+        rows = [row(f"c{place}", cells=count) for place, count in enumerate(cells)]
+        written = FORMATS[suffix].write(document(*rows))
+        if suffix == "xlsx":
+            return str([list(line) for line in workbook(written).worksheets[2].values])
+        return written.decode()
+
+    assert "different numbers of data points" in said(3, 2)
+    assert "different numbers of data points" not in said(3, 3)
 
 
 @pytest.mark.django_db

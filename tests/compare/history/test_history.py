@@ -9,6 +9,7 @@ from django.db import transaction
 from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
+from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.compare.history.figure import chart
 from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats.result import ParsedValue
@@ -227,6 +228,34 @@ def test_the_page_shows_line_changes_numbers_and_runs(client, line):
 )
 def test_a_line_that_is_not_there_is_not_found(client, query):
     assert client.get(f"/history/?{query}").status_code == 404
+
+
+def test_a_change_is_said_with_what_is_known_of_its_runs(client, line):
+    """Another run beside them, or a reference that moved, may be all that changed."""
+    later = Run.objects.filter(series__kernel="6.10.0").order_by("pk")
+    later.filter(pk=later[0].pk).update(is_contended=True, drift_percent=-7.0)
+    later.filter(pk=later[1].pk).update(is_contended=True)
+    (change,) = history(line, "write", "maximum", "kernel", 10).changes
+    assert change.sentence.endswith(" Flagged runs of 6.10.0: contended 2, drifted 1.")
+    query = f"series={line.pk}&test=write&category=maximum"
+    page = client.get(f"/history/?{query}").content.decode()
+    assert page.count(">contended</span>") == 2
+    assert page.count(">drifted</span>") == 1
+    body = client.get(f"/api/v1/history?{query}").json()
+    assert body["points"][-1]["flags"] == {"contended": 2, "drifted": 1}
+    assert body["points"][0]["flags"] == {}
+    assert body["is_emulated"] is False
+
+
+def test_an_emulated_line_is_said_to_be_one(client, line):
+    emulated = Machine("debian", EMULATED, 2**30, 1).stored()
+    Series.objects.update(machine=emulated)
+    line.refresh_from_db()
+    (change,) = history(line, "write", "maximum", "kernel", 10).changes
+    said = "This line was emulated: for function, not for speed."
+    assert change.sentence.endswith(said)
+    assert f"<strong>{said}</strong>" in client.get(f"/history/?series={line.pk}").content.decode()
+    assert client.get(f"/api/v1/history?series={line.pk}").json()["is_emulated"] is True
 
 
 def test_odd_choices_fall_back(client, line):

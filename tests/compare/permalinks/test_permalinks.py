@@ -53,6 +53,18 @@ def test_a_newer_run_is_told_even_where_it_does_not_win(jo):
     assert changes(link) == records.Changes(newer_runs=1, changed_rows=0)
 
 
+def test_a_row_that_is_flagged_now_or_not_the_best_any_more_is_different(client, jo):
+    """The disk had drifted, as a reference showed later: these are not the latest numbers."""
+    make_score("ext4", 100)
+    make_score("xfs", 90)
+    link = records.pin(ComparisonSpec(), jo)
+    make_score("xfs", 90, flags=["drifted"])
+    assert changes(link) == records.Changes(changed_rows=1)
+    assert "still the latest" not in client.get(f"/p/{link.key}/").content.decode()
+    make_score("xfs", 110)
+    assert changes(link) == records.Changes(changed_rows=2)
+
+
 @pytest.mark.parametrize(("query", "newer"), [("test=write", 0), ("test=read", 1), ("", 1)])
 def test_a_newer_run_of_another_test_of_the_series_is_none(jo, query, newer):
     for test in ("write", "read"):

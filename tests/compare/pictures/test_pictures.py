@@ -261,6 +261,13 @@ def test_bars_and_stacks_lead_to_runs_or_to_the_study_that_was_published(
     assert (second["Contender"], second["Sum, KB/s"]) == ("xfs", "100.0")
 
 
+def test_scores_say_what_their_table_is_flagged_with(client: Client) -> None:
+    make_score("ext4", 7.0, test="copy", category="mean", flags=["contended", "drifted"])
+    make_score("xfs", 8.0, test="copy", category="mean", flags=["drifted"])
+    page = client.get("/compare/pictures/?study=lab&of=copy").content.decode()
+    assert "Flags: drifted: all; contended: ext4." in page
+
+
 def test_at_most_seven_lines_are_drawn_and_the_page_says_so(client: Client) -> None:
     for number in range(9):
         finished(f"ext4_{number}", at(4, 64, number + 1))

@@ -10,11 +10,16 @@ from pypdf import PdfReader
 from fsbench_web.compare.drawings.bars import Bar, bars
 from fsbench_web.compare.drawings.svg import svg
 from fsbench_web.compare.report import appendices
+from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.findings import collected
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core import numbers
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Run, RunState, Study
 from tests.compare.conftest import make_run, make_score, make_series, make_study
+from tests.compare.tables.verdicts.test_significance import row as row_of
 
 pytestmark = pytest.mark.django_db
 CHAPTERS = [
@@ -125,6 +130,22 @@ def test_a_study_without_runs_says_so(client):
     paper = words(" ".join(pages(client.get("/studies/empty/report.pdf").content)))
     assert "There are no scores yet" in paper
     assert "There are no runs." in paper
+
+
+def test_one_of_a_thing_is_one(client):
+    make_score("ext4", 7.0, test="copy", category="mean")
+    text = words(client.get("/studies/lab/report/").content.decode())
+    assert "1 table of 1 test, all of published figures." in text
+
+
+def test_it_says_what_is_not_of_the_disk_as_the_page_of_the_study_does():
+    above = Share(150.0, 100.0, "random read of 4 KiB", 3, 5.0)
+    rows = (row_of("a", 100.0), row_of("b", 150.0, best=True, share=above))
+    study = Study(title="Lab")
+    table = DeltaTable("read", "mean", "KB/s", False, rows)
+    blocks = summary(study, [table], collected([table]), str, "http://lab.example/")
+    said = " ".join(part.text for block in blocks for part in getattr(block, "parts", ()))
+    assert "1 of the 2 scores in it is not of the disk" in said
 
 
 def test_by_says_what_is_ranked(client):

@@ -21,12 +21,13 @@ from fsbench_web.compare.slides.drawing import (
     Slide,
     address_lines,
     drawing,
+    flags_of,
     foot_of,
 )
 from fsbench_web.compare.slides.files import FORMATS
 from fsbench_web.compare.slides.sentence import LONGEST, sentence
 from fsbench_web.core.scoring.deltas import Published
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.scoring.significance import FREENIX, Verdict
 from fsbench_web.renderings.addresses import is_rendered
 from tests.compare.conftest import make_score
 from tests.compare.tables.test_table_view import TABLE
@@ -137,10 +138,52 @@ def test_without_repeats_it_says_that_nobody_knows_how_sure_it_is() -> None:
     assert sentence(replace(table, rows=())) == "Write: nothing measured"
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("tie", "xfs has the best score, 5.2% before ext4; a tie with ext4, not significant"),
+        ("significant", "xfs is 5.2% faster than ext4"),
+        ("unknown", "xfs has the best score, 5.2% before ext4; how sure that is is not known"),
+    ],
+)
+def test_by_the_rule_of_freenix_it_says_what_that_rule_says(status: str, said: str) -> None:
+    """A tie is a verdict: whether it is one is known."""
+    found = Verdict(status, method=FREENIX)
+    rows = tuple(row._replace(delta2_percent=-5.2, verdict=found) for row in OF_TWO.rows)
+    assert sentence(replace(OF_TWO, rows=rows)) == f"Write: {said}"
+
+
 def test_a_printed_number_keeps_its_digits() -> None:
     printed = Published(True, Decimal("0.00"), Decimal("0.00"))
     row = TABLE.rows[3]._replace(origin="published", published=printed)
     assert sentence(replace(TABLE, rows=(row,))).endswith("xfs 2,344,121.83 KB/s")
+
+
+def test_a_slide_warns_of_what_its_table_warns_of() -> None:
+    """Above its foot, and so that the chart stands above that."""
+    flags = (("contended",), ("contended", "drifted"))
+    rows = tuple(
+        one._replace(flags=some, cells=len(some))
+        for one, some in zip(OF_TWO.rows, flags, strict=True)
+    )
+    made = drawing(replace(SLIDE, table=replace(OF_TWO, rows=rows)))
+    said = "contended: all; drifted: xfs; scores of different data points"
+    [found] = [one for one in made.shapes if getattr(one, "text", "") == said]
+    assert 442 < found.y < 456
+    assert said in made.summary
+    lowest = max(one.y for one in made.shapes if getattr(one, "y", 500) < found.y)
+    assert lowest <= 440
+    emulated = tuple(one._replace(flags=("emulated",)) for one in OF_TWO.rows)
+    assert flags_of(replace(OF_TWO, rows=emulated)) == (
+        "Everything shown was emulated: for function, not for speed."
+    )
+    assert flags_of(OF_TWO) == ""
+
+
+def test_who_shares_the_best_score_is_not_called_alike() -> None:
+    """Their means, which the bars show, may differ, and whether they do is undecided."""
+    rows = tuple(one._replace(best=True) for one in OF_TWO.rows)
+    assert sentence(replace(OF_TWO, rows=rows)).endswith(" share the best score")
 
 
 @pytest.mark.parametrize("words", ["long " * 40, "x" * LONGEST, "a", "ß" * 20 + " " + "y" * 90])

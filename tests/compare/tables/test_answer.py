@@ -5,7 +5,13 @@ from math import inf
 
 import pytest
 
-from fsbench_web.compare.tables.answer import answer, caveats_of, headline_tables, line_against
+from fsbench_web.compare.tables.answer import (
+    answer,
+    caveats_of,
+    headline_tables,
+    line_against,
+    unanswered,
+)
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.significance import judged
@@ -98,6 +104,29 @@ def test_a_lead_that_is_said_as_one_is_no_lead(second: float, is_level: bool) ->
     found = answer([table("read", a=1.0, b=second)])
     assert found is not None
     assert found.is_level is is_level
+
+
+def test_all_that_are_level_with_the_first_are_named() -> None:
+    found = answer([table("read", a=1.0, b=1.0, c=0.999, d=0.5)])
+    assert found is not None
+    assert found.level_with == "b and c"
+
+
+def test_who_shares_the_best_score_is_not_ahead() -> None:
+    found = answer([table("read", a=2.0, b=2.0), table("write", a=2.0, b=1.0)])
+    assert found is not None
+    assert (found.first.contender, found.open, found.shared) == ("a", 1, 1)
+
+
+def test_why_nothing_is_ranked_is_what_holds() -> None:
+    assert unanswered([table("write", a=1.0)]) == "there is one contender alone"
+    without = "no test of the work's speed has a score above 0 of every contender"
+    # Two of the three share a test: that no two do would not be true.
+    assert unanswered([table("write", a=1.0, b=2.0), table("read", b=1.0, c=2.0)]) == without
+    assert unanswered([table("mkfs", "s", a=1.0, b=2.0)]) == without
+    zeros = [table("write", a=0.0, b=1.0), table("copy", "s", a=0.0, b=2.0)]
+    assert answer(zeros) is None
+    assert unanswered(zeros).startswith("what all contenders have has a score of 0, of which")
 
 
 def test_a_baseline_that_is_first_is_said_against_the_second() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from fsbench_web.compare.tables.confounding import Span, in_turn
+from fsbench_web.compare.tables.confounding import Span, in_turn, order_over_time
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import row, table
@@ -33,6 +33,14 @@ def test_days_of_its_own(spans: dict[int, Span], order: list[str]) -> None:
     assert [turn.contender for turn in in_turn([shown], lambda _: spans)] == order
 
 
+def test_whether_it_is_known_is_told_apart_from_nothing_to_say() -> None:
+    shown = table(row("ext4", 100, series_id=1), row("xfs", 50, series_id=2))
+    assert order_over_time([shown], lambda _: {1: days(0, 4), 2: days(3, 7)}).is_known
+    assert not order_over_time([shown], lambda _: {1: days(0, 1)}).is_known
+    found = order_over_time([shown], lambda _: {1: days(0, 0), 2: days(2, 3)})
+    assert "ext4 2011-03-01, then xfs 2011-03-03 to 2011-03-04." in found.sentences
+
+
 def test_what_shares_a_block_was_measured_beside_each_other() -> None:
     asked = []
 
@@ -54,10 +62,15 @@ def test_pages_and_the_api_say_it(client: Client) -> None:
     import_files([("t.csv", lines.encode())], study="Lab", user=None)
     addresses = ("/compare/?study=lab", "/studies/lab/")
     for address in addresses:
-        assert 'id="in-turn"' not in client.get(address).content.decode(), "an import has no date"
+        html = client.get(address).content.decode()
+        assert 'id="in-turn"' not in html, "an import has no date"
+        assert "not known: not all of it is dated" in html
+        assert "nothing stands out" not in html
+    report = "/studies/lab/report/"
+    assert "the day cannot be told apart" not in client.get(report).content.decode()
     for number, run in enumerate(Run.objects.order_by("pk")):
         Run.objects.filter(pk=run.pk).update(measured_at=START + timedelta(days=9 * number))
-    for address in addresses:
+    for address in (*addresses, report):
         html = client.get(address).content.decode()
         assert "What is compared and the day cannot be told apart." in html
         assert "ext4 2011-03-01, then xfs 2011-03-10" in " ".join(html.split())

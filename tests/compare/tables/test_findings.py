@@ -18,6 +18,7 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.significance import FREENIX
 from tests.compare.conftest import make_run, make_score, make_series
+from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import around, judged, row, table
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
@@ -143,6 +144,39 @@ def test_the_summary_counts_tables_by_what_is_known() -> None:
 def test_nothing_is_furthest_apart_where_all_are_level() -> None:
     level = [table(row("a", 5), row("b", 5), test=test) for test in ("write", "read")]
     assert not any("furthest" in finding.text for finding in summary(judged(level)))
+
+
+def test_what_is_as_far_apart_everywhere_is_furthest_nowhere() -> None:
+    """Not *furthest in Read: 50%; and closest in Read: 50%*."""
+    alike = [table(row("a", 5), row("b", 10), test=test) for test in ("read", "write")]
+    assert not any("furthest" in finding.text for finding in summary(judged(alike)))
+
+
+def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
+    said = sentence(
+        row("btrfs", 1.0, around(1.0, 1.0)),
+        row("ext4", 0.0, around(0.0, 1.0)),
+        unit="s",
+        lower=True,
+    )
+    assert "ext4 has the best score, 0 s, before btrfs, the second with 1" in said
+    assert "and ties with btrfs" in said
+
+
+def test_the_rule_counts_the_tables_that_are_told_of() -> None:
+    """The page has no finding of costs: *11 tables* beside *in 6 of the 8* would be two counts."""
+    tests = ("write", "read", "write_amplification")
+    tables = [
+        table(
+            *(in_blocks(name, [level, level + 1.0, level + 2.0]) for name, level in pair),
+            test=test,
+        )
+        for test in tests
+        for pair in [(("a", 50.0), ("b", 100.0))]
+    ]
+    found = collected(significance.judged(tables))
+    assert "Each of the 2 tables is a question" in found.rule
+    assert "in 2 of the 2 tables" in found.summary[0].text
 
 
 def test_a_single_table_needs_no_summary() -> None:

@@ -185,7 +185,7 @@ def test_rows_are_hidden_at_once_and_a_table_is_copied_as_text(page, site):
     shown = page.locator("table.deltas tbody tr:visible th")
     expect(shown).to_have_text([re.compile("ext4"), re.compile("xfs")])
     expect(page).to_have_url(re.compile(r"important=1"))
-    expect(page.get_by_text("1 of 3 rows are not shown")).to_be_visible()
+    expect(page.get_by_text("1 of 3 rows is not shown")).to_be_visible()
     page.get_by_role("button", name="Copy Write").click()
     title, head, *rows = page.evaluate("window.copied").splitlines()
     assert title.startswith("Write · Maximum")
