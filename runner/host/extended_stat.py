@@ -19,11 +19,11 @@ class ExtendedStat(ctypes.Structure):
         ("_rest", ctypes.c_uint8 * 112),
     )
 
-    def read(self, path: str | os.PathLike[str], flags: int, mask: int, folder: int = -100) -> bool:
+    def read(self, path: bytes, flags: int, mask: int, folder: int = -100) -> bool:
         """Read that of a file within the open ``folder`` (-100: as any path, AT_FDCWD)."""
         if _statx is None:
             return False
-        return bool(_statx(folder, os.fsencode(path), flags, mask, ctypes.byref(self)) == 0)
+        return bool(_statx(folder, path, flags, mask, ctypes.byref(self)) == 0)
 
     @property
     def node(self) -> int:

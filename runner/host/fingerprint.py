@@ -63,7 +63,7 @@ def born(path: Path) -> str:
     say. "" where its file system does not know.
     """
     found = ExtendedStat()
-    if not (found.read(path, 0, _BORN) and found.mask & _BORN):
+    if not (found.read(os.fsencode(path), 0, _BORN) and found.mask & _BORN):
         return ""
     total_ns = found.made_s * 10**9 + found.made_ns
     seconds, rest_ns = divmod(abs(total_ns), 10**9)

@@ -18,14 +18,17 @@ def openers(number: int, file: Path | None = None) -> list[str]:
     """
     status = file.stat() if file is not None else None
     wanted = (status.st_dev, status.st_ino) if status else None
+    # An old C library has none, and a container may forbid it.
+    has_statx = ExtendedStat().read(b"/", _DONT_SYNC, _TYPE_AND_INODE)
+    own = str(os.getpid())
     return [
         f"{_command_of(process)} (pid {process})"
         for process in blockdev.processes()
-        if process != str(os.getpid()) and _has_open(process, number, wanted)
+        if process != own and _has_open(process, number, wanted, has_statx)
     ]
 
 
-def _has_open(process: str, number: int, file: tuple[int, int] | None) -> bool:
+def _has_open(process: str, number: int, file: tuple[int, int] | None, has_statx: bool) -> bool:
     """Whether one of its open files is the device, a node of which may stand anywhere (in the /dev
     of a chroot, or where somebody made one), or the file.
 
@@ -33,25 +36,27 @@ def _has_open(process: str, number: int, file: tuple[int, int] | None) -> bool:
     Nothing but what the kernel has in memory is, and of a file its type and inode alone: a server
     of files that hangs must not hang the checks of all LUNs.
     """
+    path = f"{blockdev.PROC}/{process}/fd"
     try:
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-        folder = os.open(f"{blockdev.PROC}/{process}/fd", flags)
+        # A thread of the kernel has none, and is half of all processes.
+        if not (handles := os.listdir(path)):  # noqa: PTH208 (no Path is made of each)
+            return False
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return False  # ended meanwhile, or not ours to see
     found = ExtendedStat()
     try:
-        for handle in os.listdir(folder):  # noqa: PTH208 (a descriptor)
-            if not found.read(handle, _DONT_SYNC, _TYPE_AND_INODE, folder):
-                # Closed meanwhile, which says nothing of others; or this call cannot be made here.
+        for handle in handles:
+            if not has_statx:
                 if _is_by_stat(folder, handle, number, file):
                     return True
+            elif not found.read(handle.encode(), _DONT_SYNC, _TYPE_AND_INODE, folder):
+                continue  # closed meanwhile, which says nothing of others
             elif stat.S_ISBLK(found.mode):
                 if found.node == number:
                     return True
             elif file is not None and found.inode == file[1] and found.device == file[0]:
                 return True
-    except OSError:
-        return False
     finally:
         os.close(folder)
     return False
