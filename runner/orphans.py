@@ -20,7 +20,7 @@ from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import blockdev, layer_marks, locks, pools, signatures, sparse
+from runner.host import blockdev, layer_marks, locks, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.hardware import host_mark
 from runner.host.luns import LunEntry, read_luns
@@ -156,7 +156,7 @@ def _traces(config: WorkerConfig) -> Iterator[Orphan]:
 
 def _pools() -> Iterator[Orphan]:
     """Nobody else's pool is meant by this name, but its data are data: a person destroys it."""
-    for name in pools.leftover_pools():
+    for name in layer_marks.leftover_pools():
         yield Orphan(
             "pool",
             f"{name}, imported by this host's ZFS from a LUN: look what it holds (zpool status "

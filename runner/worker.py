@@ -196,9 +196,9 @@ class Host:
             fingerprint=found,
         )
 
-    def lun_facts(self, entry: LunEntry) -> list[list[str]]:
+    def lun_facts(self, entry: LunEntry, device: str) -> list[list[str]]:
         """How a person recognises the LUN of a run: what the list says, what the device says."""
-        number = None if entry.is_directory else blockdev.device_number(self.device(entry))
+        number = lun_facts.number_of(entry, device)
         size = None if entry.is_directory else self._size_bytes(entry, number)
         facts = [["Name", entry.name], ["Kind", entry.kind], *lun_facts.identity(entry, number)]
         if size is not None:

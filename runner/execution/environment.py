@@ -77,13 +77,20 @@ class AgentMismatch(Exception):
 def environment_writer(
     run: Run, luns: Sequence[UsedLun], scheduler: str, host: Host, executor: Executor
 ) -> Callable[[Recorder], None]:
-    """What writes the environment, once the agent has told it, and files the run under it."""
+    """What writes the environment, once the agent has told it, and files the run under it.
+
+    The LUNs are looked at now: programs of the host that do it would start beside the benchmark.
+    """
+    data, *others = [host.lun_facts(lun.entry, lun.device) for lun in luns]
+    names = [
+        "Journal LUN" if lun.use == places.JOURNAL else f"LUN of the stack {lun.name}"
+        for lun in luns[1:]
+    ]
 
     def write(recorder: Recorder) -> None:
         known = recorder.environment
         if known is None:
             return
-        data = host.lun_facts(luns[0].entry)
         try:
             facts = environment_facts(known, executor, data, scheduler, *recorder.mounts)
             kernel, distribution = str(known["kernel"]), str(known["distribution"])
@@ -95,15 +102,12 @@ def environment_writer(
                 f"The agent does not say {error} of where it runs: its image is of another version "
                 "of fsbench than the worker. Build it again (make image)."
             ) from None
-        for lun in luns[1:]:
-            name = "Journal LUN" if lun.use == places.JOURNAL else f"LUN of the stack {lun.name}"
-            facts[name] = host.lun_facts(lun.entry)
+        facts |= dict(zip(names, others, strict=True))
         environment = environment_for(facts, kernel=kernel, distribution=distribution)
         with transaction.atomic():
-            lifecycle.record_environment(recorder.handle, environment)
-            lifecycle.record_conditions(recorder.handle, recorder.conditions)
+            lifecycle.record_environment(recorder.handle, environment, recorder.conditions)
             ingest.move_to_kernel(
-                Run.objects.get(pk=run.pk),
+                Run.objects.select_related("series").get(pk=run.pk),
                 environment.kernel,
                 environment.distribution,
                 accelerator=accelerator,

@@ -130,7 +130,8 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
         return False
     log_lines.also(run=run_id, lease=handle.token)
     run = Run.objects.select_related(
-        *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
+        *("series__lun__worker", "series__journal_lun"),
+        *("series__configuration", "series__workload"),
         "job",
     ).get(pk=run_id)
     limit_s = run.job.time_limit_s if run.job else None

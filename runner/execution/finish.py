@@ -19,7 +19,7 @@ from fsbench_web.core.workloads.base import TimedProgress, Workload
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.runs import lifecycle, probes
+from fsbench_web.studies.runs import leases, lifecycle, probes
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
@@ -283,9 +283,10 @@ def _store_clients(run: Run, recorder: Recorder, ending: Ending) -> None:
 
 def _store(recorder: Recorder, ending: Ending) -> None:
     handle = recorder.handle
-    # First, because it locks the lease: whoever lost it must not write a line.
-    lifecycle.heartbeat(handle)
-    run = Run.objects.select_related("series").get(pk=handle.run_id)
+    # First: whoever lost the lease must not write a line.
+    leases.lock(handle)
+    of_series = ("study", "workload", "hardware")
+    run = Run.objects.select_related(*(f"series__{one}" for one in of_series)).get(pk=handle.run_id)
     if run.is_extra:
         ending = _uncounted(ending)
     parsed = ending.parsed
@@ -311,7 +312,6 @@ def _store(recorder: Recorder, ending: Ending) -> None:
     # Of several clients it is what the leader's host did, whose costs are not those of the whole.
     activity.store(run, recorder, parsed if ending.all_clients is None else {}, artefacts)
     tracing.store(run, recorder.tracing)
-    lifecycle.record_conditions(handle, recorder.conditions)
-    lifecycle.finish(handle, ending.state, ending.reason, ending.cause)
+    lifecycle.finish(handle, ending.state, ending.reason, ending.cause, recorder.conditions)
     if ending.state == RunState.DONE:
         ingest.rescore(run.series)

@@ -7,7 +7,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.accounts import audit
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.runs import authority, lifecycle
+from fsbench_web.studies.runs import authority
 from runner.execution import places
 from runner.execution.places import RunRefused, RunStopped, UsedLun
 from runner.execution.record import Recorder, reconnect
@@ -22,9 +22,8 @@ def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
     """
     refused = ""
     try:
-        if lifecycle.heartbeat(recorder.handle):
-            recorder.stop_reason = recorder.stop_reason or "cancelled"
-        elif refused := authority.refusal(run.pk):
+        recorder.ask_now()
+        if not recorder.stop_reason and (refused := authority.refusal(run.pk)):
             audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=refused)
     except (OperationalError, InterfaceError):
         # Nobody knows: the disk stays as it is.

@@ -139,14 +139,14 @@ def in_use(
         ]
         # Two links in /dev may lead to one disk, which would be erased under its own stack, and so
         # may two devices (runner.host.device_aliases).
-        disks = {
-            place.device if place.number is None else device_aliases.first(place.number)
-            for place in places
-        }
-        if len(disks) < len(places):
+        if len(places) > 1 and len({*map(_disk, places)}) < len(places):
             names = ", ".join(place.name for place in places)
             raise RunRefused(f"Two of {names} are one device: correct the host's list of LUNs.")
         yield places
+
+
+def _disk(place: UsedLun) -> str | int:
+    return place.device if place.number is None else device_aliases.first(place.number)
 
 
 @contextlib.contextmanager

@@ -292,13 +292,20 @@ class Recorder:
             lifecycle.record_commands(self.handle, self.commands)
             self._commands_written = count
         if now is not None and now - self._last_heartbeat >= HEARTBEAT_EVERY_S:
-            asked = time.monotonic()
-            is_cancelled = self._heartbeat(now)
-            # From before it was asked: the database prolonged the lease a little later than that.
-            self._last_heartbeat, self._prolonged = now, asked
+            self.ask_now()
             self.on_heartbeat()
-            if is_cancelled and not self.stop_reason:
-                self.stop_reason = "cancelled"
+
+    def ask_now(self) -> None:
+        """Send a heartbeat, whenever the last one was, and hear whether the run is cancelled.
+
+        Raises LeaseLost, and the database's error.
+        """
+        asked = time.monotonic()
+        is_cancelled = self._heartbeat(asked)
+        # From before it was asked: the database prolonged the lease a little later than that.
+        self._last_heartbeat = self._prolonged = asked
+        if is_cancelled and not self.stop_reason:
+            self.stop_reason = "cancelled"
 
     def write_environment(self) -> None:
         """Once: what the run happens on. Before it is measured, and for a failed run in the end."""

@@ -98,7 +98,7 @@ def _device_checks(
     yield "mounts", lambda: _mounts(family | below)
     yield "swap", lambda: _swap(family | below)
     yield "holders", lambda: _holders(number)
-    file = os.path.realpath(entry.path) if entry.kind == "sparse-file" else ""
+    file = entry.path if entry.kind == "sparse-file" else None
     yield "openers", lambda: _openers(number, family, file)
     yield "exclusive", lambda: _exclusive(real)
     if entry.kind == "device":  # of a file its one loop device is asked above
@@ -190,7 +190,7 @@ def _holders(number: int) -> tuple[bool, str]:
     return True, "no RAID, LVM, encryption or loop device on it"
 
 
-def _openers(number: int, family: set[int], file: str = "") -> tuple[bool, str]:
+def _openers(number: int, family: set[int], file: Path | None = None) -> tuple[bool, str]:
     """Its partitions count as it does. The disk that it is a partition of counts where it is open
     for writing: what only looks at disks (udev, smartd) has it open as well, and harms nobody.
     """
@@ -198,7 +198,7 @@ def _openers(number: int, family: set[int], file: str = "") -> tuple[bool, str]:
     names = openers.openers(family, written=disk, file=file)
     if names:
         return False, f"It is opened by {', '.join(names)}."
-    return True, f"no process has it{' or its file' * bool(file)} open"
+    return True, f"no process has it{' or its file' if file else ''} open"
 
 
 def _exclusive(real: str, access: int = os.O_RDWR) -> tuple[bool, str]:

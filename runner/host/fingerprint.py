@@ -10,12 +10,14 @@ from typing import Any
 
 from runner.host import blockdev, mounts, sparse
 from runner.host.blockdev import ToolError, run_tool
+from runner.host.extended_stat import ExtendedStat
 from runner.host.luns import LunEntry
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # A disk's place: its own names (vda, 0:0:0:0, virtio3) may be others after a reboot.
 _PASSING = re.compile(r"^(virtio\d+|host\d+|target[\d:]+|nvme\d+(c\d+)?(n\d+)?|block)$")
 # Of a SCSI address (host:channel:target:LUN) the host's number alone is counted anew.
+_BORN = 0x800  # STATX_BTIME
 _SCSI = re.compile(r"^\d+:(\d+:\d+:\d+)$")
 
 
@@ -51,12 +53,21 @@ def disk_of(number: int) -> str:
 
 def _of_file(path: Path) -> dict[str, str]:
     """A file that was removed and made again is another one, also where it got the same inode."""
-    # Seconds, so that no time zone has a say; 0 or a hyphen where the file system does not know.
-    born = run_tool("stat", "--dereference", "--format=%.9W", str(path)).strip()
-    found = {"inode": str(path.stat().st_ino), "mark": sparse.mark_of(path)}
-    if born.strip("-0."):
-        found["born"] = born
+    inode, mark = str(path.stat().st_ino), sparse.mark_of(path)
+    found = {"inode": inode, "mark": mark, "born": born(path)}
     return {key: value for key, value in found.items() if value}
+
+
+def born(path: Path) -> str:
+    """When a file was made, as stat(1) writes it (%.9W): in seconds, so that no time zone has a
+    say. "" where its file system does not know.
+    """
+    found = ExtendedStat()
+    if not (found.read(os.fsencode(path), 0, _BORN) and found.mask & _BORN):
+        return ""
+    total_ns = found.made_s * 10**9 + found.made_ns
+    seconds, rest_ns = divmod(abs(total_ns), 10**9)
+    return f"{'-' * (total_ns < 0)}{seconds}.{rest_ns:09}" if total_ns else ""
 
 
 def _of_device(number: int) -> dict[str, str]:

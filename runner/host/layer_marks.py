@@ -17,12 +17,15 @@ from fsbench_web.catalog.configurations.ownership_marks import (
     POOL_SIGNATURE,
     is_own,
 )
+from fsbench_web.catalog.configurations.pools.zfs_commands import POOL
 from runner.host import blockdev, signatures
 from runner.host.blockdev import ToolError, run_tool
 
 # The kernel stops bcache behind the write that asks for it.
 STOPPED_S = 5.0
 LABEL_BYTES = 256 * 1024
+# A folder for each imported pool, beside files of the module itself (spl's kstat).
+KSTAT = Path("/proc/spl/kstat/zfs")
 
 
 def layers_on(device: str) -> list[str]:
@@ -135,6 +138,17 @@ def _stop(folder: Path) -> None:
     deadline = time.monotonic() + STOPPED_S
     while folder.exists() and time.monotonic() < deadline:
         time.sleep(0.1)
+
+
+def leftover_pools(folder: Path = KSTAT) -> list[str]:
+    """The names of ZFS pools that this host's own kernel has imported, and that are called like
+    fsbench's own. Empty without ZFS.
+
+    fsbench makes pools in guests, which take theirs with them. A host that has ZFS may still import
+    by itself (zfs-import-scan.service) what a killed guest has left on a LUN; then its kernel holds
+    the LUN, no run begins on it, and nothing of it can be wiped.
+    """
+    return [POOL] if (folder / POOL).is_dir() else []
 
 
 def _has_mark(number: int) -> bool:

@@ -3,121 +3,122 @@
 Sources: proc_pid_fd(5), proc_pid_fdinfo(5), statx(2).
 """
 
-import ctypes
 import os
 import re
 import stat
-import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.host import blockdev
+from runner.host.extended_stat import ExtendedStat
 
-_AT_FDCWD = -100
 _DONT_SYNC = 0x4000
-_TYPE, _INODE = 0x1, 0x100
-_BYTES = 256
-_MODE, _INODE_NUMBER, _DEVICE, _FILE_SYSTEM = (("H", 28), ("Q", 32), ("II", 128), ("II", 136))
-"""Where a struct statx has the mode, the inode, the number of the device that a node is of, and
-that of the file system."""
-_statx = getattr(ctypes.CDLL(None), "statx", None)
+_TYPE_AND_INODE = 0x101
 CONFIGURED = Path("/sys/kernel/config")
 
 
 @dataclass(frozen=True)
 class _Sought:
-    """``written``: devices that count where they are open for writing. ``file`` by its real path,
-    and by its file system and inode: it has other names in a container or by another link.
+    """``written``: devices that count where they are open for writing. ``file`` by its file system
+    and inode: it has other names in a container, or by another link; ``path`` is its real one.
     """
 
     devices: frozenset[int]
     written: frozenset[int]
-    file: str
-    inode: tuple[int, int] | None
+    file: tuple[int, int] | None
+    path: str
+    has_statx: bool
 
 
 def openers(
-    devices: Collection[int], *, written: Collection[int] = (), file: str = ""
+    devices: Collection[int], *, written: Collection[int] = (), file: Path | None = None
 ) -> list[str]:
     """Processes, other than this one, that have one of the devices open: "qemu (pid 4711)".
 
-    Or the ``file`` that it stands on, by its real path: a virtual machine's, say. Or one of those
-    that are ``written`` for writing. Targets in the kernel count, which no process shows.
+    Or the ``file`` that it stands on, by whatever name: a virtual machine's, say. Or one of those
+    that are ``written`` for writing. Targets in the kernel count, which no process shows. Raises
+    OSError.
     """
-    sought = _Sought(frozenset(devices), frozenset(written), file, _inode(file))
-    found, own = [], str(os.getpid())
-    with os.scandir(blockdev.PROC) as entries:
-        processes = [one.name for one in entries if one.name.isdecimal() and one.name != own]
-    for process in processes:
-        folder = f"{blockdev.PROC}/{process}"
-        try:
-            handles = os.listdir(f"{folder}/fd")  # noqa: PTH208 (see _is_of)
-        except OSError:
-            continue  # ended meanwhile, or not ours to see
-        if any(_is_of(folder, handle, sought) for handle in handles):
-            found.append(f"{_command_of(blockdev.PROC / process)} (pid {process})")
+    sought = _Sought(
+        frozenset(devices),
+        frozenset(written),
+        _inode(file) if file is not None else None,
+        os.path.realpath(file) if file is not None else "",
+        # An old C library has none, and a container may forbid it.
+        ExtendedStat().read(b"/", _DONT_SYNC, _TYPE_AND_INODE),
+    )
+    own = str(os.getpid())
+    found = [
+        f"{_command_of(process)} (pid {process})"
+        for process in blockdev.processes()
+        if process != own and _has_open(process, sought)
+    ]
     return found + sorted(_targets(sought))
 
 
-def _inode(file: str) -> tuple[int, int] | None:
-    try:
-        status = Path(file).stat() if file else None
-    except OSError:
-        return None
-    return (status.st_dev, status.st_ino) if status else None
+def _inode(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_dev, status.st_ino
 
 
-def _is_of(process: str, handle: str, sought: _Sought) -> bool:
-    """Whether this open file is one of them. One that was closed meanwhile says nothing of others.
+def _has_open(process: str, sought: _Sought) -> bool:
+    """Whether one of its open files is one of them: of a device a node of which may stand anywhere
+    (in the /dev of a chroot, or where somebody made one).
 
-    A host has some ten thousand of them, so no Path is made of each: it takes six times as long.
+    A host has some ten thousand of them: of each one thing is asked, and not by its whole path.
+    Nothing but what the kernel has in memory is, and of a file its type and inode alone: a server
+    of files that hangs must not hang the checks of all LUNs.
     """
-    path = f"{process}/fd/{handle}"
+    path = f"{blockdev.PROC}/{process}/fd"
     try:
-        name = os.readlink(path)  # noqa: PTH115
+        # A thread of the kernel has none, and is half of all processes.
+        if not (handles := os.listdir(path)):  # noqa: PTH208 (no Path is made of each)
+            return False
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return False
-    # Sockets, pipes and their like have no path. A node of the device may stand anywhere: in the
-    # /dev of a chroot, or where somebody made one.
-    if not name.startswith("/"):
-        return False
-    if sought.file and name == sought.file:
-        return True
-    number, inode = _identity_of(path, with_inode=sought.inode is not None)
-    if number is None:
-        return inode is not None and inode == sought.inode
-    if number in sought.devices:
-        return True
-    return number in sought.written and _is_for_writing(process, handle)
+        return False  # ended meanwhile, or not ours to see
+    found = ExtendedStat()
+    try:
+        for handle in handles:
+            if not sought.has_statx:
+                node, inode = _by_stat(folder, handle)
+            elif not found.read(handle.encode(), _DONT_SYNC, _TYPE_AND_INODE, folder):
+                continue  # closed meanwhile, which says nothing of others
+            elif stat.S_ISBLK(found.mode):
+                node, inode = found.node, None
+            else:
+                node, inode = None, sought.file and (found.device, found.inode)
+            if _is_one(node, inode, sought, f"{blockdev.PROC}/{process}/fdinfo/{handle}"):
+                return True
+    finally:
+        os.close(folder)
+    return False
 
 
-def _identity_of(handle: str, *, with_inode: bool) -> tuple[int | None, tuple[int, int] | None]:
-    """The block device that is open there, or the file system and inode of the file.
-
-    Nothing but what the kernel has in memory is asked for, and of a file no more than this: a
-    server of files that hangs must not hang the checks of all LUNs.
-    """
-    if _statx is None:  # a C library of before 2018
-        return blockdev.device_number(handle), None
-    found = ctypes.create_string_buffer(_BYTES)
-    mask = _TYPE | _INODE * with_inode
-    if _statx(_AT_FDCWD, os.fsencode(handle), _DONT_SYNC, mask, found):
+def _by_stat(folder: int, handle: str) -> tuple[int | None, tuple[int, int] | None]:
+    """The device that is open there, or the file system and inode of a file."""
+    try:
+        status = os.stat(handle, dir_fd=folder)
+    except OSError:
         return None, None
-    (mode,) = struct.unpack_from(_MODE[0], found, _MODE[1])
-    if stat.S_ISBLK(mode):
-        return os.makedev(*struct.unpack_from(_DEVICE[0], found, _DEVICE[1])), None
-    if not (with_inode and stat.S_ISREG(mode)):
-        return None, None
-    (inode,) = struct.unpack_from(_INODE_NUMBER[0], found, _INODE_NUMBER[1])
-    file_system = os.makedev(*struct.unpack_from(_FILE_SYSTEM[0], found, _FILE_SYSTEM[1]))
-    return None, (file_system, inode)
+    if stat.S_ISBLK(status.st_mode):
+        return status.st_rdev, None
+    return None, (status.st_dev, status.st_ino)
 
 
-def _is_for_writing(process: str, handle: str) -> bool:
+def _is_one(
+    node: int | None, inode: tuple[int, int] | None, sought: _Sought, information: str
+) -> bool:
+    if node is None:
+        return inode is not None and inode == sought.file
+    return node in sought.devices or (node in sought.written and _is_for_writing(information))
+
+
+def _is_for_writing(information: str) -> bool:
     """The flags of open(2), in octal. What cannot be told is taken for writing."""
     try:
-        text = Path(f"{process}/fdinfo/{handle}").read_text()
+        text = Path(information).read_text()
     except FileNotFoundError:
         return False  # closed meanwhile
     except OSError:
@@ -139,8 +140,9 @@ def _targets(sought: _Sought) -> Iterator[str]:
         if named := re.search(r"\bFile: (\S+)", _text(path)):
             served.append((f"the SCSI target {path.parent.name}", named[1]))
     for name, opened in served:
+        # A file may be on a server that hangs: it goes by its name alone.
         number = blockdev.device_number(opened) if opened.startswith("/dev/") else None
-        if number in sought.devices | sought.written or (sought.file and opened == sought.file):
+        if number in sought.devices | sought.written or opened == sought.path != "":
             yield name
 
 
@@ -151,8 +153,9 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _command_of(process: Path) -> str:
+def _command_of(process: str) -> str:
     try:
-        return (process / "comm").read_bytes().decode("utf-8", "backslashreplace").strip()
+        name = (blockdev.PROC / process / "comm").read_bytes()
     except OSError:
         return "a process"
+    return name.decode("utf-8", "backslashreplace").strip()

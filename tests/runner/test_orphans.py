@@ -18,7 +18,7 @@ from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from runner import orphans
 from runner.config import WorkerConfig
-from runner.host import locks, pools, signatures, sparse
+from runner.host import layer_marks, locks, signatures, sparse
 from runner.host.blockdev import ToolError
 from runner.host.fingerprint import boot_id
 from runner.management.commands import orphans as command
@@ -373,8 +373,8 @@ def test_an_imported_pool_is_named_and_left_to_a_person(
     config: WorkerConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kstat" / "fsbench").mkdir(parents=True)
-    found_there = pools.leftover_pools(tmp_path / "kstat")
-    monkeypatch.setattr(pools, "leftover_pools", lambda: found_there)
+    found_there = layer_marks.leftover_pools(tmp_path / "kstat")
+    monkeypatch.setattr(layer_marks, "leftover_pools", lambda: found_there)
     (found,) = left(config, "pool")
     assert found.remove is None
     assert "zpool destroy fsbench" in found.what

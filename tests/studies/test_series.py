@@ -1,7 +1,8 @@
 """Series: what makes two runs repeats of each other."""
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
@@ -62,6 +63,7 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
 def test_a_run_whose_kernel_is_as_expected_stays(study: Study) -> None:
     series = series_for(study, configuration_for("ext4", {}), kernel="6.1")
     run = new_runs.create_queued(series, 1, by=None, job=None)
-    with transaction.atomic():
+    with transaction.atomic(), CaptureQueriesContext(connection) as asked:
         assert move_to_kernel(run, "6.1", "").pk == series.pk
+    assert len(asked) == 0  # of nearly all runs
     assert Run.objects.get().repeat == 1

@@ -7,11 +7,12 @@ LUN; the permission to erase it stays with the host's own file (runner.host.luns
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import models, transaction
 
 from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
 from fsbench_web.platform import clock
@@ -90,17 +91,22 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
     With ``has_started`` the worker's start time is set; the first announcement always sets it.
     """
     now = clock.now()
+    hardware = _hardware(announcement)
     values: dict[str, Any] = {
         "executor": announcement.executor,
         "capabilities": announcement.capabilities,
-        "hardware": _hardware(announcement),
+        "hardware_id": hardware.pk if hardware else None,
         "seen_at": now,
     }
     if announcement.has_started:
         values["started_at"] = now
-    worker, _ = Worker.objects.update_or_create(
-        name=announcement.name, defaults=values, create_defaults={"started_at": now, **values}
-    )
+    worker = Worker.objects.select_for_update().filter(name=announcement.name).first()
+    if worker is None:
+        worker, _ = Worker.objects.update_or_create(
+            name=announcement.name, defaults=values, create_defaults={"started_at": now, **values}
+        )
+    else:
+        _write_changed(worker, values)
     # In one statement, not four for each of them: every worker is here every few seconds.
     rows = {lun.name: _row(worker, lun, now) for lun in announcement.luns}
     Lun.objects.bulk_create(
@@ -113,6 +119,17 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
         is_listed=False, announced_at=now
     )
     return worker
+
+
+def _write_changed(row: models.Model, values: Mapping[str, Any]) -> None:
+    """Write what has changed, which of a heartbeat is little more than its time: what a worker can
+    do and what its host is are some thousand characters.
+    """
+    changed = {name: value for name, value in values.items() if getattr(row, name) != value}
+    for name, value in changed.items():
+        setattr(row, name, value)
+    if changed:
+        row.save(update_fields=list(changed))
 
 
 def _row(worker: Worker, lun: LunAnnouncement, now: datetime) -> Lun:
@@ -139,18 +156,16 @@ def _hardware(announcement: WorkerAnnouncement) -> HardwareProfile | None:
     """The host's own profile; a name or facts edited by a person are kept apart from it."""
     if not announcement.hardware:
         return None
-    profile, _ = HardwareProfile.objects.update_or_create(
+    values = {
+        "facts": announcement.hardware,
+        "source": f"captured by worker {announcement.name}",
+    }
+    profile, is_new = HardwareProfile.objects.get_or_create(
         slug=_profile_slug(announcement.name),
-        defaults={
-            "facts": announcement.hardware,
-            "source": f"captured by worker {announcement.name}",
-        },
-        create_defaults={
-            "name": f"Host {announcement.name}",
-            "facts": announcement.hardware,
-            "source": f"captured by worker {announcement.name}",
-        },
+        defaults={"name": f"Host {announcement.name}", **values},
     )
+    if not is_new:
+        _write_changed(profile, values)
     return profile
 
 

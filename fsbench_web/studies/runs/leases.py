@@ -9,17 +9,22 @@ it. All are taken in one transaction or none is. Rows are locked in the order of
 their keys everywhere, and leases before runs, so that no two transactions wait for each other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
+from itertools import chain
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.shared_disks import disk_of
+from fsbench_web.platform import fixed_queries
 from fsbench_web.platform.clock import AT_DATABASE
+from fsbench_web.platform.fixed_queries import FixedQuery
 from fsbench_web.studies.models import Lease, Run, Series
 
 Resource = tuple[str, int, str]
@@ -43,13 +48,6 @@ class LeaseHandle:
     token: int
     others: tuple[tuple[int, int], ...] = ()
 
-    def own(self) -> Q:
-        """The leases of this handle, as long as they are this run's with these tokens."""
-        wanted = Q(lun_id=self.lun_id, token=self.token)
-        for lease_id, token in self.others:
-            wanted |= Q(pk=lease_id, token=token)
-        return Q(run_id=self.run_id) & wanted
-
 
 def lease_duration() -> timedelta:
     """How long a lease lives without a heartbeat."""
@@ -60,13 +58,14 @@ def resources(series: Series) -> list[Resource]:
     """What a run of the series alone may use, in a fixed order."""
     luns = series.leased
     return [
-        *sorted(_of_lun(lun) for lun in luns),
+        *sorted(of_lun(lun) for lun in luns),
         *sorted({_of_controller(lun) for lun in luns if lun.controller}),
         *sorted({disk for lun in luns if (disk := _of_disk(lun)) is not None}),
     ]
 
 
-def _of_lun(lun: Lun) -> Resource:
+def of_lun(lun: Lun) -> Resource:
+    """The LUN itself."""
     return ("lun", lun.pk, "")
 
 
@@ -131,15 +130,17 @@ def take(run: Run, worker: Worker) -> LeaseHandle | None:
     # is making holds nothing yet but rows that come before it.
     keys = [_row(resource).pk for resource in needed]
     rows = Lease.objects.filter(pk__in=keys)
-    if any(lease.run_id is not None for lease in _locked(rows)):
+    free_ones = _locked(rows)
+    if any(lease.run_id is not None for lease in free_ones):
         return None
     rows.update(run=run, worker=worker, token=F("token") + 1, expires_at=_expiry())
     lun_id, token, others = 0, 0, []
-    for lease in rows.order_by("pk"):
+    for lease in free_ones:
+        # As it was, and locked since.
         if lease.lun_id is not None and lease.lun_id == run.series.lun_id:
-            lun_id, token = lease.lun_id, lease.token
+            lun_id, token = lease.lun_id, lease.token + 1
         else:
-            others.append((lease.pk, lease.token))
+            others.append((lease.pk, lease.token + 1))
     return LeaseHandle(run.pk, lun_id, token, tuple(others))
 
 
@@ -161,19 +162,34 @@ def _locked(rows: QuerySet[Lease]) -> list[Lease]:
 def hold(handle: LeaseHandle) -> Run:
     """Lock all leases of the handle for the running transaction. Raises LeaseLost."""
     lock(handle)
-    return Run.objects.get(pk=handle.run_id)
+    run = fixed_queries.find(Run, "id", handle.run_id)
+    assert run is not None  # its leases refer to it
+    return run
 
 
-def lock(handle: LeaseHandle) -> None:
-    """``hold`` for what needs nothing of the run. Raises LeaseLost."""
-    held = _locked(Lease.objects.filter(handle.own()))
-    if len(held) != 1 + len(handle.others):
+def lock(handle: LeaseHandle) -> list[int]:
+    """``hold`` for what needs nothing of the run. Returns the leases' keys. Raises LeaseLost."""
+    assert connection.in_atomic_block
+    tokens = chain((handle.lun_id, handle.token), *handle.others)
+    found = _own(len(handle.others)).rows(handle.run_id, *tokens)
+    if len(found) != 1 + len(handle.others):
         raise LeaseLost(f"run {handle.run_id} no longer holds what it runs on")
+    return [key for (key,) in found]
 
 
-def prolong(handle: LeaseHandle) -> None:
-    """Let all leases of a handle that is held live on."""
-    Lease.objects.filter(handle.own()).update(expires_at=_expiry())
+@cache
+def _own(others: int) -> FixedQuery:
+    """The leases of a handle, locked, as long as they are its run's with its tokens."""
+    one = " OR ".join(["lun_id = %s AND token = %s", *["id = %s AND token = %s"] * others])
+    # SQLite has one writer, who has locked everything.
+    locked = " FOR UPDATE" if connection.features.has_select_for_update else ""
+    rest = f"FROM studies_lease WHERE run_id = %s AND ({one}) ORDER BY id{locked}"
+    return FixedQuery(["id"], rest)
+
+
+def prolong(keys: Collection[int]) -> None:
+    """Let leases live on that are locked (``lock``)."""
+    Lease.objects.filter(pk__in=keys).update(expires_at=_expiry())
 
 
 def _expiry() -> CombinedExpression:

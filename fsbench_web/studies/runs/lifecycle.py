@@ -18,6 +18,7 @@ from django.db import transaction
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.platform import clock
+from fsbench_web.platform.fixed_queries import FixedQuery
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
     END_STATES,
@@ -48,6 +49,7 @@ from fsbench_web.studies.scores import busy
 logger = logging.getLogger("fsbench.lifecycle")
 
 _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
+_IS_CANCELLED = FixedQuery(["cancel_requested_at IS NOT NULL"], "FROM studies_run WHERE id = %s")
 
 
 @transaction.atomic
@@ -164,16 +166,16 @@ def heartbeat(
 
     Raises LeaseLost when the lease went to another run.
     """
-    run = leases.hold(handle)
-    leases.prolong(handle)
+    leases.prolong(leases.lock(handle))
     changes: dict[str, Any] = {}
     if phase is not None:
         changes["phase"] = phase
     if progress is not None:
         changes |= {"progress": min(max(progress, 0.0), 1.0), "remaining_s": remaining_s}
     if changes:
-        Run.objects.filter(pk=run.pk).update(**changes)
-    return run.cancel_requested_at is not None
+        Run.objects.filter(pk=handle.run_id).update(**changes)
+    [(is_cancelled,)] = _IS_CANCELLED.rows(handle.run_id)
+    return bool(is_cancelled)
 
 
 @transaction.atomic
@@ -192,17 +194,15 @@ def _storable(text: str) -> str:
 
 
 @transaction.atomic
-def record_environment(handle: LeaseHandle, environment: Environment) -> None:
-    """Note what the run runs on. Raises LeaseLost."""
-    leases.lock(handle)
-    Run.objects.filter(pk=handle.run_id).update(environment=environment)
+def record_environment(
+    handle: LeaseHandle, environment: Environment, conditions: dict[str, Any]
+) -> None:
+    """Note what the run runs on, and what holds for it alone (runner.execution.conditions).
 
-
-@transaction.atomic
-def record_conditions(handle: LeaseHandle, conditions: dict[str, Any]) -> None:
-    """Note what held for this run alone (runner.execution.conditions). Raises LeaseLost."""
+    Raises LeaseLost.
+    """
     leases.lock(handle)
-    Run.objects.filter(pk=handle.run_id).update(conditions=conditions)
+    Run.objects.filter(pk=handle.run_id).update(environment=environment, conditions=conditions)
 
 
 @transaction.atomic
@@ -214,14 +214,22 @@ def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None
 
 @transaction.atomic
 def finish(
-    handle: LeaseHandle, state: RunState, reason: str, cause: Cause = Cause.BENCHMARK
+    handle: LeaseHandle,
+    state: RunState,
+    reason: str,
+    cause: Cause = Cause.BENCHMARK,
+    conditions: dict[str, Any] | None = None,
 ) -> None:
     """End the run and free the LUN. Call it in the transaction that stores the run's results.
 
-    ``cause`` is why it failed; other ends have theirs. Raises LeaseLost, in which case that
+    ``cause`` is why it failed; other ends have theirs. ``conditions`` are what held for this run
+    alone (runner.execution.conditions); None: as they are. Raises LeaseLost, in which case that
     transaction must not commit.
     """
-    _end(leases.hold(handle), state, reason, cause)
+    run = leases.hold(handle)
+    if conditions is not None:
+        run.conditions = conditions
+    _end(run, state, reason, cause)
 
 
 def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: bool = True) -> None:
@@ -235,6 +243,10 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
     if run.started_at is not None:
+        # Once, for all that asks for it here.
+        run.series = Series.objects.select_related("lun__worker", "journal_lun").get(
+            pk=run.series_id
+        )
         others = contention.overlapping_runs(run, now)
         changes |= {
             "is_contended": bool(others),
@@ -258,7 +270,7 @@ def _wake_others(run: Run, reason: str) -> None:
 
     Its other clients have ended with it.
     """
-    series = Series.objects.select_related("lun__worker", "journal_lun").get(pk=run.series_id)
+    series = run.series
     if series.lun is not None and leases.is_shared(series):
         transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
         for other in {lun.worker for lun in series.clients}:

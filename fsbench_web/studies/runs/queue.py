@@ -65,10 +65,13 @@ def startable(worker: Worker) -> list[Run]:
         return []
     if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
         return []
-    # A LUN that is no longer listed is asked too: its runs end with the reason.
-    firsts = [run for lun in worker.luns.all() if (run := _first(lun)) is not None]
-    firsts += _first_of_others(worker)
     taken = leases.in_use()
+    # A LUN that is no longer listed is asked too: its runs end with the reason.
+    luns = [lun for lun in worker.luns.all() if leases.of_lun(lun) not in taken]
+    firsts = [run for lun in luns if (run := _first(lun)) is not None]
+    if not firsts:
+        return []  # as of nearly all heartbeats of a worker that measures
+    firsts += _first_of_others(worker)
     chosen = []
     for run in sorted(firsts, key=_turn):
         needed = set(leases.resources(run.series))

@@ -105,9 +105,12 @@ def move_to_kernel(
     is empty: another job may just be joining it.
     """
     old = run.series
-    machine = Machine.of(old.machine)
+    submitted = machine = Machine.of(old.machine)
     if machine.is_guest and accelerator is not None:
         machine = replace(machine, accelerator=accelerator)
+    kernel, distribution = kernel[:200], distribution[:200]
+    if (kernel, distribution, machine) == (old.kernel, old.distribution, submitted):
+        return old
     new = series_for(
         old.study,
         old.configuration,
@@ -116,13 +119,11 @@ def move_to_kernel(
         lun=old.lun,
         journal_lun=old.journal_lun,
         members=members_of(old),
-        kernel=kernel[:200],
-        distribution=distribution[:200],
+        kernel=kernel,
+        distribution=distribution,
         preparation=old.preparation,
         machine=machine.stored(),
     )
-    if new.pk == old.pk:
-        return old
     # One order of locks for everybody, so that two moves cannot wait for each other.
     for series in sorted((old, new), key=lambda series: series.pk):
         lock(series)

@@ -1,6 +1,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
@@ -61,6 +63,22 @@ def test_the_start_is_told_once_and_heartbeats_often() -> None:
     assert worker.started_at == past
     assert worker.seen_at > past
     assert announce(announcement(has_started=True)).started_at > past
+
+
+def test_a_heartbeat_writes_what_has_changed_alone() -> None:
+    """What a worker can do is some thousand characters, written every few seconds by each."""
+    announce(announcement("a"))
+    with CaptureQueriesContext(connection) as asked:
+        worker = announce(announcement("a"))
+    written = [one["sql"] for one in asked if one["sql"].startswith("UPDATE")]
+    assert not any("catalog_hardwareprofile" in sql for sql in written)
+    (of_worker,) = (sql for sql in written if 'UPDATE "catalog_worker"' in sql)
+    assert "capabilities" not in of_worker
+    assert "seen_at" in of_worker
+    announce(announcement("a", capabilities={"kernel": "6.8"}, hardware=[]))
+    worker.refresh_from_db()
+    assert worker.capabilities == {"kernel": "6.8"}
+    assert worker.hardware is None
 
 
 def test_a_name_that_a_person_gave_the_hardware_stays() -> None:

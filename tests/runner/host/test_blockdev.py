@@ -1,11 +1,13 @@
 """What is read of the kernel, from texts that are rare on a quiet host."""
 
 import os
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from runner.host import blockdev, openers
+from runner.host import blockdev, extended_stat, openers
 
 
 @pytest.mark.parametrize("name", ["a\x0cb", "a\x85b", "a\u2028b", "a\u00a0b"])
@@ -33,17 +35,29 @@ def test_a_file_that_was_closed_meanwhile_hides_no_opener(
     process = tmp_path / "4711"
     (process / "fd").mkdir(parents=True)
     (process / "comm").write_bytes(b"qemu-\xff\n")
-    for number in range(50):  # no link: reading it fails as of one that is gone
-        (process / "fd" / str(number)).touch()
-    (process / "fd" / "50").symlink_to("/dev/sdz")
+    for number in range(50):  # a link to nothing: asked, it fails as one that is gone
+        (process / "fd" / str(number)).symlink_to("gone")
+    file = tmp_path / "disk"
+    file.touch()
+    (process / "fd" / "50").symlink_to(file)
     monkeypatch.setattr(blockdev, "PROC", tmp_path)
-    monkeypatch.setattr(
-        openers,
-        "_identity_of",
-        lambda path, with_inode: (7 if "50" in str(path) else None, None),
-    )
-    assert openers.openers([7]) == ["qemu-\\xff (pid 4711)"]
-    assert openers.openers([8]) == []
+    assert openers.openers([7], file=file) == ["qemu-\\xff (pid 4711)"]
+    assert openers.openers([7]) == []
+
+
+@pytest.mark.parametrize("statx", [None, lambda *_: -1])
+def test_without_statx_whoever_has_a_device_open_is_found_too(
+    statx: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old C library, and a container that forbids the call."""
+    monkeypatch.setattr(extended_stat, "_statx", statx)
+    monkeypatch.setattr(stat, "S_ISBLK", stat.S_ISCHR)  # any device that is there without root
+    number = Path("/dev/zero").stat().st_rdev
+    with subprocess.Popen(["sleep", "60"], stdin=Path("/dev/zero").open("rb")) as process:
+        try:
+            assert f"sleep (pid {process.pid})" in openers.openers([number])
+        finally:
+            process.kill()
 
 
 def test_the_processors_beside_a_device_are_those_of_the_node_of_its_bus(

@@ -309,6 +309,24 @@ def test_a_device_that_a_process_has_open_is_refused(
             process.wait()
 
 
+def test_a_file_that_is_open_by_another_name_is_refused(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    """A hard link, or a mount of its folder elsewhere: its path says nothing of it."""
+    other = entry.path.with_name("other-name")
+    other.hardlink_to(entry.path)
+    with (
+        other.open("rb") as file,
+        subprocess.Popen(["/bin/sleep", "60"], stdin=file) as process,
+    ):
+        try:
+            file.close()
+            other.unlink()
+            assert f"pid {process.pid}" in failed(entry, lun_file, device)["openers"]
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("is_removed", [False, True])
 def test_a_device_that_is_open_by_a_node_outside_of_dev_is_refused(
     entry: LunEntry, lun_file: Path, device: str, tmp_path: Path, is_removed: bool

@@ -1,10 +1,12 @@
 """Where a disk is plugged in, as sysfs has it: what is counted anew by each boot is left out."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from runner.host.fingerprint import _slot
+from runner.host.extended_stat import ExtendedStat
+from runner.host.fingerprint import _slot, born
 
 PCI = "/sys/devices/pci0000:00/0000:00:10.0"
 
@@ -34,3 +36,30 @@ def test_namespaces_of_one_nvme_controller_are_two_places(tmp_path: Path) -> Non
         "pci0000:00/0000:00:05.0/nvme/namespace 1",
         "pci0000:00/0000:00:05.0/nvme/namespace 2",
     }
+
+
+@pytest.mark.parametrize("folder", ["/dev/shm", "/proc/self"])
+def test_when_a_file_was_made_is_written_as_the_stat_program_writes_it(
+    folder: str, tmp_path: Path
+) -> None:
+    """Runs that wait were confirmed with its words; /proc does not know."""
+    for path in (tmp_path, Path(folder)):
+        said = subprocess.run(
+            ["stat", "--format=%.9W", path], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        assert born(path) == (said if said.strip("0.") else "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "billionths", "text"),
+    [(3, 45, "3.000000045"), (-2, 500_000_000, "-1.500000000"), (0, 0, "")],
+)
+def test_when_a_file_was_made_before_1970(
+    seconds: int, billionths: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(found: ExtendedStat, *_: object) -> bool:
+        found.mask, found.made_s, found.made_ns = 0x800, seconds, billionths
+        return True
+
+    monkeypatch.setattr(ExtendedStat, "read", read)
+    assert born(Path("/")) == text

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.host import layer_marks, pools, signatures
+from runner.host import layer_marks, signatures
 from tests.runner.conftest import tool
 from tests.runner.host.test_layer_marks import SAMPLES, verdict
 
@@ -103,8 +103,8 @@ def test_what_is_in_use_is_not_cleared(disk: Path) -> None:
 
 
 def test_pools_of_the_hosts_own_kernel_are_named(tmp_path: Path) -> None:
-    assert pools.leftover_pools(tmp_path / "no-zfs-here") == []
+    assert layer_marks.leftover_pools(tmp_path / "no-zfs-here") == []
     for name in ("fsbench", "tank", "fsbench2"):
         (tmp_path / name).mkdir()
     (tmp_path / "arcstats").write_text("")
-    assert pools.leftover_pools(tmp_path) == ["fsbench"]
+    assert layer_marks.leftover_pools(tmp_path) == ["fsbench"]

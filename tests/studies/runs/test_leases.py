@@ -198,6 +198,17 @@ class TestTurns:
         assert queue.startable(lab) == []
         assert queue.next_run(later.series.lun_id or 0) is None
 
+    def test_what_waits_is_not_looked_for_where_every_lun_is_in_use(
+        self, lab: Worker, django_assert_num_queries: Any
+    ) -> None:
+        """Each worker asks every few seconds, beside what it measures."""
+        lab.luns.exclude(name="a").delete()
+        claim(submitted(lab, "a"), lab)
+        submitted(lab, "a")
+        # Whether anything waits at all, whether it is drained, what is leased, its LUNs.
+        with django_assert_num_queries(4):
+            assert queue.startable(lab) == []
+
     def test_whoever_is_first_in_turn_gets_what_several_need(self, lab: Worker) -> None:
         """Else the LUN that has the controller would keep it for all its runs."""
         first = claim(submitted(lab, "hba-a"), lab)

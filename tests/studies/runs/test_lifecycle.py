@@ -121,7 +121,7 @@ class TestFencing:
             lambda handle: lifecycle.heartbeat(handle, phase="mkfs", progress=0.5),
             lambda handle: lifecycle.append_log(handle, [(timezone.now(), "stdout", "x")]),
             lambda handle: lifecycle.record_commands(handle, [{"phase": "mkfs"}]),
-            lambda handle: lifecycle.record_environment(handle, environment_for({})),
+            lambda handle: lifecycle.record_environment(handle, environment_for({}), {}),
             lambda handle: lifecycle.finish(handle, RunState.DONE, "x"),
         ],
         ids=["advance", "heartbeat", "append_log", "record_commands", "environment", "finish"],

@@ -1,0 +1,80 @@
+"""What a run asks of its host and of the database beside what it measures."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from fsbench_web.studies.models import Run, RunState
+from runner.execution import record
+from runner.executors import fake
+from runner.executors.base import OnMessage, Outcome, ShouldStop
+from runner.executors.fake import FakeExecutor
+from runner.host import blockdev, signatures, sparse
+from runner.plan import RunPlan
+from runner.worker import Host
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+BEGUN = "the benchmark begins"
+
+
+@dataclass
+class Watched:
+    """A host, the programs that it starts, and when a benchmark begins among them."""
+
+    host: Host
+    programs: list[str]
+
+
+@pytest.fixture
+def watched(make_host: Callable[..., Host], monkeypatch: pytest.MonkeyPatch) -> Watched:
+    found: list[str] = []
+    start = blockdev.run_tool
+
+    def noted(*argv: str, **options: Any) -> str:
+        found.append(argv[0])
+        return start(*argv, **options)
+
+    def begin(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        found.append(BEGUN)
+        return fake.succeed(plan, on_message, should_stop)
+
+    for module in (blockdev, signatures, sparse):
+        monkeypatch.setattr(module, "run_tool", noted)
+    return Watched(make_host(FakeExecutor(begin)), found)
+
+
+def test_a_run_on_a_sparse_file_asks_no_more_than_this(
+    watched: Watched,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight workers whose runs end together keep two processors busy with it."""
+    # A busy machine would take longer than a second, and send a heartbeat more.
+    monkeypatch.setattr(record, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    assert carry_out(submitted(watched.host), watched.host).state == RunState.DONE
+    run = submitted(watched.host)
+    watched.programs.clear()
+    with CaptureQueriesContext(connection) as asked:
+        assert carry_out(run, watched.host).state == RunState.DONE
+    # All checks are made three times, with losetup and wipefs each time.
+    assert Counter(watched.programs) == {"losetup": 6, "wipefs": 4, "lsblk": 2, BEGUN: 1}
+    statements = [one["sql"][:150] for one in asked if "SAVEPOINT" not in one["sql"]]
+    assert len(statements) <= 70, "\n".join(statements)
+
+
+def test_no_program_of_the_host_is_started_once_the_benchmark_has_begun(
+    watched: Watched, submitted: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
+) -> None:
+    """What the run runs on is written down then; to look at its LUN would disturb it."""
+    run = carry_out(submitted(watched.host), watched.host)
+    assert watched.programs[-1] == BEGUN
+    assert run.environment is not None
+    assert ["Name", "scratch"] in run.environment.facts["LUN"]
