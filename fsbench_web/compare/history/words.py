@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from fsbench_web.compare.selection.wording import flag_label
-from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, probability
+from fsbench_web.compare.tables.verdicts.reasons import NO_SCATTER
+from fsbench_web.compare.tables.verdicts.uncertainty import probability
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.changes import Change
 

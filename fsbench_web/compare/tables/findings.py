@@ -15,17 +15,19 @@ from typing import NamedTuple
 from fsbench_web.compare.selection.folds import further
 from fsbench_web.compare.tables import emulation
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.verdicts.reasons import (
+    methods_of,
+    missing,
+    no_scatter_sentence,
+    reason_sentences,
+    rule,
+)
 from fsbench_web.compare.tables.verdicts.significance import is_ranked, nearest_first
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     basis_words,
     effect,
-    methods_of,
-    missing,
     named,
-    no_scatter_sentence,
     percents,
-    reason_sentences,
-    rule,
     what_would_decide,
 )
 from fsbench_web.core import numbers
@@ -182,7 +184,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         by_test[finding.test].append(finding)
     folded = further(by_test)
     # Counted and explained is what sentences are of: costs are none of the answers.
-    told = [table for table in tables if not testnames.is_cost(table.test)]
+    answers = [table for table in tables if not testnames.is_cost(table.test)]
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
     return Findings(
         [*_of_emulated(tables), *summary(tables, places)],
@@ -197,7 +199,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,
-        rule(told or tables),
+        rule(answers or tables),
     )
 
 

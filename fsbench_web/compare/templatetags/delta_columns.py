@@ -15,7 +15,7 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts import intervals, uncertainty
+from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.intervals import median_sentence
 from fsbench_web.compare.templatetags.writing import escaped
 from fsbench_web.core import numbers, readable
@@ -294,7 +294,7 @@ _MADE: dict[str, _Maker] = {
 
 def standing(words: str, verdict: Verdict | None) -> str:
     """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
-    return details(words, uncertainty.reason_sentences(verdict) if verdict else "") if words else ""
+    return details(words, reasons.reason_sentences(verdict) if verdict else "") if words else ""
 
 
 def details(summary: str, text: str) -> str:

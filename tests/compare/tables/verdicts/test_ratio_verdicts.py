@@ -18,7 +18,7 @@ from fsbench_web.compare.drawings.shapes import Rect
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts import reasons, uncertainty
 from fsbench_web.compare.tables.verdicts.significance import Rule, judged
 from fsbench_web.compare.templatetags.delta_rows import study_rows
 from fsbench_web.core.scoring.blocks.paired import unpaired
@@ -128,12 +128,12 @@ def test_the_median_stands_beside_the_mean_with_an_interval_of_its_own() -> None
 
 def test_it_is_said_where_a_percentage_is_not_the_ratio_of_the_scores() -> None:
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
-    assert "ratio of the two scores" not in uncertainty.rule([found])
+    assert "ratio of the two scores" not in reasons.rule([found])
     of_matrices = tuple(
         one if one.best else one._replace(delta1_percent=(one.delta1_percent or 0) + 6)
         for one in found.rows
     )
-    assert "is not always the ratio of the two scores" in uncertainty.rule(
+    assert "is not always the ratio of the two scores" in reasons.rule(
         [dataclasses.replace(found, rows=of_matrices)]
     )
 
@@ -147,7 +147,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     logs = [log(1.1 * own) for own in OWN]
     assert best.p_value == pytest.approx(scipy.stats.ttest_1samp(logs, 0).pvalue)
     assert "It holds for who measured more until it was decided, too" in (
-        uncertainty.reason_sentences(best)
+        reasons.reason_sentences(best)
     )
     other = verdict_of(found, "ext4")
     assert other.ratio == pytest.approx(1 / (best.ratio or 0))
@@ -166,10 +166,10 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     assert (lone.status, lone.method, lone.blocks) == ("tie", "unpaired", 0)
     assert lone.more_blocks
     assert lone.more_blocks > 3
-    assert "They share no block" in uncertainty.reason_sentences(lone)
+    assert "They share no block" in reasons.reason_sentences(lone)
     assert (
         f"bout {lone.more_blocks} blocks that both are in would decide"
-        in uncertainty.reason_sentences(lone)
+        in reasons.reason_sentences(lone)
     )
 
 
@@ -197,7 +197,7 @@ def test_two_blocks_are_too_few_and_studies_share_none() -> None:
     pair = (in_blocks("ext4", EXT4[:2]), in_blocks("xfs", XFS[:2]))
     two = verdict_of(judged([table(*pair)])[0], "xfs")
     assert (two.method, two.blocks) == ("unpaired", 2)
-    assert "They share two blocks, and three are the least" in uncertainty.reason_sentences(two)
+    assert "They share two blocks, and three are the least" in reasons.reason_sentences(two)
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, study="other"))
     assert verdict_of(judged([apart])[0], "xfs").method == "unpaired"
 
@@ -206,14 +206,14 @@ def test_a_zero_in_a_block_is_why_five_blocks_are_not_paired() -> None:
     [found] = judged([table(in_blocks("ext4", [0.0, *EXT4[1:]]), in_blocks("xfs", XFS))])
     verdict = verdict_of(found, "ext4")
     assert (verdict.method, verdict.blocks) == ("unpaired", 5)
-    assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in uncertainty.reason_sentences(
+    assert "a 0 in the 5 blocks they share, and 0 has no logarithm" in reasons.reason_sentences(
         verdict
     )
 
 
 def test_nothing_is_wanted_of_what_was_not_tested() -> None:
     [found] = judged([table(row("ext4", 100.0), row("xfs", 100.0))])
-    assert uncertainty.reason_sentences(verdict_of(found, "ext4")) == "The scores are the same."
+    assert reasons.reason_sentences(verdict_of(found, "ext4")) == "The scores are the same."
 
 
 def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -> None:
@@ -224,7 +224,7 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
         "equal",
         "equivalent to ext4",
     )
-    assert "below 2% for sure" in uncertainty.reason_sentences(equal)
+    assert "below 2% for sure" in reasons.reason_sentences(equal)
     assert "xfs is equivalent to ext4" in findings.findings([found])[0].text
     [narrow] = judged([table(*found.rows)], Rule(equivalence_percent=0.05))
     assert verdict_of(narrow, "xfs").status == "significant"
@@ -261,7 +261,7 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
     assert "clock" in verdict.reasons or verdict.reasons == ("equal",)
     assert not any(word in error_text(found) for word in ("faster", "equivalent", "would decide"))
     if faster > 60_000_000:
-        assert "a few ticks of the tool's timer" in uncertainty.reason_sentences(verdict)
+        assert "a few ticks of the tool's timer" in reasons.reason_sentences(verdict)
         one = [each._replace(flags=()) for each in ticks]
         assert verdict_of(judged([table(*one)])[0], "xfs").status == "significant"
 
@@ -289,7 +289,7 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     shown = row("ext4", 100, best=True, verdict=old)
     assert uncertainty.verdict_words(shown) == "tie with xfs"
     assert shown.mark == "best"
-    assert "The means differ by 5.00%" in uncertainty.reason_sentences(old)
+    assert "The means differ by 5.00%" in reasons.reason_sentences(old)
 
 
 def test_rows_with_ratios_survive_the_way_through_json() -> None:
@@ -386,7 +386,7 @@ def test_what_is_sure_once_need_not_be_for_who_measured_until_it_was() -> None:
     best = verdict_of(found, "xfs")
     assert (best.status, best.method) == ("significant", "paired")
     assert "for who measured more until this was decided it is not sure yet" in (
-        uncertainty.reason_sentences(best)
+        reasons.reason_sentences(best)
     )
 
 
@@ -405,7 +405,7 @@ def test_a_step_of_the_last_digit_is_no_difference() -> None:
     [found] = judged([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
     verdict = verdict_of(found, "ext4")
     assert (verdict.status, verdict.reasons) == ("tie", ("rounded", "no_scatter"))
-    said = uncertainty.reason_sentences(verdict)
+    said = reasons.reason_sentences(verdict)
     assert "Rounding to the last digit leaves open whether they differ." in said
     [found] = judged([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
     verdict = verdict_of(found, "ext4")
@@ -461,11 +461,11 @@ def test_among_many_contenders_it_takes_more_to_be_equivalent() -> None:
     assert of_two.p_equivalence is not None
     assert of_eight.p_equivalence_corrected == pytest.approx(16 * of_two.p_equivalence)
     assert (of_two.status, of_eight.status) == ("equal", "tie")
-    assert "for all pairs" not in uncertainty.reason_sentences(of_two)
+    assert "for all pairs" not in reasons.reason_sentences(of_two)
     assert of_eight.more_blocks is not None
     clear = [in_blocks("a", EXT4), in_blocks("b", [one * 1.0001 for one in EXT4])]
     [found] = judged([table(*clear, *others)])
-    said = uncertainty.reason_sentences(verdict_of(found, "a"))
+    said = reasons.reason_sentences(verdict_of(found, "a"))
     assert "corrected for all pairs of this table" in said
 
 
@@ -484,7 +484,7 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
         assert one.verdict is not None
         assert (one.verdict.status, one.verdict.reasons) == ("unknown", ("samples",))
         assert (one.verdict.p_value, one.verdict.ratio) == (None, None)
-        said = uncertainty.reason_sentences(one.verdict)
+        said = reasons.reason_sentences(one.verdict)
         assert "samples of a single run tell nothing of what differs from run to run" in said
         assert "3 blocks that both are in are the least that can decide" in said
     assert uncertainty.verdict_words(best) == "inconclusive against btrfs and ext4"
@@ -519,7 +519,7 @@ def test_samples_stay_what_freenix_2002_takes_them_for() -> None:
     [found] = judged([table(*rows)], Rule(FREENIX))
     verdict = verdict_of(found, "ext4")
     assert (verdict.status, verdict.reasons) == ("significant", ("samples",))
-    assert "taken as quasi-independent" in uncertainty.reason_sentences(verdict)
+    assert "taken as quasi-independent" in reasons.reason_sentences(verdict)
 
 
 def test_samples_around_zero_are_not_left_to_the_other_rule() -> None:
@@ -539,7 +539,7 @@ def test_a_difference_by_trials_of_single_runs_says_that_it_is_within_them() -> 
     assert best.verdict is not None
     assert uncertainty.verdict_words(best) == "faster, unpaired, within one run"
     assert uncertainty.verdict_words(other) == "slower, unpaired, within one run"
-    assert "what differs from run to run is not in it" in uncertainty.reason_sentences(best.verdict)
+    assert "what differs from run to run is not in it" in reasons.reason_sentences(best.verdict)
     whole = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=9)]
     [found] = judged([table(*whole)])
     assert "within one run" not in "".join(map(uncertainty.verdict_words, found.rows))

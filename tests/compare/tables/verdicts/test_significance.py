@@ -16,7 +16,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.verdicts import intervals, uncertainty
+from fsbench_web.compare.tables.verdicts import intervals, reasons, uncertainty
 from fsbench_web.compare.tables.verdicts import significance as subject
 from fsbench_web.compare.tables.verdicts.significance import Rule
 from fsbench_web.core.scoring.confidence import TRIALS, Interval, interval, sample_interval
@@ -164,13 +164,12 @@ def test_a_difference_below_the_margin_reads_as_below() -> None:
     [found] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
     [said] = [each.verdict for each in found.rows if each.best]
     assert said is not None
-    assert (
-        "The means differ by 9.999%, less than the 10% of the rule."
-        in uncertainty.reason_sentences(said)
+    assert "The means differ by 9.999%, less than the 10% of the rule." in reasons.reason_sentences(
+        said
     )
     [found] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
     assert found.rows[0].verdict is not None
-    assert "differ by 5.00%, less than" in uncertainty.reason_sentences(found.rows[0].verdict)
+    assert "differ by 5.00%, less than" in reasons.reason_sentences(found.rows[0].verdict)
 
 
 def test_of_times_the_shortest_is_ahead() -> None:
@@ -196,7 +195,7 @@ def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
     found = next(each.verdict for each in among.rows if each.contender == "a")
     assert found is not None
     assert (found.status, found.reasons, found.tested) == ("tie", ("holm",), 92 * 91 // 2)
-    assert "4186 pairs tested at once" in uncertainty.reason_sentences(found)
+    assert "4186 pairs tested at once" in reasons.reason_sentences(found)
 
 
 def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> None:
@@ -396,7 +395,7 @@ def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> Non
     assert [each.verdict and each.verdict.status for each in found.rows] == ["significant"] * 2
     for each in found.rows:
         assert each.verdict is not None
-        assert "no scatter to judge by" in uncertainty.reason_sentences(each.verdict)
+        assert "no scatter to judge by" in reasons.reason_sentences(each.verdict)
     assert uncertainty.verdict_words(best) == "significantly ahead, no scatter"
     assert uncertainty.verdict_words(other) == "significantly slower, no scatter"
     said = "".join(part.text for part in findings.collected([found]).tests[0].headline.parts)
@@ -408,5 +407,5 @@ def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
     verdict = found.rows[1].verdict
     assert verdict is not None
     assert verdict.status == "significant"
-    assert "no scatter" not in uncertainty.reason_sentences(verdict)
+    assert "no scatter" not in reasons.reason_sentences(verdict)
     assert "no scatter" not in uncertainty.verdict_words(found.rows[1])
