@@ -156,6 +156,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
             *submit_warnings.of_clients(runs),
             *submit_warnings.of_data(runs),
             *submit_warnings.of_cache(runs),
+            *submit_warnings.of_repeats(wanted, runs),
             *submit_warnings.of_probe(wanted, runs),
         ],
         "document": wanted.document,

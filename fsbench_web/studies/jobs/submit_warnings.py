@@ -6,6 +6,8 @@ from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION, JOURNAL_MODE
 from fsbench_web.catalog.configurations.pools.zfs_options import PRIMARYCACHE
 from fsbench_web.catalog.workers import capacity, same_host
+from fsbench_web.core.scoring.blocks.among_many import least_blocks
+from fsbench_web.core.scoring.blocks.paired import LEAST_BLOCKS
 from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models.studies import client_luns
@@ -39,6 +41,19 @@ def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
         return []
     more = f" and {len(without) - MOST_NAMED} more" if len(without) > MOST_NAMED else ""
     return [f"{', '.join(without[:MOST_NAMED])}{more}: {OF_SEVERAL}"]
+
+
+def of_repeats(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
+    """That many contenders want more repeats, each of which is a block, than a few."""
+    contenders = len({run.configuration for run in runs})
+    needed, repeats = least_blocks(contenders), spec.planned_repeats
+    if not LEAST_BLOCKS <= repeats < needed:
+        return []
+    return [
+        f"{contenders} configurations in {repeats} repeats: where runs are now and then of another "
+        "speed, for no reason of the file system's, one of so many may be called faster by chance. "
+        f"{needed} repeats tell."
+    ]
 
 
 def _is_measured(run: PlannedRun) -> bool:

@@ -50,6 +50,7 @@ def review_context(
         "client_warnings": submit_warnings.of_clients(runs),
         "data_warnings": submit_warnings.of_data(runs),
         "cache_warnings": submit_warnings.of_cache(runs),
+        "repeat_warnings": submit_warnings.of_repeats(spec, runs),
         "without_probe": submit_warnings.of_probe(spec, runs),
         "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": spec.planned_repeats,

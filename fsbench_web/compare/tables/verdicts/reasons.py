@@ -13,6 +13,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.blocks.among_many import contenders_of, least_blocks
 from fsbench_web.core.scoring.blocks.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.scoring.blocks.racing import ratio_at_every_look
 from fsbench_web.core.scoring.confidence import SAMPLES, TRIALS
@@ -120,6 +121,8 @@ def _of_ratio(verdict: Verdict) -> Iterator[str]:
         low, high = (tenths(100 * (one - 1)) for one in (verdict.rank_low, verdict.rank_high))
         yield f"By Wilcoxon's signed ranks it is {low} to {high}% faster."
     yield from _at_every_look(verdict)
+    if few := _few_among_many(verdict):
+        yield few
     others = (*_MISSING, significance.EQUAL, significance.NO_SCATTER, TRIALS)
     yield from (_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in others)
     if clause := what_would_decide(verdict):
@@ -173,6 +176,21 @@ def _at_every_look(verdict: Verdict) -> Iterator[str]:
         return
     least, most = (signed_percent(one) for one in found)
     yield f"It holds for who measured more until it was decided, too: {least} to {most}."
+
+
+def _few_among_many(verdict: Verdict) -> str:
+    """What a difference of few blocks among many contenders is to be taken with."""
+    if verdict.status != SIGNIFICANT or verdict.blocks is None or verdict.method != PAIRED:
+        return ""
+    contenders = contenders_of(verdict.tested or 1)
+    needed = least_blocks(contenders)
+    if verdict.blocks >= needed:
+        return ""
+    return (
+        f"{verdict.blocks} blocks are few for {contenders} contenders: where runs are now and then "
+        f"of another speed, for no reason of the contender's, a difference may be chance. {needed} "
+        "blocks tell."
+    )
 
 
 def no_scatter_sentence(verdict: Verdict) -> str:
