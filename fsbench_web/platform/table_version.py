@@ -4,11 +4,15 @@ Older ones lack what this version writes; later ones want of whoever writes what
 (a lease of a whole disk, say), so that it must not write into them at all.
 """
 
+import re
+from collections.abc import Iterable
+
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+_SQUASHED = re.compile(r"[0-9]{4}_squashed_([0-9]{4}_.+)")
 _at_start: frozenset[tuple[str, str]] | None = None
 
 
@@ -20,16 +24,29 @@ def missing() -> list[str]:
 
 
 def later() -> list[str]:
-    """The migrations that the tables have and this version does not know, as "app.name"."""
+    """The migrations that the tables have and this version does not know, as "app.name".
+
+    Apps that are not installed any more have left theirs.
+    """
     loader = MigrationLoader(connection)
-    known = set(loader.disk_migrations or {})
-    for migration in (loader.disk_migrations or {}).values():
-        known |= {(str(app), str(name)) for app, name in migration.replaces}
-    return sorted(
-        f"{app}.{name}"
-        for app, name in loader.applied_migrations or {}
-        if app in loader.migrated_apps and (app, name) not in known
-    )
+    applied = loader.applied_migrations or {}
+    return unknown(f"{app}.{name}" for app, name in applied if app in loader.migrated_apps)
+
+
+def unknown(names: Iterable[str]) -> list[str]:
+    """Those of these migrations, "app.name", that this version does not know.
+
+    A squashed one is known by the last of those that it replaces: whoever began with a version
+    that had been squashed up to there has its name, and later versions have other ones.
+    """
+    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or {}}
+    found = []
+    for one in set(names):
+        app, _, name = one.partition(".")
+        squashed = _SQUASHED.fullmatch(name)
+        if one not in known and not (squashed and f"{app}.{squashed[1]}" in known):
+            found.append(one)
+    return sorted(found)
 
 
 def problem() -> str:

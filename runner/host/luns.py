@@ -15,7 +15,7 @@ from typing import Any
 KINDS = ("device", "sparse-file", "directory", "mount")
 ROLES = ("data", "journal")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(MiB|GiB|TiB)")
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)\s*(MiB|GiB|TiB)")
 _UNIT_BYTES = {"MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,7}")
 _KEYS = (
@@ -23,6 +23,9 @@ _KEYS = (
     "folder",
 )
 _SECTOR = 512
+# What the database keeps of either (catalog.models.Lun).
+_LONGEST_PATH, _LARGEST_BYTES = 300, 2**63 - 1
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LunFileError(Exception):
@@ -62,15 +65,23 @@ class LunEntry:
 def read_luns(path: Path, must_exist: bool = True) -> list[LunEntry]:
     """The LUNs of the allow-list. Raises LunFileError; one bad entry refuses the whole file."""
     try:
-        with path.open("rb") as file:
+        # A pipe without a writer would be waited for.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
             _check_owner(path, os.fstat(file.fileno()))
-            document = tomllib.load(file)
+            content = file.read()
+        if content.startswith(_BYTE_ORDER_MARK):
+            raise LunFileError(
+                f"{path}: it begins with a byte order mark: save it as UTF-8 without one."
+            )
+        document = tomllib.loads(content.decode("utf-8"))
     except FileNotFoundError:
         if not must_exist:
             return []
         raise LunFileError(f"{path}: there is no such file. See docs/operating.md.") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LunFileError(f"{path}: {error}") from None
+    except RecursionError:
+        raise LunFileError(f"{path}: brackets in brackets, too many of them.") from None
     unknown = sorted(set(document) - {"lun"})
     if unknown:
         raise LunFileError(f"{path}: unknown key {', '.join(unknown)}; only [[lun]] is known.")
@@ -132,6 +143,8 @@ def _entry(file: Path, number: int, item: dict[str, Any]) -> LunEntry:
     path = Path(texts["path"])
     if not path.is_absolute() or ".." in path.parts or "\x00" in texts["path"]:
         raise refuse("path must be absolute and without “..”.")
+    if len(texts["path"]) > _LONGEST_PATH or not texts["path"].isprintable():
+        raise refuse(f"path must be {_LONGEST_PATH} characters or fewer, without line breaks.")
     entry = LunEntry(
         name=texts["name"],
         kind=texts["kind"],
@@ -155,6 +168,8 @@ def _size(text: str, refuse: Any) -> int:
     size = int(float(match[1]) * _UNIT_BYTES[match[2]])
     if size <= 0 or size % _SECTOR:
         raise refuse(f"size is {size} bytes; it must be a multiple of {_SECTOR} and not 0.")
+    if size > _LARGEST_BYTES:
+        raise refuse(f'size is "{text}": no device is so large.')
     return size
 
 

@@ -33,6 +33,38 @@ def test_those_of_a_later_version_are_named(upgraded: None) -> None:
     assert "later version of fsbench (studies.9999" in table_version.problem()
 
 
+# Whoever installed 0.3.0, 0.4.0 and versions between has these.
+SQUASHED = [
+    "accounts.0001_squashed_0007_submitting",
+    "catalog.0001_squashed_0008_lun_fingerprint",
+    "catalog.0001_squashed_0011_mount_luns",
+    "compare.0001_squashed_0008_watches_of_owners",
+    "compare.0001_squashed_0012_permalink_views",
+    "imports.0001_squashed_0002_pipeline",
+    "imports.0001_squashed_0003_mappings_of_authors",
+    "studies.0001_squashed_0021_drop_measurement_rows",
+    "studies.0001_squashed_0043_alike_series",
+]
+
+
+@pytest.mark.parametrize("name", SQUASHED)
+def test_what_an_earlier_version_had_squashed_is_known(name: str) -> None:
+    """A site that began with it is upgraded, and its backups are restored."""
+    app, _, migration = name.partition(".")
+    MigrationRecorder(connection).record_applied(app, migration)
+    assert table_version.later() == []
+
+
+def test_a_squash_of_what_is_not_known_is_later() -> None:
+    assert table_version.unknown(
+        [
+            "studies.0001_squashed_9999_of_the_next_version",
+            "studies.0001_initial",
+            "new.0001_initial",
+        ]
+    ) == ["new.0001_initial", "studies.0001_squashed_9999_of_the_next_version"]
+
+
 def test_those_of_an_earlier_version_are_counted() -> None:
     MigrationRecorder(connection).record_unapplied("studies", "0046_heartbeats")
     assert table_version.missing() == ["studies.0046_heartbeats"]

@@ -11,11 +11,10 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection, transaction
-from django.db.migrations.loader import MigrationLoader
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import maintenance
-from fsbench_web.platform import clock
+from fsbench_web.platform import clock, table_version
 from fsbench_web.platform.version import VERSION
 from fsbench_web.serving.backup import databases, manifest
 from fsbench_web.serving.backup.manifest import BackupError, Manifest
@@ -114,9 +113,7 @@ def _refuse_unreadable_backup(backup: Manifest) -> None:
         raise BackupError(
             f"The backup is of {backup.database}, and DATABASE_URL names {databases.kind()}."
         )
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
-    unknown = sorted(set(backup.migrations) - known)
-    if unknown:
+    if unknown := table_version.unknown(backup.migrations):
         raise BackupError(
             f"The backup was made by a later version of fsbench ({backup.version}), with "
             f"{', '.join(unknown[:5])}: restore it with that version."

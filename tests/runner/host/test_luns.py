@@ -80,6 +80,13 @@ def test_a_missing_file_is_refused_unless_it_may_be_missing(tmp_path: Path) -> N
         (GOOD + 'size = "2 GB"\n', "MiB, GiB or TiB"),
         (GOOD + 'size = "0 GiB"\n', "not 0"),
         (GOOD + "size = 5\n", "size must be a text"),
+        (GOOD + f'size = "{"9" * 400} TiB"\n', "MiB, GiB or TiB"),
+        (GOOD + 'size = "999999999999 TiB"\n', "no device is so large"),
+        (GOOD + 'size = "٣ GiB"\n', "MiB, GiB or TiB"),
+        (GOOD.replace("by-id/x", "by-id/" + "x" * 300), "300 characters or fewer"),
+        (GOOD.replace("by-id/x", "by-id/x\\n"), "without line breaks"),
+        ("lun = " + "[" * 20_000 + "]" * 20_000, "too many"),
+        ("\ufeff" + GOOD, "byte order mark"),
         (GOOD + GOOD.replace("by-id/x", "by-id/y"), 'two LUNs are named "a"'),
         (GOOD + GOOD.replace('"a"', '"b"'), "are both"),
         ('[[lun]]\nname="a"\nkind="sparse-file"\npath="/srv/x"\n', "needs a size"),
@@ -101,6 +108,18 @@ def test_the_entry_is_named(file: Path) -> None:
     message = refusal(file, GOOD + '[[lun]]\nname = "second"\nkind = "x"\n')
     assert "number 2" in message
     assert "second" in message
+
+
+def test_lines_may_end_as_on_windows(file: Path) -> None:
+    file.write_bytes(GOOD.replace("\n", "\r\n").encode())
+    assert [entry.name for entry in read_luns(file)] == ["a"]
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    """It would hold up whoever looks at the LUNs: heartbeats and checks."""
+    os.mkfifo(tmp_path / "luns.toml", 0o600)
+    with pytest.raises(LunFileError, match="not a file"):
+        read_luns(tmp_path / "luns.toml")
 
 
 def test_bytes_that_are_no_text_are_refused(file: Path) -> None:
