@@ -60,9 +60,10 @@ def problem() -> str:
             "version, or restore a backup of this one (docs/deployment.md, Upgrade)."
         )
     if unapplied := missing():
+        are = "1 migration is" if len(unapplied) == 1 else f"{len(unapplied)} migrations are"
         return (
-            f"The database is not prepared for this version: {len(unapplied)} migrations are "
-            "missing. Run `manage.py prepare` first (docs/deployment.md)."
+            f"The database is not prepared for this version: {are} missing. "
+            "Run `manage.py prepare` first (docs/deployment.md)."
         )
     return ""
 
