@@ -166,10 +166,23 @@ def check(client: Client, options: argparse.Namespace) -> int:
         else:
             if judged:
                 terminal.print_line(_checked(judged, found["by"]))
-            terminal.complain(*problems, *_of_emulated(found))
+            terminal.complain(*problems, *_of_emulated(found), *_flagged(found, options))
             if not problems:
                 terminal.print_line(_in_words(code, fell, unknown, options.baseline))
     return code
+
+
+def _flagged(found: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
+    """What is known of the numbers that were compared, which may be all that differs."""
+    flags: dict[str, dict[str, None]] = {}
+    for one in found["tables"]:
+        for row in one["rows"]:
+            if row["is_baseline"] or row["contender"] in (options.contender or [row["contender"]]):
+                known = dict.fromkeys(flag for flag in row["flags"] if flag != "emulated")
+                flags.setdefault(row["contender"], {}).update(known)
+    for name, of_name in flags.items():
+        if of_name:
+            yield f"{terminal.clean(name)} is flagged: {', '.join(map(terminal.clean, of_name))}."
 
 
 def _print_as_json(

@@ -81,6 +81,25 @@ def test_it_says_what_was_emulated(
     assert bool(err) == bool(says)
 
 
+def test_a_check_says_what_is_known_of_the_numbers_that_it_judged(
+    module: Module, capsys: Any
+) -> None:
+    """That another run was active meanwhile may be all that differs; the exit code stays."""
+    flags = {"ext4": [], "xfs": ["contended", "drifted"], "jfs": ["outlier"]}
+    rows = [
+        {"contender": name, "is_baseline": name == "ext4", "flags": some, "score": 1.0}
+        | {"change_percent": -20.0, "change_verdict": {"status": "significant"}}
+        for name, some in flags.items()
+    ]
+    table = {"test": "write", "category": "mean", "unit": "s", "lower_is_better": True}
+    found = {"by": "filesystem", "baseline": "ext4", "tables": [table | {"rows": rows}]}
+    comparing = module("comparing")
+    given = dict.fromkeys((*comparing.FILTERS, "along", "since", "rule", "margin"))
+    given |= {"json": False, "baseline": "ext4", "allow_mixed": False, "contender": ["xfs"]}
+    assert comparing.check(Answering(found), argparse.Namespace(**given)) == 1
+    assert capsys.readouterr().err == "xfs is flagged: contended, drifted.\n"
+
+
 def test_the_end_of_input_is_wrong_use_and_no_fall(
     module: Module, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -165,3 +165,8 @@ def test_the_scale_of_ratios_has_ticks_that_one_says_and_that_do_not_touch(wides
 def test_a_ratio_of_two_and_a_half_is_told_by_halves_and_doubles() -> None:
     ticks = heatmap.ratio({(4, 64): 2.71}, "a", "b", "Read").data[0].colorbar.ticktext
     assert list(ticks) == ["0.5", "0.667", "0.8", "1", "1.25", "1.5", "2"]
+
+
+def test_one_cell_is_one() -> None:
+    said = heatmap.matrix({(4, 64): 7.0}, "KB/s", "Write").layout.meta
+    assert "heat map of 1 cell, " in str(said)

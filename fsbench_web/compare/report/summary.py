@@ -41,7 +41,9 @@ def summary(
         return
     runs = {run for table in tables for row in table.rows for run in row.run_ids}
     tests = {table.test for table in tables}
-    counted = f"{_number(len(tables), 'table')} of {_number(len(tests), 'test')}"
+    of_costs = sum(testnames.is_cost(table.test) for table in tables)
+    costs = f", {of_costs} of them of costs" if of_costs else ""
+    counted = f"{_number(len(tables), 'table')} of {_number(len(tests), 'test')}{costs}"
     yield paragraph(
         f"{counted}, from {_number(len(runs), 'run')}."
         if runs

@@ -148,6 +148,14 @@ class TestFindings:
     others: tuple[Finding, ...]
     is_further: bool = False
 
+    @property
+    def more(self) -> str:
+        """How many others there are: categories, or tables where some are of another unit."""
+        count = len(self.others)
+        if any(one.category == self.headline.category for one in self.others):
+            return f"{count} more table{'s' * (count > 1)}"
+        return f"{count} more categor{'ies' if count > 1 else 'y'}"
+
 
 @dataclass(frozen=True)
 class Findings:

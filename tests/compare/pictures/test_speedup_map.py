@@ -84,7 +84,7 @@ def test_a_study_shows_it_where_a_matrix_was_measured(
     assert ('id="map"' in page) == is_matrix
     assert ("faster in 4 of 4 data points, 2.00 to 2.00 times as fast" in page) == is_matrix
     assert (f"picture=ratio&amp;a={keys[1]}&amp;b={keys[0]}" in page) == is_matrix
-    assert "not measured: no probe of the LUN" in page
+    assert "not known: no probe of the LUN, or none of the same requests" in page
     assert 'id="map"' not in client.get("/studies/mine/?tab=tests").content.decode()
     for address in re.findall(r'href="([^"]*picture=ratio[^"]*)"', page):
         assert "4 cells are matched" in client.get(unescape(address)).content.decode()

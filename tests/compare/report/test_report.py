@@ -138,6 +138,13 @@ def test_one_of_a_thing_is_one(client):
     assert "1 table of 1 test, all of published figures." in text
 
 
+def test_tables_of_costs_are_told_apart_from_those_that_findings_count(client):
+    for test in ("copy", "write_amplification"):
+        make_score("ext4", 7.0, test=test, category="mean")
+    text = words(client.get("/studies/lab/report/").content.decode())
+    assert "2 tables of 2 tests, 1 of them of costs, all of published figures." in text
+
+
 def test_it_says_what_is_not_of_the_disk_as_the_page_of_the_study_does():
     above = Share(150.0, 100.0, "random read of 4 KiB", 3, 5.0)
     rows = (row_of("a", 100.0), row_of("b", 150.0, best=True, share=above))

@@ -179,6 +179,19 @@ def test_the_rule_counts_the_tables_that_are_told_of() -> None:
     assert "in 2 of the 2 tables" in found.summary[0].text
 
 
+def test_a_table_of_another_unit_is_no_further_category() -> None:
+    tables = [
+        table(row("a", 1.0), row("b", 2.0), unit=unit, category=category)
+        for unit, category in (("MiB/s", "mean"), ("MB/s", "mean"))
+    ]
+    assert collected(judged(tables)).tests[0].more == "1 more table"
+    tables = [
+        table(row("a", 1.0), row("b", 2.0), category=category)
+        for category in ("overall", "maximum", "minimum")
+    ]
+    assert collected(judged(tables)).tests[0].more == "2 more categories"
+
+
 def test_a_single_table_needs_no_summary() -> None:
     assert summary([table(row("a", 1), row("b", 2))]) == []
 

@@ -78,6 +78,14 @@ def test_the_list_has_all_five_papers(client: Client, published: None) -> None:
     assert "211 printed scores" in html
 
 
+def test_a_study_without_runs_has_none_yet(client: Client, db: None) -> None:
+    Study.objects.create(slug="lab", title="Lab")
+    for address in ("/studies/", "/"):
+        html = client.get(address).content.decode()
+        assert "no runs yet" in html
+        assert "0 of 0" not in html
+
+
 def test_the_list_says_how_to_load_papers(client: Client, db: None) -> None:
     assert "load_published" in client.get("/studies/").content.decode()
 
