@@ -21,6 +21,8 @@ from fsbench_web.core.scoring.significance import (
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
 EQUIVALENT_WORD, INCONCLUSIVE = "equivalent", "inconclusive"
+_OPEN = {EQUIVALENT: EQUIVALENT_WORD, TIE: INCONCLUSIVE, UNKNOWN: NOT_KNOWN}
+"""What is said of who is not told to be faster."""
 
 
 def verdict_words(row: DeltaRow) -> str:
@@ -70,7 +72,8 @@ def verdict_over_others(lead: Verdict) -> str:
     others = f"{len(lead.against)} other{'' if len(lead.against) == 1 else 's'}"
     if lead.status == EQUIVALENT:
         return f"{EQUIVALENT_WORD} to {others}"
-    return f"{'not known' if lead.method == FREENIX else INCONCLUSIVE} against {others}"
+    is_known = lead.method != FREENIX and lead.status != UNKNOWN
+    return f"{INCONCLUSIVE if is_known else NOT_KNOWN} against {others}"
 
 
 def interval_of(verdict: Verdict | None) -> str:
@@ -102,7 +105,7 @@ def _word(verdict: Verdict, different: str, *, names_others: bool = False) -> st
     """One of the three words: *faster* (or slower), *equivalent*, *inconclusive*."""
     if verdict.status == SIGNIFICANT:
         return f"{different}, {verdict.method}{_qualifiers(verdict)}"
-    word = EQUIVALENT_WORD if verdict.status == EQUIVALENT else INCONCLUSIVE
+    word = _OPEN[verdict.status]
     if not names_others or not verdict.against:
         return word
     return f"{word} {'to' if verdict.status == EQUIVALENT else 'against'} {named(verdict.against)}"

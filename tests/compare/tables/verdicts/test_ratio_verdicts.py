@@ -510,7 +510,7 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
         said = reasons.reason_sentences(one.verdict)
         assert "samples of a single run tell nothing of what differs from run to run" in said
         assert "3 blocks that both are in are the least that can decide" in said
-    assert uncertainty.verdict_words(best) == "inconclusive against btrfs and ext4"
+    assert uncertainty.verdict_words(best) == "not known against btrfs and ext4"
     assert uncertainty.has_standing(found), "why an interval beside a score decides nothing"
 
 
