@@ -168,6 +168,18 @@ def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> Non
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("url", ["postgresql://ada:hushhush@127.0.0.1:9/fsbench", ""])
+def test_a_database_that_is_away_or_empty_is_one_sentence(tmp_path: Path, url: str) -> None:
+    """Of any command; with --traceback there is one."""
+    done = _start(tmp_path, "create_token", "admin", DATABASE_URL=url)
+    assert done.returncode == 1
+    assert "The database cannot be used" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "hushhush" not in done.stderr
+    done = _start(tmp_path, "create_token", "admin", "--traceback", DATABASE_URL=url)
+    assert "Traceback" in done.stderr
+
+
 def test_no_password_of_the_mail_server_is_in_an_error(tmp_path: Path) -> None:
     done = _start(tmp_path, "check", FSBENCH_EMAIL_URL="smtp://ada:hush/hush@mail.example")
     assert done.returncode == 1
