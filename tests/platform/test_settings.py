@@ -253,6 +253,16 @@ def test_the_password_of_the_mail_server_is_in_no_log_line(tmp_path: Path) -> No
     assert "hush@hush" not in done.stderr
 
 
+@pytest.mark.root
+def test_uploads_arrive_in_a_folder_of_whoever_has_the_data_folder(tmp_path: Path) -> None:
+    """Also where root called a command before the site was started."""
+    os.chown(tmp_path, 65534, 65534)
+    for _ in range(2):
+        assert _start(tmp_path, *READ).returncode == 0
+    status = (tmp_path / "arriving").stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (65534, 0o700)
+
+
 def test_a_new_data_folder_is_private(tmp_path: Path) -> None:
     assert _start(tmp_path / "new", *READ).returncode == 0
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
