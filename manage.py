@@ -14,6 +14,7 @@ def main() -> None:
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import InterfaceError, OperationalError
 
     try:
         _ = settings.INSTALLED_APPS  # reads the settings, which refuse what makes no sense
@@ -22,6 +23,16 @@ def main() -> None:
         from fsbench_web.platform import log_lines
 
         log_lines.refuse(f"fsbench cannot start: {problem}")
+    except (InterfaceError, OperationalError) as away:
+        if "--traceback" in sys.argv or settings.DEBUG:
+            raise
+        from fsbench_web.platform import log_lines
+
+        said = log_lines.hidden(" ".join(str(away).split()), [])
+        log_lines.refuse(
+            f"The database cannot be used: {said} Check DATABASE_URL and that the database runs; "
+            "`manage.py prepare` makes the tables of this version."
+        )
     finally:
         gc.freeze()
 

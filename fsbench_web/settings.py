@@ -155,8 +155,10 @@ MOST_PREVIEW_BYTES = 4 * MAX_UPLOAD_BYTES
 # Where files of uploads are while they arrive, and nothing else: `serve` takes away what a process
 # that was killed left there.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "arriving"
-with contextlib.suppress(OSError):  # a folder that cannot be written takes no upload either
-    FILE_UPLOAD_TEMP_DIR.mkdir(mode=0o700, exist_ok=True)
+with contextlib.suppress(OSError):  # it is there, or nothing can be written at all
+    FILE_UPLOAD_TEMP_DIR.mkdir(mode=0o700)
+    # Of whoever serves, also where root calls a command first.
+    os.chown(FILE_UPLOAD_TEMP_DIR, DATA_DIR.stat().st_uid, DATA_DIR.stat().st_gid)
 
 # A folder dropped on the upload page comes file by file, each with a descriptor while it is read.
 DATA_UPLOAD_MAX_NUMBER_FILES = 500

@@ -18,8 +18,11 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 from pytest_django.fixtures import Settings
 
+from fsbench_web.catalog.workers import maintenance
+from fsbench_web.serving.backup import backing_up, databases
 from fsbench_web.serving.backup.manifest import described
 from tests.deploy.site import ROOT, Site
 
@@ -346,6 +349,39 @@ def test_a_stack_whose_restore_failed_says_that_it_is_stopped(tmp_path: Path, fa
     assert asked == ["stop", "run"] if fails else ["stop", "run", "start"]
     assert (done.returncode != 0) == fails
     assert ("are stopped" in done.stderr) == fails
+
+
+@on_one
+def test_a_restore_that_cannot_drain_says_that_no_worker_may_start(
+    kept: Kept, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full to the last page behind the loading."""
+
+    def full(by: str) -> list[str]:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(backing_up, "_refuse_to_overwrite", lambda overwrite: None)
+    monkeypatch.setattr(databases, "load", lambda file: None)
+    monkeypatch.setattr(maintenance, "hold_all", full)
+    said = refusal(kept.folder)
+    assert "disk is full" in said
+    assert "Start no worker" in said
+    monkeypatch.setattr(maintenance, "hold_all", lambda by: [])
+    monkeypatch.setattr(databases, "counts", lambda: full(""))
+    said = refusal(kept.folder)
+    assert "disk is full" in said
+    assert "all its workers are drained" in said
+
+
+@pytest.mark.parametrize("new_site", ["sqlite"], indirect=True)
+def test_a_backup_for_which_there_is_no_room_is_refused_and_leaves_nothing(
+    kept: Kept, tmp_path: Path
+) -> None:
+    done = kept.site.try_to("backup", str(tmp_path / "large"), largest_file=1 << 18)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_there_is_not_written_to(tmp_path: Path) -> None:

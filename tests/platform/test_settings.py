@@ -168,6 +168,18 @@ def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> Non
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("url", ["postgresql://ada:hushhush@127.0.0.1:9/fsbench", ""])
+def test_a_database_that_is_away_or_empty_is_one_sentence(tmp_path: Path, url: str) -> None:
+    """Of any command; with --traceback there is one."""
+    done = _start(tmp_path, "create_token", "admin", DATABASE_URL=url)
+    assert done.returncode == 1
+    assert "The database cannot be used" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "hushhush" not in done.stderr
+    done = _start(tmp_path, "create_token", "admin", "--traceback", DATABASE_URL=url)
+    assert "Traceback" in done.stderr
+
+
 def test_no_password_of_the_mail_server_is_in_an_error(tmp_path: Path) -> None:
     done = _start(tmp_path, "check", FSBENCH_EMAIL_URL="smtp://ada:hush/hush@mail.example")
     assert done.returncode == 1
@@ -239,6 +251,16 @@ def test_the_password_of_the_mail_server_is_in_no_log_line(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert "it said" in done.stderr
     assert "hush@hush" not in done.stderr
+
+
+@pytest.mark.root
+def test_uploads_arrive_in_a_folder_of_whoever_has_the_data_folder(tmp_path: Path) -> None:
+    """Also where root called a command before the site was started."""
+    os.chown(tmp_path, 65534, 65534)
+    for _ in range(2):
+        assert _start(tmp_path, *READ).returncode == 0
+    status = (tmp_path / "arriving").stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (65534, 0o700)
 
 
 def test_a_new_data_folder_is_private(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ import gzip
 import hashlib
 import io
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import maintenance
@@ -54,6 +55,9 @@ def take(folder: Path) -> Manifest:
         )
         taken.write(unfinished)
         unfinished.rename(folder)
+    except (OSError, sqlite3.Error) as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise BackupError(f"{folder} cannot be written: {error}.") from None
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -71,7 +75,28 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     echo(f"Restoring {backup.dump} of {backup.taken_at} ...")
     databases.load(folder / backup.dump)
     # Before anything that may fail or be killed: runs of that day wait in there.
-    held = maintenance.hold_all(by=BY)
+    try:
+        held = maintenance.hold_all(by=BY)
+    except DatabaseError as error:
+        raise BackupError(
+            f"The database was replaced, and its workers could not be drained: {error}. Start no "
+            "worker: make room, and restore again."
+        ) from None
+    try:
+        _make_fit(backup, held, echo)
+    except DatabaseError as error:
+        raise BackupError(
+            f"The database does not take what follows: {error}. {_REPLACED}"
+        ) from None
+    _refuse_damaged_content(echo)
+    return backup
+
+
+_REPLACED = "The database was replaced all the same; all its workers are drained."
+
+
+def _make_fit(backup: Manifest, held: list[str], echo: Callable[[str], None]) -> None:
+    """What was loaded is whole, of this version, and nobody works in it. Raises BackupError."""
     found = databases.counts()
     differing = sorted(
         table for table in backup.counts if backup.counts[table] != found.get(table, -1)
@@ -86,11 +111,6 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     _end_recorded_runs(echo)
     # Somebody may have signed out since, or lost the account: nobody is signed in any more.
     Session.objects.all().delete()
-    _refuse_damaged_content(echo)
-    return backup
-
-
-_REPLACED = "The database was replaced all the same; all its workers are drained."
 
 
 def _refuse_damaged_content(echo: Callable[[str], None]) -> None:
