@@ -39,14 +39,8 @@ class Site:
     def start_worker(self, name: str, run_takes_s: float) -> None:
         folder = self.folder / name
         folder.mkdir()
-        luns = folder / "luns.toml"
-        luns.write_text(
-            f'[[lun]]\nname = "disk"\nkind = "sparse-file"\npath = "{folder}/disk.img"\n'
-            'size = "64 MiB"\n'
-        )
-        luns.chmod(0o600)
         env = {
-            "FSBENCH_LUNS": str(luns),
+            "FSBENCH_LUNS": str(write_lun(folder)),
             "FSBENCH_WORKER": name,
             "FSBENCH_LOAD_RUN_TAKES_S": str(run_takes_s),
         }
@@ -71,7 +65,7 @@ class Site:
 
     def used_s(self) -> dict[str, float]:
         """Seconds of a processor since its start, by kind of process, with what clients do."""
-        used = {"PostgreSQL": _used_by_postgres_s(), "clients": time.process_time()}
+        used = {"PostgreSQL": used_by_postgres_s(), "clients": time.process_time()}
         for name, process in self.processes.items():
             kind = {"web": "web processes", "load": "workers"}.get(name.split("-")[0], name)
             used[kind] = used.get(kind, 0.0) + _used_s(process.pid)
@@ -92,6 +86,17 @@ class Site:
                     yield f"{name}: {data['message'][:200]} {data.get('error', '')[-200:]}"
 
 
+def write_lun(folder: Path) -> Path:
+    """A worker's list of LUNs, with one that is a sparse file."""
+    luns = folder / "luns.toml"
+    luns.write_text(
+        f'[[lun]]\nname = "disk"\nkind = "sparse-file"\npath = "{folder}/disk.img"\n'
+        'size = "64 MiB"\n'
+    )
+    luns.chmod(0o600)
+    return luns
+
+
 def _used_s(pid: int) -> float:
     """Seconds of a processor that a process and its ended children took (proc(5))."""
     try:
@@ -101,7 +106,7 @@ def _used_s(pid: int) -> float:
     return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
-def _used_by_postgres_s() -> float:
+def used_by_postgres_s() -> float:
     """The server and its processes: those that ended are counted as the server's children."""
     from django.db import connection
 

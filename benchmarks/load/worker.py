@@ -4,20 +4,13 @@ import os
 import sys
 import time
 
+from runner.executors.base import OnMessage, Outcome, ShouldStop
+from runner.executors.fake import Script, message, succeed
+from runner.plan import RunPlan
 
-def work() -> None:
-    """Serve the host's LUN until told to stop."""
-    import django
 
-    django.setup()
-    from runner.config import read_config
-    from runner.executors.base import OnMessage, Outcome, ShouldStop
-    from runner.executors.fake import FakeExecutor, message, succeed
-    from runner.plan import RunPlan
-    from runner.service import serve
-    from runner.worker import Host
-
-    takes_s = float(os.environ["FSBENCH_LOAD_RUN_TAKES_S"])
+def script_of(takes_s: float) -> Script:
+    """A fake agent that prints ten lines a second for so long, and then succeeds."""
 
     def slowly(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         until = time.monotonic() + takes_s
@@ -26,7 +19,21 @@ def work() -> None:
             time.sleep(0.1)
         return succeed(plan, on_message, should_stop)
 
-    sys.exit(serve(Host(read_config(), FakeExecutor(slowly), "benchmarks.load")))
+    return slowly
+
+
+def work() -> None:
+    """Serve the host's LUN until told to stop."""
+    import django
+
+    django.setup()
+    from runner.config import read_config
+    from runner.executors.fake import FakeExecutor
+    from runner.service import serve
+    from runner.worker import Host
+
+    script = script_of(float(os.environ["FSBENCH_LOAD_RUN_TAKES_S"]))
+    sys.exit(serve(Host(read_config(), FakeExecutor(script), "benchmarks.load")))
 
 
 if __name__ == "__main__":
