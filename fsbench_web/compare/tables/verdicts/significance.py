@@ -96,8 +96,9 @@ def _judged(table: DeltaTable, rule: Rule) -> DeltaTable:
     all_pairs = significance.pairs_of(contenders)
     factor = paired.equivalence_factor_of(contenders)
     # What is asked of the best is corrected by itself: no baseline changes what is said of it.
-    adjusted = _adjusted(pairs, all_pairs)
-    adjusted |= _adjusted([pair for pair in pairs if not pair.is_change], all_pairs)
+    of_best = [pair for pair in pairs if not pair.is_change]
+    adjusted = _adjusted(pairs, all_pairs) if len(of_best) < len(pairs) else {}
+    adjusted |= _adjusted(of_best, all_pairs)
     against_best: dict[int, Verdict] = {}
     against_baseline: dict[int, Verdict] = {}
     for pair in pairs:
