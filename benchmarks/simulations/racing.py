@@ -42,7 +42,7 @@ def main() -> int:
     draw = np.random.default_rng(SEED)
     kept = []
 
-    def say(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
+    def report(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
         kept.append(least <= percent <= most)
         bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
         print(f"{name:78} {percent:5.1f}% {bound:8} {'' if kept[-1] else 'NOT KEPT'}", flush=True)
@@ -58,8 +58,8 @@ def main() -> int:
             found.append(truth[int(ended.leader)] >= truth.max() - 0.01)
             means = truth + draw.normal(size=24) * 0.08 / np.sqrt(fixed_blocks)
             fixed.append(truth[means.argmax()] >= truth.max() - 0.01)
-        say(f"  all in {fixed_blocks} blocks, {matrix} runs", 100 * float(np.mean(fixed)))
-        say(
+        report(f"  all in {fixed_blocks} blocks, {matrix} runs", 100 * float(np.mean(fixed)))
+        report(
             f"  race of at most {matrix // 2} runs ({taken / RACES:.0f} on average)",
             100 * float(np.mean(found)),
             least=85 if fixed_blocks == 20 else 0,
@@ -71,11 +71,11 @@ def main() -> int:
     for _ in range(TRIALS):
         ended, _ = run(draw, np.zeros(2), 60, 0.04)
         states[ended.status] += 1
-    say("  two that are the same: called faster", 100 * states[FASTER] / TRIALS, most=5)
+    report("  two that are the same: called faster", 100 * states[FASTER] / TRIALS, most=5)
     for _ in range(TRIALS):
         ended, _ = run(draw, np.array([0.0, np.log(1.02)]), 60, 0.01)
         wrong += ended.status == EQUIVALENT
-    say("  two apart by the margin: called equivalent", 100 * wrong / TRIALS, most=5)
+    report("  two apart by the margin: called equivalent", 100 * wrong / TRIALS, most=5)
     outside = 0
     for _ in range(TRIALS):
         ratios = draw.normal(size=60) * 0.05 + 0.03
@@ -83,7 +83,7 @@ def main() -> int:
             not low <= 0.03 <= high
             for low, high in (racing.interval(ratios[:n].tolist()) for n in range(3, 61))
         )
-    say("  intervals that ever leave the truth out, 58 looks", 100 * outside / TRIALS, most=5)
+    report("  intervals that ever leave the truth out, 58 looks", 100 * outside / TRIALS, most=5)
 
     dropped = 0
     for _ in range(TRIALS):
@@ -91,7 +91,7 @@ def main() -> int:
         ended, _ = run(draw, truth, 160, 0.02)
         best = str(int(truth.argmax()))
         dropped += best in ended.out and ended.out[best].why == racing.BEHIND
-    say(
+    report(
         "  the best is dropped as surely behind (8 contenders within 2%)",
         100 * dropped / TRIALS,
         most=5,
@@ -106,7 +106,7 @@ def main() -> int:
                 further = (draw.normal(size=more) * 0.05 + 0.04).tolist()
                 looks = (racing.interval(ratios + further[: n + 1]) for n in range(more))
                 decided.append(any(low > 0 or -margin < low < high < margin for low, high in looks))
-        say(
+        report(
             f"  inconclusive after {seen} blocks, known within the blocks said",
             100 * float(np.mean(decided)),
             least=80,

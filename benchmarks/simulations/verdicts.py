@@ -105,7 +105,7 @@ def _equivalent_to_the_best(measured: np.ndarray) -> list[int]:
     ]
 
 
-def _say_of_many_equivalences(say: Callable[..., None]) -> None:
+def _report_many_equivalences(report: Callable[..., None]) -> None:
     """Of many contenders one is more easily called equivalent by chance than of two."""
     draw = np.random.default_rng(SEED + 5)
     print("A difference of just the margin (2%) among many: called equivalent, wrongly")
@@ -117,14 +117,14 @@ def _say_of_many_equivalences(say: Callable[..., None]) -> None:
             ahead = int(measured.mean(axis=1).argmax()) == 0
             wrong.append(bool(ahead and _equivalent_to_the_best(measured)))
         name = f"  any of {contenders} contenders to the best, {blocks} blocks, noise {noise}%"
-        say(name, share(wrong), most=5.5)
+        report(name, share(wrong), most=5.5)
     print("No difference: all of 8 contenders called equivalent to the best (not promised)")
     for blocks, noise in ((5, 0.5), (8, 0.5), (8, 1), (12, 1)):
         all_found = [
             len(_equivalent_to_the_best(speeds(draw, [1.0] * 8, blocks, drift=8, noise=noise))) == 7
             for _ in range(TRIALS // 4)
         ]
-        say(f"  {blocks} blocks, noise {noise}%", share(all_found))
+        report(f"  {blocks} blocks, noise {noise}%", share(all_found))
 
 
 def _look_of_false_alarm(draw: np.random.Generator, noise: float) -> int | None:
@@ -191,7 +191,7 @@ def _is_best_of_rounded_faster(measured: np.ndarray, *, in_blocks: bool) -> bool
     )
 
 
-def _say_of_digits_and_modes(say: Callable[..., None]) -> None:
+def _report_digits_and_modes(report: Callable[..., None]) -> None:
     """Without any difference: numbers of few digits, and machines that have two speeds."""
     draw = np.random.default_rng(SEED + 3)
     print("No difference: called one, of 100.5 rounded to whole numbers, Holm over all pairs")
@@ -209,7 +209,7 @@ def _say_of_digits_and_modes(say: Callable[..., None]) -> None:
             ]
             how = "blocks" if in_blocks else "repeats, unpaired"
             name = f"  {contenders} contenders, {repeats} {how}, scatter of {scatter:g} of a digit"
-            say(name, share(found), most=7.0)
+            report(name, share(found), most=7.0)
     print("No difference: called one, where each run has one of two speeds, a quarter apart")
     for slow in (0.2, 0.5):
         for contenders, blocks in (
@@ -229,12 +229,12 @@ def _say_of_digits_and_modes(say: Callable[..., None]) -> None:
                 found.append(_is_best_faster(measured))
             name = f"  {contenders} contenders, {blocks} blocks, {slow:.0%} of runs slow"
             if blocks < least_blocks(contenders):
-                say(f"{name} (not promised)", share(found))
+                report(f"{name} (not promised)", share(found))
             else:
-                say(name, share(found), most=12.0)
+                report(name, share(found), most=12.0)
 
 
-def _say_of_samples(say: Callable[..., None]) -> None:
+def _report_samples(report: Callable[..., None]) -> None:
     """A run of each, whose samples and trials know nothing of what differs from run to run.
 
     By samples nobody is called faster for that reason; by trials, which are fewer, one is.
@@ -249,10 +249,10 @@ def _say_of_samples(say: Callable[..., None]) -> None:
                 found = unpaired_of(1000 * runs * (1 + 0.03 * draw.normal(size=(2, count))))
                 apart.append(found.status in (paired.FASTER, paired.SLOWER))
             name = f"  {count} {kind}; runs scatter by {between}% (not promised)"
-            say(name, share(apart))
+            report(name, share(apart))
 
 
-def _print_many_looks(say: Callable[..., None]) -> None:
+def _print_many_looks(report: Callable[..., None]) -> None:
     """What is picked, left out or measured after the numbers were seen, without any difference."""
     draw = np.random.default_rng(SEED + 2)
     for contenders in (3, 8):
@@ -261,30 +261,30 @@ def _print_many_looks(say: Callable[..., None]) -> None:
             for _ in range(TRIALS // 4)
         ]
         name = f"  the best of {contenders} against any other, 5 blocks, Holm over all pairs"
-        say(name, share(picked), most=7.0)
+        report(name, share(picked), most=7.0)
     print("No difference: called one, by whoever measures more until it is decided (not promised)")
     for noise in (2, 4, 8):
         looks = [_look_of_false_alarm(draw, noise) for _ in range(TRIALS)]
         for most in (0, 1, 4):
-            say(
+            report(
                 f"  5 blocks, noise {noise}%, and {most} times as many more as it says",
                 share([look is not None and look <= most for look in looks]),
             )
     print("No difference: called one, of sound repeats alone, without outliers (not promised)")
     for repeats, noise in ((5, 5), (5, 10), (10, 10), (30, 10)):
         found = [_is_different_among_sound(draw, repeats, noise) for _ in range(TRIALS)]
-        say(f"  {repeats} blocks, scatter {noise}%", share(found))
+        report(f"  {repeats} blocks, scatter {noise}%", share(found))
     print("Intervals of a mean hold it where 3 to 10 repeats end at ± 5% (not promised)")
     for noise in (2, 3, 5, 8):
         held = [_holds_until_sure(draw, noise) for _ in range(TRIALS)]
-        say(f"  scatter {noise}%", share(held))
+        report(f"  scatter {noise}%", share(held))
 
 
 def main() -> int:
     draw, draw_apart = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     kept: list[bool] = []
 
-    def say(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
+    def report(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
         is_kept = least <= percent <= most
         kept.append(is_kept)
         bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
@@ -301,32 +301,32 @@ def main() -> int:
     for blocks, noise, noise_of in ((3, 2, normal), (8, 2, normal), (8, 8, normal), (8, 4, skewed)):
         found = many([1, 1], blocks, drift=8, noise=noise, noise_of=noise_of)
         name = f"  {blocks} blocks, drift 8%, noise {noise}% ({noise_of.__name__})"
-        say(name, share([one.status in different for one in found]), most=5.5)
+        report(name, share([one.status in different for one in found]), most=5.5)
     for blocks, noise in ((2, 4), (5, 4), (5, 8)):
         apart = [
             unpaired_of(speeds(draw_apart, [1, 1], blocks, drift=0, noise=noise))
             for _ in range(TRIALS)
         ]
         name = f"  {blocks} repeats each, unpaired, scatter {noise}%"
-        say(name, share([one.status in different for one in apart]), most=5.5)
+        report(name, share([one.status in different for one in apart]), most=5.5)
     families = []
     for _ in range(TRIALS // 4):
         measured = speeds(draw, [1.0] * 5, 8, drift=8, noise=4)
         pairs = [verdict_of(measured[[0, other]]) for other in range(1, 5)]
         families.append(any(one.status in different for one in paired.family(pairs)))
-    say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
+    report("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
 
-    _print_many_looks(say)
-    _say_of_digits_and_modes(say)
-    _say_of_samples(say)
+    _print_many_looks(report)
+    _report_digits_and_modes(report)
+    _report_samples(report)
 
     print("A true difference: found")
     found = many([1.05, 1], 8, drift=8, noise=2)
-    say(
+    report(
         "  5%, 8 blocks, drift 8%, noise 2%", share([v.status == "faster" for v in found]), least=90
     )
     found = many([1.10, 1], 5, drift=8, noise=2)
-    say(
+    report(
         "  10%, 5 blocks, drift 8%, noise 2%",
         share([v.status == "faster" for v in found]),
         least=90,
@@ -334,39 +334,39 @@ def main() -> int:
     unpaired = [
         is_significant_unpaired(speeds(draw, [1.12, 1], 5, drift=8, noise=2)) for _ in range(TRIALS)
     ]
-    say(
+    report(
         "  12%, the same, by the unpaired rule of FREENIX 2002 (its margin is 10%)", share(unpaired)
     )
     ratios = [
         unpaired_of(speeds(draw_apart, [1.12, 1], 5, drift=8, noise=2)) for _ in range(TRIALS)
     ]
-    say("  12%, the same, unpaired ratio", share([one.status == "faster" for one in ratios]))
+    report("  12%, the same, unpaired ratio", share([one.status == "faster" for one in ratios]))
     found = many([1.12, 1], 5, drift=8, noise=2)
-    say("  12%, the same, paired", share([v.status == "faster" for v in found]), least=90)
+    report("  12%, the same, paired", share([v.status == "faster" for v in found]), least=90)
 
     print("A difference of just the margin (2%): called equivalent, wrongly")
     for blocks, noise in ((8, 1), (8, 2), (20, 2), (20, 4)):
         found = many([1.02, 1], blocks, drift=8, noise=noise)
         name = f"  {blocks} blocks, drift 8%, noise {noise}%"
-        say(name, share([one.status == paired.EQUIVALENT for one in found]), most=5.5)
+        report(name, share([one.status == paired.EQUIVALENT for one in found]), most=5.5)
     found = many([1, 1], 12, drift=8, noise=1)
     name = "No difference: called equivalent, 12 blocks, noise 1%"
-    say(name, share([one.status == paired.EQUIVALENT for one in found]), least=90)
+    report(name, share([one.status == paired.EQUIVALENT for one in found]), least=90)
 
-    _say_of_many_equivalences(say)
+    _report_many_equivalences(report)
 
     print("Intervals hold the true ratio")
     found = many([1.05, 1], 8, drift=8, noise=4)
-    say(
+    report(
         "  Student's t, 8 blocks",
         share([v.low <= 1.05 <= v.high for v in found]),
         least=94,
         most=96,
     )
     ranks = [v.rank_interval for v in found if v.rank_interval]
-    say("  signed ranks, 8 blocks", share([a <= 1.05 <= b for a, b in ranks]), least=94.5)
+    report("  signed ranks, 8 blocks", share([a <= 1.05 <= b for a, b in ranks]), least=94.5)
     found = many([1.05, 1], 8, drift=8, noise=4, noise_of=skewed)
-    say(
+    report(
         "  Student's t, 8 blocks, skewed noise",
         share([v.low <= 1.05 <= v.high for v in found]),
         least=93,
@@ -385,7 +385,7 @@ def main() -> int:
                 continue
             more = speeds(draw, truth, verdict.more_blocks, drift=8, noise=noise)
             decided.append(verdict_of(np.hstack([first, more])).status != paired.INCONCLUSIVE)
-        say(
+        report(
             f"  {difference}% apart, noise {noise}%, asked after 6 blocks", share(decided), least=70
         )
     return 0 if all(kept) else 1

@@ -159,8 +159,8 @@ def preview_of(row: Import, user: User) -> Preview:
 
 def columns_digest(row: Import) -> str:
     """Of what is said of the columns of its tables, which no form of a preview repeats."""
-    said = row.files.filter(mapping__isnull=False).order_by("pk").values_list("pk", "mapping")
-    return hashlib.sha256(json.dumps(list(said), sort_keys=True).encode()).hexdigest()
+    mappings = row.files.filter(mapping__isnull=False).order_by("pk").values_list("pk", "mapping")
+    return hashlib.sha256(json.dumps(list(mappings), sort_keys=True).encode()).hexdigest()
 
 
 def refuse_other_columns(row: Import, columns: str | None) -> None:

@@ -105,21 +105,21 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
         return Run.objects.filter(pk=following.pk, state__in=END_STATES).exists()
 
 
-_said_version = False
+_is_version_logged = False
 
 
 def _is_of_another_version() -> bool:
     """Whether the tables were migrated under this worker: it knows nothing of what they want now,
     and another worker that does may have the same disk. Told once.
     """
-    global _said_version
+    global _is_version_logged
     is_other = table_version.has_changed()
-    if is_other and not _said_version:
+    if is_other and not _is_version_logged:
         logger.error(
             "no run is claimed: the database was migrated to another version of fsbench. Start "
             "this worker anew with that version."
         )
-    _said_version = is_other
+    _is_version_logged = is_other
     return is_other
 
 

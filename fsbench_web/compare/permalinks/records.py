@@ -193,7 +193,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
         live = comparison(answered(asked, limits.PINNED).spec)
     except SpecError as error:
         return Changes(problem=str(error))
-    before, now = _said(pinned.tables), _said(live.tables)
+    before, now = _shown_values(pinned.tables), _shown_values(live.tables)
     return Changes(
         newer_runs=_count_of_shown(live.run_ids - pinned.run_ids, live.considered),
         gone_runs=len(pinned.run_ids - live.run_ids),
@@ -210,17 +210,21 @@ def _count_of_shown(runs: frozenset[int], considered: QuerySet[Score]) -> int:
     if not runs:
         return 0
     named: set[int] = set()
-    unsaid: set[int] = set()
+    without_runs: set[int] = set()
     for series, of_score in considered.order_by().values_list("series_id", "run_ids"):
         if of_score is None:
-            unsaid.add(series)
+            without_runs.add(series)
         else:
             named.update(of_score)
-    others = Run.objects.filter(pk__in=runs - named, series__in=unsaid).count() if unsaid else 0
+    others = (
+        Run.objects.filter(pk__in=runs - named, series__in=without_runs).count()
+        if without_runs
+        else 0
+    )
     return len(runs & named) + others
 
 
-def _said(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:
+def _shown_values(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:
     """What each row says: its score, whether that is the best, and what it is flagged with. Rows
     whose best or flags are others now are no longer what was kept.
     """

@@ -128,10 +128,10 @@ def foot_of(slide: Slide) -> list[str]:
 def flags_of(table: DeltaTable) -> str:
     """What pages warn of beside these numbers, emulated ones first; "" for nothing."""
     state = emulation.state_of([table])
-    # Where all is emulated the sentence has said so.
-    said = {EMULATED} if state == emulation.ONLY else set()
+    # Where all is emulated the sentence says so.
+    in_sentence = {EMULATED} if state == emulation.ONLY else set()
     flags = wording.flags_in_words(
-        {row.contender: [one for one in row.flags if one not in said] for row in table.rows}
+        {row.contender: [one for one in row.flags if one not in in_sentence] for row in table.rows}
     )
     cells = "scores of different data points" if table.has_different_cells else ""
     marks = "; ".join(part for part in (flags, cells) if part)

@@ -211,8 +211,8 @@ class Apt:
 
     def _targets(self, options: Sequence[str]) -> list[Mapping[str, str]]:
         """The lists of binary packages, of the host's own sources or of ours."""
-        said = self._run(["apt-get", *options, "indextargets", "Created-By: Packages"])
-        return [one for one in _stanzas(said) if one.get("Component") == "main"]
+        output = self._run(["apt-get", *options, "indextargets", "Created-By: Packages"])
+        return [one for one in _stanzas(output) if one.get("Component") == "main"]
 
     def _write_sources(self, targets: Iterable[Mapping[str, str]]) -> None:
         lines = dict.fromkeys(map(_source, targets))
@@ -267,16 +267,18 @@ def _distribution() -> str:
         text = Path("/etc/os-release").read_text(encoding="utf-8")
     except OSError:
         return ""
-    said = dict(re.findall(r'^(ID|ID_LIKE)="?([^"\n]*)"?$', text, re.M))
-    names = [said.get("ID", ""), *said.get("ID_LIKE", "").split()]
+    release = dict(re.findall(r'^(ID|ID_LIKE)="?([^"\n]*)"?$', text, re.M))
+    names = [release.get("ID", ""), *release.get("ID_LIKE", "").split()]
     return next((one for one in names if one in _CURRENT), "")
 
 
 def _source(target: Mapping[str, str]) -> str:
     """A line of sources.list(5)."""
     key = target.get("Signed-By", "")
-    said = f"[signed-by={key}] " if key.startswith("/") and not re.search(r"[\s\]]", key) else ""
-    return f"deb {said}{target['Repo-URI']} {target['Release']} main"
+    signed_by = (
+        f"[signed-by={key}] " if key.startswith("/") and not re.search(r"[\s\]]", key) else ""
+    )
+    return f"deb {signed_by}{target['Repo-URI']} {target['Release']} main"
 
 
 def _dependencies(text: str) -> list[str]:
