@@ -111,11 +111,11 @@ def broker_state() -> str:
 
 def _broker(expected: int | None) -> _Broker:
     """``_ping_broker`` in a thread, given up after the deadline (a name server may hang, too)."""
-    asked: Future[_Broker] = _threads.submit(log_lines.carried(_ping_broker), expected)
+    future: Future[_Broker] = _threads.submit(log_lines.carried(_ping_broker), expected)
     try:
-        return asked.result(timeout=DEADLINE_S)
+        return future.result(timeout=DEADLINE_S)
     except FutureTimeout:
-        asked.cancel()
+        future.cancel()
         return _Broker(
             f"The broker gave no answer within {DEADLINE_S:g} seconds: see CELERY_BROKER_URL.", []
         )

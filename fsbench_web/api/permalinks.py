@@ -127,10 +127,10 @@ def list_permalinks(
     if filters.created_by and filters.created_by != author.get_username():
         if not rights.is_administrator(author):
             raise Refused(403, [("created_by", "Only administrators list those of others.")])
-        found = User.objects.filter(username=filters.created_by).first()
-        if found is None:
+        account = User.objects.filter(username=filters.created_by).first()
+        if account is None:
             raise Refused(422, [("created_by", "There is no such account; see /people.")])
-        author = found
+        author = account
     links = Permalink.objects.filter(created_by=author).select_related("created_by")
     rows, about = page(request, response, links.defer("snapshot").order_by("-id"), filters)
     return {**about, "permalinks": [_summary(row) for row in rows]}
@@ -156,12 +156,12 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         if spec.baseline:
             limited = answered(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
-        made = permalinks.pin(spec, user, view=view.to_query(), **values)
+        link = permalinks.pin(spec, user, view=view.to_query(), **values)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
     except permalinks.EmptyComparison as error:
         raise Refused(422, [("query", str(error))]) from None
-    return Status(201, _summary(made))
+    return Status(201, _summary(link))
 
 
 @router.get(

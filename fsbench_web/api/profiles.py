@@ -101,14 +101,14 @@ def list_profiles(
         stored_profiles.visible().prefetch_related("versions__created_by").order_by("slug"),
         filters,
     )
-    found = []
+    profiles = []
     for row in rows:
         versions = list(row.versions.all())
         profile = stored_profiles.profile_of(row.slug, versions[0]) if versions else None
         if profile is not None:
-            found.append(_out(profile, versions))
-    presets = [] if filters.offset else [_preset(one) for one in LATEST.values()]
-    return {**about, "presets": presets, "profiles": found}
+            profiles.append(_out(profile, versions))
+    presets = [] if filters.offset else [_preset(preset) for preset in LATEST.values()]
+    return {**about, "presets": presets, "profiles": profiles}
 
 
 @router.get(
@@ -143,10 +143,10 @@ def create_profile(request: HttpRequest, profile: ProfileIn) -> Status[dict[str,
     user = user_of(request)
     team = _team(request, profile)
     try:
-        made = records.make(_read(profile), user, visibility=profile.visibility, team=team)
+        version = records.make(_read(profile), user, visibility=profile.visibility, team=team)
     except records.TooManyNames as error:
         raise Refused(422, [("title", str(error))]) from None
-    return Status(201, get_profile(request, made.profile.slug))
+    return Status(201, get_profile(request, version.profile.slug))
 
 
 @router.post(
@@ -162,19 +162,19 @@ def create_profile_version(
 ) -> Status[dict[str, Any]]:
     """The earlier ones stay as they are. What changes nothing makes none."""
     user = user_of(request)
-    found = stored_profiles.visible().filter(slug=name) if "\x00" not in name else None
-    row: WorkProfile | None = found.first() if found is not None else None
+    profiles = stored_profiles.visible().filter(slug=name) if "\x00" not in name else None
+    row: WorkProfile | None = profiles.first() if profiles is not None else None
     if row is None:
         raise Http404(f'There is no work profile "{name}" of which you could make a version.')
     rights.require(user, Action.DEFINE, row)
-    made = records.change(row, _read(profile), user)
-    return Status(201, get_profile(request, f"{name}@{made.number}"))
+    version = records.change(row, _read(profile), user)
+    return Status(201, get_profile(request, f"{name}@{version.number}"))
 
 
-def _read(given: ProfileDocument) -> Profile:
+def _read(document: ProfileDocument) -> Profile:
     fields = ("title", "summary", "source", "together", "parts")
     try:
-        profile = from_dict(given.model_dump(include=set(fields)))
+        profile = from_dict(document.model_dump(include=set(fields)))
     except ProfileError as error:
         raise Refused(422, [("parts", problem) for problem in error.problems]) from None
     if problems := [*records.unseen_in(profile), *impossible(profile)]:
@@ -182,23 +182,23 @@ def _read(given: ProfileDocument) -> Profile:
     return profile
 
 
-def _team(request: HttpRequest, given: ProfileIn) -> Team | None:
-    found: Team | None = teams_of(user_of(request)).filter(name=given.team).first()
-    if given.team and found is None:
+def _team(request: HttpRequest, profile: ProfileIn) -> Team | None:
+    team: Team | None = teams_of(user_of(request)).filter(name=profile.team).first()
+    if profile.team and team is None:
         raise Refused(422, [("team", "You are in no team of this name.")])
-    if given.visibility == Visibility.TEAM and found is None:
+    if profile.visibility == Visibility.TEAM and team is None:
         raise Refused(422, [("team", "Say which team is to see it.")])
-    return found
+    return team
 
 
 def _preset(profile: Profile) -> dict[str, Any]:
-    numbers = [one.version for one in VERSIONS.values() if one.slug == profile.slug]
+    numbers = [preset.version for preset in VERSIONS.values() if preset.slug == profile.slug]
     return _answer_of(profile, numbers[::-1], is_preset=True)
 
 
 def _out(profile: Profile, versions: list[WorkProfileVersion]) -> dict[str, Any]:
-    row = next(one for one in versions if one.number == profile.version)
-    return _answer_of(profile, [one.number for one in versions]) | {
+    row = next(version for version in versions if version.number == profile.version)
+    return _answer_of(profile, [version.number for version in versions]) | {
         "created_by": row.created_by.get_username() if row.created_by else None,
         "created_at": row.created_at,
     }

@@ -64,9 +64,9 @@ def search_everything(
 ) -> dict[str, Any]:
     """Words as on the search page: parts of names in any case, each of which must be found."""
     query = search_query.Query.of(q)
-    found = {kind: search_query.find(query, kind) for kind in search_query.KINDS}
+    by_kind = {kind: search_query.find(query, kind) for kind in search_query.KINDS}
     return {
         "query": query.text,
-        "counts": {kind: len(rows) for kind, rows in found.items()},
-        **{kind: rows[:limit] for kind, rows in found.items()},
+        "counts": {kind: len(rows) for kind, rows in by_kind.items()},
+        **{kind: rows[:limit] for kind, rows in by_kind.items()},
     }

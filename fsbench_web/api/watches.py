@@ -112,7 +112,7 @@ class WatchIn(Strict):
 @requires(Action.ACCOUNT)
 def list_watches(request: HttpRequest) -> dict[str, Any]:
     """100 at most, newest first."""
-    return {"watches": [_watch(one) for one in _own_watches(request)]}
+    return {"watches": [_watch(watch) for watch in _own_watches(request)]}
 
 
 @router.post(
@@ -132,7 +132,7 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
     values = cleaned(WatchForm(watch.model_dump(), user=user))
     try:
-        made = watching.watch(
+        row = watching.watch(
             user,
             series,
             test=watch.test,
@@ -149,8 +149,8 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
         ) from None
     except watching.TooManyWatches as error:
         raise Refused(422, [(None, str(error))]) from None
-    secret = deliveries.secret_of(made) if made.webhook_url else None
-    return Status(201, {**_watch(made), "secret": secret})
+    secret = deliveries.secret_of(row) if row.webhook_url else None
+    return Status(201, {**_watch(row), "secret": secret})
 
 
 @router.get(
@@ -163,8 +163,8 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
 @requires(Action.ACCOUNT)
 def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """What it looks at, and what became of its messages."""
-    one = _own_watch(request, watch_id)
-    return {**_watch(one), "messages": _messages(one)}
+    watch = _own_watch(request, watch_id)
+    return {**_watch(watch), "messages": _messages(watch)}
 
 
 @router.delete(
@@ -219,13 +219,13 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 @requires(Action.WATCH)
 def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Sends a message that says of itself that it is a test; every 20 seconds at most."""
-    one = _own_watch(request, watch_id)
-    if not rights.is_there(one):
+    watch = _own_watch(request, watch_id)
+    if not rights.is_there(watch):
         raise Refused(422, [(None, "You may not see this line any more: nothing was sent.")])
-    if not one.email and not one.webhook_url:
+    if not watch.email and not watch.webhook_url:
         raise Refused(422, [(None, "This watch has no address to write to.")])
     try:
-        return _message(watching.send_test(one))
+        return _message(watching.send_test(watch))
     except watching.TestedLately as error:
         raise Refused(429, [(None, str(error))], watching.TEST_EVERY.seconds) from None
 
@@ -237,39 +237,39 @@ def _own_watches(request: HttpRequest) -> Any:
 
 
 def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
-    one: Watch | None = _own_watches(request).filter(pk=watch_id).first()
-    if one is None:
+    watch: Watch | None = _own_watches(request).filter(pk=watch_id).first()
+    if watch is None:
         raise Http404(f"You have no watch {watch_id}; /api/v1/watches lists yours.")
-    return one
+    return watch
 
 
-def _watch(one: Watch) -> dict[str, Any]:
-    is_there = rights.is_there(one)
+def _watch(watch: Watch) -> dict[str, Any]:
+    is_there = rights.is_there(watch)
     names = [
         name
         for name in WatchOut.model_fields
         if name not in ("title", "is_there", "series", "study", "team", "links")
     ]
-    address = f"/api/v1/watches/{one.pk}"
+    address = f"/api/v1/watches/{watch.pk}"
     return {
-        **{name: getattr(one, name) for name in names},
-        "series": one.series_id,
-        "study": one.study.slug if one.study else None,
-        "team": one.team.name if one.team else None,
-        "title": watching.title_of(one),
+        **{name: getattr(watch, name) for name in names},
+        "series": watch.series_id,
+        "study": watch.study.slug if watch.study else None,
+        "team": watch.team.name if watch.team else None,
+        "title": watching.title_of(watch),
         "is_there": is_there,
         **({} if is_there else _NOTHING),
         "links": {
             "self": address,
             **{act: f"{address}/{act}" for act in ("pause", "resume", "test")},
-            "page": f"/watches/{one.pk}/",
+            "page": f"/watches/{watch.pk}/",
         },
     }
 
 
-def _messages(one: Watch) -> list[dict[str, Any]]:
-    listed = one.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
-    return [_message(message) for message in rights.not_hidden(listed)]
+def _messages(watch: Watch) -> list[dict[str, Any]]:
+    messages = watch.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
+    return [_message(message) for message in rights.not_hidden(messages)]
 
 
 def _message(message: WatchMessage) -> dict[str, Any]:

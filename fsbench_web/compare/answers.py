@@ -17,14 +17,14 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.choices import score_choices
 
 
-def in_folds(found: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:
+def in_folds(sections: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:
     """The sections, in which order and folds they are shown, and which are in sight and which not.
 
     Tests ``chosen`` by name are in no fold.
     """
-    placed = folds.placed(found, lambda section: section.test, chosen)
+    placed = folds.placed(sections, lambda section: section.test, chosen)
     in_sight, folded = folds.apart(placed)
-    return {"sections": found, "placed": placed, "in_sight": in_sight, "folded": folded}
+    return {"sections": sections, "placed": placed, "in_sight": in_sight, "folded": folded}
 
 
 def refused(request: HttpRequest, error: SpecError) -> HttpResponse:

@@ -183,16 +183,16 @@ def _filter(
     labels = dict(offered)
     # What is chosen stays in the form, also when no score has it: else it could not be unchosen.
     labels |= {value: value for value in sorted(chosen) if value not in labels}
-    shown = list(labels)
-    if len(shown) > limits.MOST_OPTIONS:
-        shown = [value for value in labels if value in chosen]
-        room = max(0, limits.MOST_OPTIONS - len(shown))
-        shown += [value for value in labels if value not in chosen][:room]
+    values = list(labels)
+    if len(values) > limits.MOST_OPTIONS:
+        values = [value for value in labels if value in chosen]
+        room = max(0, limits.MOST_OPTIONS - len(values))
+        values += [value for value in labels if value not in chosen][:room]
     return Filter(
         parameter,
         title,
-        [Choice(value, labels[value], value in chosen) for value in shown],
-        len(labels) - len(shown),
+        [Choice(value, labels[value], value in chosen) for value in values],
+        len(labels) - len(values),
         help,
     )
 

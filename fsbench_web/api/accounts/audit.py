@@ -51,16 +51,16 @@ def list_audit(
     request: HttpRequest, response: HttpResponse, filters: Query[AuditFilters]
 ) -> dict[str, Any]:
     """What was done by whom, newest first. With `before` the pages stay while entries are added."""
-    found = AuditEntry.objects.order_by("-id")
+    entries = AuditEntry.objects.order_by("-id")
     if filters.who:
-        found = found.filter(who=filters.who)
+        entries = entries.filter(who=filters.who)
     if filters.what:
-        found = found.filter(what=filters.what)
+        entries = entries.filter(what=filters.what)
     if filters.thing:
-        found = found.filter(thing__icontains=filters.thing)
+        entries = entries.filter(thing__icontains=filters.thing)
     if filters.before is not None:
-        found = found.filter(pk__lt=filters.before)
-    rows, about = page(request, response, found, filters)
+        entries = entries.filter(pk__lt=filters.before)
+    rows, about = page(request, response, entries, filters)
     return {
         **about,
         "entries": [{name: getattr(row, name) for name in AuditOut.model_fields} for row in rows],

@@ -19,16 +19,16 @@ def granted(row: Any) -> list[str]:
 
 def teams(names: list[str]) -> list[Team]:
     """Those teams. Raises Refused, as the two below do."""
-    found = {team.name: team for team in Team.objects.filter(name__in=names)}
-    _refuse_unknown("teams", "team", set(names) - found.keys())
-    return list(found.values())
+    by_name = {team.name: team for team in Team.objects.filter(name__in=names)}
+    _refuse_unknown("teams", "team", set(names) - by_name.keys())
+    return list(by_name.values())
 
 
 def users(names: list[str], field: str = "members") -> list[User]:
     """Those accounts; ``field`` is what of the call names them."""
-    found = {user.get_username(): user for user in User.objects.filter(username__in=names)}
-    _refuse_unknown(field, "account", set(names) - found.keys())
-    return list(found.values())
+    by_name = {user.get_username(): user for user in User.objects.filter(username__in=names)}
+    _refuse_unknown(field, "account", set(names) - by_name.keys())
+    return list(by_name.values())
 
 
 def luns(names: list[str]) -> list[int]:
@@ -36,9 +36,9 @@ def luns(names: list[str]) -> list[int]:
     rows = Lun.objects.select_related("worker").filter(
         name__in={name.partition("/")[2] for name in names}
     )
-    found = {f"{row.worker.name}/{row.name}": row.pk for row in rows}
-    _refuse_unknown("luns", "LUN", set(names) - found.keys())
-    return [found[name] for name in dict.fromkeys(names)]
+    numbers = {f"{row.worker.name}/{row.name}": row.pk for row in rows}
+    _refuse_unknown("luns", "LUN", set(names) - numbers.keys())
+    return [numbers[name] for name in dict.fromkeys(names)]
 
 
 def _refuse_unknown(field: str, word: str, names: set[str]) -> None:

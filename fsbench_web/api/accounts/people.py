@@ -110,12 +110,12 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
         sentence = "Sign-in with a password is switched off here: leave it out."
         raise Refused(422, [("password", sentence)])
     try:
-        made = people.create(
+        user = people.create(
             values["username"], values.get("password", ""), Role(values["role"]), user_of(request)
         )
     except people.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None
-    return Status(201, _person(_person_or_404(made.pk)))
+    return Status(201, _person(_person_or_404(user.pk)))
 
 
 @router.get(
@@ -149,9 +149,9 @@ def change_person(
     with transaction.atomic():
         people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
-        found = _person_or_404(user_id)
+        user = _person_or_404(user_id)
         require_match(request)
-        form = PersonForm(user=found)
+        form = PersonForm(user=user)
         values = given(person)
         now = form.initial
         luns = values.get("luns")
@@ -208,10 +208,10 @@ def _people() -> Any:
 
 
 def _person_or_404(user_id: int) -> User:
-    found: User | None = _people().filter(pk=user_id).first()
-    if found is None:
+    user: User | None = _people().filter(pk=user_id).first()
+    if user is None:
         raise Http404(f"There is no account {user_id}; /api/v1/people lists them.")
-    return found
+    return user
 
 
 def _person(row: User) -> dict[str, Any]:

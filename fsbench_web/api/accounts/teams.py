@@ -72,10 +72,10 @@ def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
     values = cleaned(TeamNameForm({"name": team.name}))
     try:
-        made = people.create_team(values["name"], user_of(request))
+        row = people.create_team(values["name"], user_of(request))
     except people.NameTaken as taken:
         raise Refused(422, [("name", str(taken))]) from None
-    return Status(201, _team(_team_or_404(made.pk)))
+    return Status(201, _team(_team_or_404(row.pk)))
 
 
 @router.get(
@@ -105,12 +105,12 @@ def change_team(
     """Name, members, LUNs."""
     with transaction.atomic():
         Team.objects.select_for_update().filter(pk=team_id).first()
-        found = _team_or_404(team_id)
+        row = _team_or_404(team_id)
         require_match(request)
         data = given(team)
-        name = data.get("name") or found.name
+        name = data.get("name") or row.name
         members, luns = data.get("members"), data.get("luns")
-        now = TeamForm(team=found).initial
+        now = TeamForm(team=row).initial
         values = {
             "name": name,
             "members": [
@@ -137,10 +137,10 @@ def _all_teams() -> Any:
 
 
 def _team_or_404(team_id: int) -> Team:
-    found: Team | None = _all_teams().filter(pk=team_id).first()
-    if found is None:
+    team: Team | None = _all_teams().filter(pk=team_id).first()
+    if team is None:
         raise Http404(f"There is no team {team_id}; /api/v1/teams lists them.")
-    return found
+    return team
 
 
 def _team(row: Team) -> dict[str, Any]:

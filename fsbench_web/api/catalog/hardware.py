@@ -245,7 +245,7 @@ def list_configurations(
     seen = ~Q(series__study__in=rights.hidden_studies())
     seen &= Q(series__runs__tracing=UNTRACED)
     done = Q(series__runs__state=RunState.DONE)
-    found = (
+    configurations = (
         FilesystemConfiguration.objects.annotate(
             run_count=Count("series__runs", filter=seen),
             done_count=Count("series__runs", filter=seen & done),
@@ -254,8 +254,8 @@ def list_configurations(
         .order_by("filesystem", "label", "pk")
     )
     if filters.filesystem:
-        found = found.filter(filesystem=filters.filesystem)
-    rows, about = page(request, response, found, filters)
+        configurations = configurations.filter(filesystem=filters.filesystem)
+    rows, about = page(request, response, configurations, filters)
     names = [name for name in ConfigurationOut.model_fields if name not in ("runs", "runs_done")]
     return {
         **about,
@@ -296,13 +296,13 @@ def _detail(row: HardwareProfile) -> dict[str, Any]:
         **_profile(row, use.study_counts().get(row.pk, 0)),
         "used_by": [
             {
-                "slug": one.slug,
-                "title": one.title,
-                "is_published": one.is_published,
-                "configurations": one.configuration_count,
-                "runs": one.run_count,
+                "slug": study.slug,
+                "title": study.title,
+                "is_published": study.is_published,
+                "configurations": study.configuration_count,
+                "runs": study.run_count,
             }
-            for one in used_by
+            for study in used_by
         ],
         "workers": list(row.worker_set.order_by("name").values_list("name", flat=True)),
     }

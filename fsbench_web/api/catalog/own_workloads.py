@@ -81,8 +81,8 @@ def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status
     if not workload.text.strip():
         raise Refused(422, [("text", "Write the text: a job file of fio, or a command.")])
     if workload.kind == "command" and workload.parser not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise Refused(422, [("parser", f"Say which parser reads its output: {known}.")])
+        parsers = ", ".join(FORMATS)
+        raise Refused(422, [("parser", f"Say which parser reads its output: {parsers}.")])
     try:
         row = add_version(
             workload.title,

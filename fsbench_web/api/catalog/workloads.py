@@ -85,22 +85,22 @@ def _workload(tool: str, presets: tuple[PresetFields, ...]) -> dict[str, Any]:
         "paper": kind.paper,
         "programs": dict(kind.programs),
         "parameters": [_parameter(parameter) for parameter in kind.parameters],
-        "presets": [_preset(shown) for shown in presets],
+        "presets": [_preset(fields) for fields in presets],
     }
 
 
-def _preset(shown: PresetFields) -> dict[str, Any]:
-    workload = shown.preset.workload()
+def _preset(fields: PresetFields) -> dict[str, Any]:
+    workload = fields.preset.workload()
     keys = [parameter.key for parameter in type(workload).parameters]
     values: dict[str, Value] = {key: getattr(workload, key) for key in keys}
     return {
-        "name": shown.preset.slug,
-        "title": shown.preset.title,
-        "description": shown.preset.description,
-        "question": shown.preset.answers,
+        "name": fields.preset.slug,
+        "title": fields.preset.title,
+        "description": fields.preset.description,
+        "question": fields.preset.answers,
         "parameters": values,
-        "space_needed_bytes": shown.space_bytes,
-        "asked_s": shown.asked_s,
+        "space_needed_bytes": fields.space_bytes,
+        "asked_s": fields.asked_s,
     }
 
 

@@ -46,9 +46,10 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
     elif row.state != ImportState.DONE:
         unread = row.report.get("unused", [])
         waiting = list(row.files.defer("content_gzip"))
-        known = known_files.by_digest(file.sha256 for file in waiting)
+        known_by_digest = known_files.by_digest(file.sha256 for file in waiting)
         files = [
-            _file(file, unread_columns=unread, known=known.get(file.sha256)) for file in waiting
+            _file(file, unread_columns=unread, known_file=known_by_digest.get(file.sha256))
+            for file in waiting
         ]
         if row.state == ImportState.PREVIEWED:
             problems = queue.problems_of(row)
@@ -69,47 +70,51 @@ def _preview(
     request: HttpRequest, row: Import
 ) -> tuple[list[dict[str, Any]], list[ImportProblem], list[WarningRow]]:
     assert isinstance(request.user, User)  # its uploader
-    found = uploads.preview_of(row, request.user)
-    shown = preview.shown(list(row.files.defer("content_gzip")), found, request.user)
+    import_preview = uploads.preview_of(row, request.user)
+    page = preview.shown(list(row.files.defer("content_gzip")), import_preview, request.user)
     files = [
         _file(
-            one.row,
-            known=one.known,
-            proposed_names=one.proposed_names,
-            format_name=one.parsed.format if one.parsed else None,
-            needs_columns=one.is_table and one.parsed is None,
-            unread_columns=one.unread.names if one.unread else (),
-            kept=one.kept,
-            settings=one.parsed.modes if one.parsed else (),
-            own_settings=one.own_settings,
-            runs=one.runs,
+            file.row,
+            known_file=file.known,
+            proposed_names=file.proposed_names,
+            format_name=file.parsed.format if file.parsed else None,
+            needs_columns=file.is_table and file.parsed is None,
+            unread_columns=file.unread.names if file.unread else (),
+            saved_mappings=file.kept,
+            settings=file.parsed.modes if file.parsed else (),
+            own_settings=file.own_settings,
+            runs=file.runs,
         )
-        for one in shown.files
+        for file in page.files
     ]
-    return files, found.problems, [one.as_warning() for one in found.warnings]
+    return (
+        files,
+        import_preview.problems,
+        [warning.as_warning() for warning in import_preview.warnings],
+    )
 
 
-def _known(known: KnownFile) -> dict[str, Any]:
+def _known(known_file: KnownFile) -> dict[str, Any]:
     return {
-        "import_id": known.import_id,
-        "run": known.run_id,
-        "study": known.study.slug,
-        "by": known.by or None,
-        "at": known.at,
-        "times": known.times,
-        "page": known.address,
+        "import_id": known_file.import_id,
+        "run": known_file.run_id,
+        "study": known_file.study.slug,
+        "by": known_file.by or None,
+        "at": known_file.at,
+        "times": known_file.times,
+        "page": known_file.address,
     }
 
 
 def _file(
     file: ImportFile,
     *,
-    known: KnownFile | None = None,
+    known_file: KnownFile | None = None,
     format_name: str | None = None,
     proposed_names: dict[str, str] | None = None,
     needs_columns: bool = False,
     unread_columns: Sequence[str] = (),
-    kept: Sequence[SavedMapping] = (),
+    saved_mappings: Sequence[SavedMapping] = (),
     settings: Sequence[str] = (),
     own_settings: Sequence[str] | None = None,
     runs: list[preview.RunShown] | None = None,
@@ -119,7 +124,7 @@ def _file(
         "path": file.path,
         "size_bytes": file.size_bytes,
         "sha256": file.sha256,
-        "known": _known(known) if known else None,
+        "known": _known(known_file) if known_file else None,
         "format": format_name,
         "given": file.given,
         "guesses": file.guesses,
@@ -130,28 +135,28 @@ def _file(
         "unread_columns": list(unread_columns),
         "kept_columns": [
             {
-                "id": one.pk,
-                "name": one.name,
-                "kept_by": one.created_by.get_username(),
-                "team": one.team.name if one.team else None,
+                "id": mapping.pk,
+                "name": mapping.name,
+                "kept_by": mapping.created_by.get_username(),
+                "team": mapping.team.name if mapping.team else None,
             }
-            for one in kept
+            for mapping in saved_mappings
         ],
         "settings": list(settings),
         "own_settings": own_settings,
         "runs": [
             {
-                "filesystem": one.stored.planned.filesystem,
-                "configuration": one.stored.planned.configuration,
-                "hardware": one.stored.planned.hardware,
-                "repeat": one.stored.planned.repeat,
-                "numbered": one.stored.run.repeat,
-                "block": one.stored.planned.block,
+                "filesystem": run.stored.planned.filesystem,
+                "configuration": run.stored.planned.configuration,
+                "hardware": run.stored.planned.hardware,
+                "repeat": run.stored.planned.repeat,
+                "numbered": run.stored.run.repeat,
+                "block": run.stored.planned.block,
                 "tests": [
                     {name: getattr(test, name) for name in TestOut.model_fields}
-                    for test in one.tests
+                    for test in run.tests
                 ],
             }
-            for one in runs or []
+            for run in runs or []
         ],
     }

@@ -60,10 +60,10 @@ def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
         if rereading.is_large(artefact):
             runs = large.difference(artefact)
             return _reread(artefact, runs.is_empty, new_runs=runs.new_runs, runs=runs.changed)
-        found = rereading.difference(artefact)
+        difference = rereading.difference(artefact)
     except ImportRefused as refused:
         raise refusal(refused) from None
-    return _difference(artefact, found)
+    return _difference(artefact, difference)
 
 
 @router.post(
@@ -78,29 +78,33 @@ def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> di
     """Stores what GET showed, if it is still that, and makes the scores anew."""
     artefact = _artefact(artefact_id)
     try:
-        found = rereading.apply(artefact_id, wanted.digest, user_of(request))
+        difference = rereading.apply(artefact_id, wanted.digest, user_of(request))
     except ImportRefused as refused:
         raise refusal(refused) from None
-    return _difference(artefact, found)
+    return _difference(artefact, difference)
 
 
 def _artefact(artefact_id: int) -> Artefact:
-    found = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()
-    if found is None:
+    artefact = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()
+    if artefact is None:
         raise Http404(f"There is no raw output {artefact_id}.")
-    return found
+    return artefact
 
 
-def _difference(artefact: Artefact, found: rereading.Difference) -> dict[str, Any]:
-    changed = {change.run_id for change in (*found.changed, *found.added, *found.removed)}
-    return _reread(artefact, found.is_empty, new_runs=found.new_runs, runs=sorted(changed)) | {
-        "changed": len(found.changed),
-        "added": len(found.added),
-        "removed": len(found.removed),
-        "moved": len(found.moved),
-        "dated": len(found.dated),
-        "digest": found.digest,
-        "warnings": found.warnings,
+def _difference(artefact: Artefact, difference: rereading.Difference) -> dict[str, Any]:
+    changed = {
+        change.run_id for change in (*difference.changed, *difference.added, *difference.removed)
+    }
+    return _reread(
+        artefact, difference.is_empty, new_runs=difference.new_runs, runs=sorted(changed)
+    ) | {
+        "changed": len(difference.changed),
+        "added": len(difference.added),
+        "removed": len(difference.removed),
+        "moved": len(difference.moved),
+        "dated": len(difference.dated),
+        "digest": difference.digest,
+        "warnings": difference.warnings,
     }
 
 

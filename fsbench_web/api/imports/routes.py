@@ -212,29 +212,33 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        target, given, only_new = options_of(request, ONLY_NEW)
+        target, description, only_new = options_of(request, ONLY_NEW)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         user = user_of(request)
         done = import_uploads(
-            files, target, user, only_new=only_new, within_request=True, given=given
+            files, target, user, only_new=only_new, within_request=True, given=description
         )
-    except TooLargeForRequest as much:
-        return _accepted(response, much, target, user, only_new)
+    except TooLargeForRequest as too_large:
+        return _accepted(response, too_large, target, user, only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
     return Status(200 if done.id is None else 201, vars(done))
 
 
 def _accepted(
-    response: HttpResponse, much: TooLargeForRequest, target: Target, user: User, only_new: bool
+    response: HttpResponse,
+    too_large: TooLargeForRequest,
+    target: Target,
+    user: User,
+    only_new: bool,
 ) -> Status[dict[str, Any]]:
     """202: the importer stores it."""
     try:
-        row = queue.hand_over(much, target, user, only_new=only_new)
+        row = queue.hand_over(too_large, target, user, only_new=only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
     response["Location"] = f"/api/v1/imports/{row.pk}"
-    warnings = [one.as_warning() for one in much.warnings]
+    warnings = [warning.as_warning() for warning in too_large.warnings]
     return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
@@ -249,8 +253,10 @@ def options_of(request: HttpRequest, *more: str) -> tuple[Target, FileDescriptio
         raise ImportRefused([ImportProblem(str(error))]) from None
     ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))
     strict, *rest = (_is_true(name, fields.pop(name)) for name in (STRICT, *more))
-    given = FileDescription(repeat=repeat, ignored=ignored if IGNORED in request.POST else None)
-    return Target(**fields, strict=strict), given, any(rest)
+    description = FileDescription(
+        repeat=repeat, ignored=ignored if IGNORED in request.POST else None
+    )
+    return Target(**fields, strict=strict), description, any(rest)
 
 
 def _is_true(name: str, text: str) -> bool:

@@ -58,8 +58,10 @@ def list_imports(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """What you uploaded, newest first; previews are kept for a day."""
-    found = Import.objects.filter(created_by=user_of(request)).select_related("created_by", "study")
-    rows, about = page(request, response, found.order_by("-id"), filters)
+    imports = Import.objects.filter(created_by=user_of(request)).select_related(
+        "created_by", "study"
+    )
+    rows, about = page(request, response, imports.order_by("-id"), filters)
     return {**about, "imports": [summary(row) for row in rows]}
 
 
@@ -166,17 +168,18 @@ def set_columns(
     is_large = bool(row.report.get("large"))
     user = user_of(request)
     data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
-    kept = mappings.of(user).filter(pk=columns.kept or 0).first()
-    if kept is None and columns.kept is not None:
+    saved = mappings.of(user).filter(pk=columns.kept or 0).first()
+    if saved is None and columns.kept is not None:
         raise Http404(f"You have no kept columns {columns.kept}.")
     given_columns = columns.model_dump(exclude={"name", "team", "kept"})
-    mapping = Mapping.from_json(kept.mapping if kept else given_columns)
+    mapping = Mapping.from_json(saved.mapping if saved else given_columns)
     team = Team.objects.filter(members=user, name=columns.team).first()
     try:
         problems = mappings.check(file, data, mapping)
     except UnreadableFile as error:
         problems = [
-            ImportProblem(one.message, file.path, one.line, one.column) for one in error.problems
+            ImportProblem(problem.message, file.path, problem.line, problem.column)
+            for problem in error.problems
         ]
     if unseen := plain_text.problem(columns.name):
         problems.append(ImportProblem(f"The name of the mapping cannot be shown. {unseen}"))
@@ -185,8 +188,8 @@ def set_columns(
     if problems:
         raise refusal(ImportRefused(problems))
     try:
-        if kept is not None:
-            mappings.use(file, mapping, kept.name)
+        if saved is not None:
+            mappings.use(file, mapping, saved.name)
         else:
             mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
     except Import.DoesNotExist:

@@ -100,10 +100,10 @@ def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         digest.update(response.content)
         response["ETag"] = f'"{digest.hexdigest()[:32]}"'
     tag = response["ETag"]
-    wanted, known = _tags(request, "If-Match"), _tags(request, "If-None-Match")
-    if wanted is not None and not wanted.has_exactly(tag):
+    wanted_tags, known_tags = _tags(request, "If-Match"), _tags(request, "If-None-Match")
+    if wanted_tags is not None and not wanted_tags.has_exactly(tag):
         return _problem(412, ("If-Match", NOT_IT))
-    if known is None or not known.has(tag):
+    if known_tags is None or not known_tags.has(tag):
         return response
     answer = HttpResponse(status=304)
     del answer["Content-Type"]
@@ -119,21 +119,21 @@ def require_match(request: HttpRequest) -> None:
     Without ``If-Match`` everything goes. The caller holds the lock of the row, and so nothing comes
     between this look and the change. Raises Refused.
     """
-    wanted = _tags(request, "If-Match")
-    if wanted is None or wanted.any:
+    wanted_tags = _tags(request, "If-Match")
+    if wanted_tags is None or wanted_tags.any:
         return
-    asked = copy(request)
-    asked.method = "GET"
-    asked.META = {
+    read_request = copy(request)
+    read_request.method = "GET"
+    read_request.META = {
         name: value
         for name, value in request.META.items()
         if name not in ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
     }
     # Both were made of the headers and the address of the change.
-    if "headers" in vars(asked):
-        del asked.headers
-    asked.GET = QueryDict()
+    if "headers" in vars(read_request):
+        del read_request.headers
+    read_request.GET = QueryDict()
     match = resolve(request.path_info)
-    answer = match.func(asked, *match.args, **match.kwargs)
-    if not wanted.has_exactly(answer.headers.get("ETag", "")):
+    answer = match.func(read_request, *match.args, **match.kwargs)
+    if not wanted_tags.has_exactly(answer.headers.get("ETag", "")):
         raise errors.Refused(412, [("If-Match", CHANGED)])

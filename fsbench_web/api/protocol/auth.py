@@ -15,8 +15,8 @@ class TokenAuth(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
         # accounts.gate has looked it up already, and refused one that opens nothing.
-        known = getattr(request, "api_token", None)
-        user = known.user if known is not None else tokens.user_of(token.strip())
+        api_token = getattr(request, "api_token", None)
+        user = api_token.user if api_token is not None else tokens.user_of(token.strip())
         if user is None:
             raise AuthenticationError
         return user

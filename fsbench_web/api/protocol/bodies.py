@@ -24,7 +24,7 @@ class Closed(Schema):
             return handler(value)
         except ValidationError as error:
             raise ValidationError.from_exception_data(
-                error.title, [_error_details(one, cls) for one in error.errors()]
+                error.title, [_error_details(problem, cls) for problem in error.errors()]
             ) from None
 
 
@@ -44,8 +44,8 @@ def _error_details(error: Any, model: type[Closed]) -> InitErrorDetails:
     """The same problem; that of a key which is not declared, with those that are."""
     place, text = error["loc"], error["msg"]
     if error["type"] in UNKNOWN_KEY:
-        known = keys_at(model, place[:-1])
-        text = f"not permitted, there is no such field{nearest(str(place[-1]), known)}"
+        keys = keys_at(model, place[:-1])
+        text = f"not permitted, there is no such field{nearest(str(place[-1]), keys)}"
     answer = PydanticCustomError("value_error", "{text}", {"text": text})
     return InitErrorDetails(type=answer, loc=place, input=error["input"])
 

@@ -64,10 +64,10 @@ def only_described(run: Run) -> Run:
     return checked
 
 
-def _refuse_unknown(word: str, given: Iterable[str], known: list[str]) -> None:
-    others = [name for name in given if name not in known]
+def _refuse_unknown(word: str, names: Iterable[str], known_names: list[str]) -> None:
+    others = [name for name in names if name not in known_names]
     problems: list[tuple[str | None, str]] = [
-        (name[:60], f'This call has no {word} "{name[:60]}"{nearest(name, known)}')
+        (name[:60], f'This call has no {word} "{name[:60]}"{nearest(name, known_names)}')
         for name in others[:MOST_TOLD]
     ]
     if more := len(others) - len(problems):

@@ -25,7 +25,7 @@ _CONDITIONS = [
         "schema": {"type": "string"},
     },
 ]
-CONDITIONS = {one["name"] for one in _CONDITIONS}
+CONDITIONS = {parameter["name"] for parameter in _CONDITIONS}
 """What every read takes besides its own parameters."""
 
 
@@ -64,7 +64,7 @@ def _as_problem(answer: dict[str, Any]) -> None:
 
 
 def _is_list(call: dict[str, Any]) -> bool:
-    return any(one["name"] == "offset" for one in call.get("parameters", []))
+    return any(parameter["name"] == "offset" for parameter in call.get("parameters", []))
 
 
 def binary(*media_types: str, status: int = 200, description: str = "The file") -> dict[str, Any]:

@@ -99,20 +99,20 @@ def operations(schema: Mapping[str, Any]) -> list[Operation]:
     ]
 
 
-def areas(found: Iterable[Operation]) -> list[Area]:
+def areas(operations: Iterable[Operation]) -> list[Area]:
     """The calls by what they are about, in the order in which areas come first."""
     by_area: dict[str, list[Operation]] = {}
-    for operation in found:
+    for operation in operations:
         by_area.setdefault(operation.area, []).append(operation)
     return [Area(area.capitalize(), calls) for area, calls in by_area.items()]
 
 
 def models(schema: Mapping[str, Any]) -> list[Model]:
     """The objects that bodies and answers are made of, by name."""
-    found: dict[str, Any] = schema["components"]["schemas"]
+    schemas: dict[str, Any] = schema["components"]["schemas"]
     return [
         Model(name, docstring_html(model.get("description")), _properties(model))
-        for name, model in sorted(found.items())
+        for name, model in sorted(schemas.items())
         if model.get("properties")
     ]
 
@@ -157,8 +157,8 @@ def _content(holder: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
 def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" not in part:
         return part
-    found: Mapping[str, Any] = schema["components"]["schemas"][part["$ref"].split("/")[-1]]
-    return found
+    model: Mapping[str, Any] = schema["components"]["schemas"][part["$ref"].split("/")[-1]]
+    return model
 
 
 def _properties(model: Mapping[str, Any]) -> list[Field]:

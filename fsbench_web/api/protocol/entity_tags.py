@@ -34,12 +34,12 @@ def parsed(header: str) -> Tags:
     weak: set[str] = set()
     place = _leading(text)
     while place < len(text):
-        found = _TAG.match(text, place)
-        after = _NEXT.match(text, found.end()) if found else None
-        if found is None or after is None:
+        match = _TAG.match(text, place)
+        separator = _NEXT.match(text, match.end()) if match else None
+        if match is None or separator is None:
             raise ValueError(header)
-        (weak if found[1] else strong).add(found[2])
-        place = after.end()
+        (weak if match[1] else strong).add(match[2])
+        place = separator.end()
     if not strong | weak:
         raise ValueError(header)
     return Tags(strong=frozenset(strong), weak=frozenset(weak))
@@ -47,5 +47,5 @@ def parsed(header: str) -> Tags:
 
 def _leading(text: str) -> int:
     """Where the first tag begins: a list may have empty places (RFC 9110, 5.6.1)."""
-    found = _EMPTY.match(text)
-    return found.end() if found else 0
+    match = _EMPTY.match(text)
+    return match.end() if match else 0

@@ -87,12 +87,12 @@ def body(status: int, problems: list[tuple[str | None, str]]) -> dict[str, Any]:
     )
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """How a sentence about a name that there is not ends: with the nearest, and all there are."""
-    known = list(known)
-    near = difflib.get_close_matches(name[:60].lower(), known, n=1)
+    names = list(names)
+    near = difflib.get_close_matches(name[:60].lower(), names, n=1)
     guess = f': did you mean "{near[0]}"?' if near else "."
-    return f"{guess} There is {', '.join(known) or 'none'}."
+    return f"{guess} There is {', '.join(names) or 'none'}."
 
 
 def _sentence(text: str) -> str:

@@ -62,7 +62,7 @@ def _before_view(
     return refused
 
 
-def _refused(request: HttpRequest, who: str, limit: int, what: str) -> HttpResponse | None:
+def _refused(request: HttpRequest, who: str, limit: int, noun: str) -> HttpResponse | None:
     """429 where this is one more than the limit; 0: any number."""
     now = time.time()
     count = _counted(who, now) if limit else None
@@ -70,7 +70,7 @@ def _refused(request: HttpRequest, who: str, limit: int, what: str) -> HttpRespo
         return None
     wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
     sentence = (
-        f"More than {limit} {what} in a minute: wait {wait_s} seconds, then go on more slowly. "
+        f"More than {limit} {noun} in a minute: wait {wait_s} seconds, then go on more slowly. "
         "Whoever runs this site sets the limit."
     )
     return error_pages.too_many(request, sentence, wait_s)
@@ -80,11 +80,11 @@ def _caller(request: HttpRequest) -> tuple[str, int]:
     """Under which name the call is counted, and how many there may be (0: not counted)."""
     token = tokens.shown(request)
     if token is not None:
-        found = tokens.of_request(request)
-        if found is None:
+        api_token = tokens.of_request(request)
+        if api_token is None:
             limit = min(REFUSED_TOKENS, settings.API_ANONYMOUS_CALLS_A_MINUTE)
             return f"refused:{_network(request)}", limit
-        return f"account:{found.user_id}", settings.API_CALLS_A_MINUTE
+        return f"account:{api_token.user_id}", settings.API_CALLS_A_MINUTE
     if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated:
         return f"account:{request.user.pk}", settings.API_CALLS_A_MINUTE
     return f"address:{_network(request)}", settings.API_ANONYMOUS_CALLS_A_MINUTE

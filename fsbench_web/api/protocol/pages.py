@@ -36,8 +36,8 @@ def page(
     """
     total = rows.count()
     link(request, response, total, wanted.limit, wanted.offset)
-    found: list[Model] = list(rows[wanted.offset : wanted.offset + wanted.limit])
-    return found, {"total": total, "limit": wanted.limit, "offset": wanted.offset}
+    page_rows: list[Model] = list(rows[wanted.offset : wanted.offset + wanted.limit])
+    return page_rows, {"total": total, "limit": wanted.limit, "offset": wanted.offset}
 
 
 def link(request: HttpRequest, response: HttpResponse, total: int, limit: int, offset: int) -> None:

@@ -237,23 +237,23 @@ def get_comparison(
     """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     """
-    found = _comparison(request, response, counts_runs=True)
-    spec = found.spec if filters.units else found.spec.without("units")
+    answer = _comparison(request, response, counts_runs=True)
+    spec = answer.spec if filters.units else answer.spec.without("units")
     query = spec.to_query()
     tail = f"?{query}" if query else ""
     return {
         "query": query,
-        "description": describe(spec, found.choices),
-        "by": found.spec.by,
-        "baseline": found.spec.baseline,
-        "rule": found.spec.rule,
-        "margin_percent": found.spec.margin,
-        "equivalence_percent": found.spec.equivalence,
-        "run_count": found.run_count,
-        "tables": [table_of(table) for table in found.tables],
-        "work": [one.as_dict() for one in found.work],
-        "measured_in_turn": [vars(turn) for turn in in_turn(found.tables, spans_of)],
-        "emulated_left_out": found.emulated.left_out if found.emulated else 0,
+        "description": describe(spec, answer.choices),
+        "by": answer.spec.by,
+        "baseline": answer.spec.baseline,
+        "rule": answer.spec.rule,
+        "margin_percent": answer.spec.margin,
+        "equivalence_percent": answer.spec.equivalence,
+        "run_count": answer.run_count,
+        "tables": [table_of(table) for table in answer.tables],
+        "work": [work_answer.as_dict() for work_answer in answer.work],
+        "measured_in_turn": [vars(turn) for turn in in_turn(answer.tables, spans_of)],
+        "emulated_left_out": answer.emulated.left_out if answer.emulated else 0,
         "links": {
             "page": f"/compare/?{spec.on_page.to_query()}",
             "findings": f"/api/v1/findings{tail}",
@@ -275,16 +275,18 @@ def get_findings(
     """Every number in them stands in the tables; a winner that is not significantly ahead is
     called a tie.
     """
-    shown = _comparison(request, response)
-    found = findings.collected(shown.tables)
-    ignored = set_aside(shown.spec)
-    every = [one for test in found.tests for one in (test.headline, *test.others)]
+    answer = _comparison(request, response)
+    collected = findings.collected(answer.tables)
+    ignored = set_aside(answer.spec)
+    test_findings = [
+        finding for test in collected.tests for finding in (test.headline, *test.others)
+    ]
     return {
-        "summary": [_finding(one) for one in found.summary],
-        "findings": [_finding(one) for one in every],
-        "tested": found.tested,
-        "margin_percent": found.margin_percent,
-        "notes": [*([str(ignored)] if ignored else []), *_left_out(shown)],
+        "summary": [_finding(finding) for finding in collected.summary],
+        "findings": [_finding(finding) for finding in test_findings],
+        "tested": collected.tested,
+        "margin_percent": collected.margin_percent,
+        "notes": [*([str(ignored)] if ignored else []), *_left_out(answer)],
     }
 
 
@@ -358,9 +360,9 @@ def _comparison(
     try:
         limited = answered(spec, limits.FILE)
         link_to_next(request, response, limited)
-        found = comparison(limited.spec, counts_runs)
-        refuse_missing_baseline(limited.spec, found.tables)
-        return found
+        answer = comparison(limited.spec, counts_runs)
+        refuse_missing_baseline(limited.spec, answer.tables)
+        return answer
     except SpecError as error:
         raise refusal(error) from None
 
@@ -382,15 +384,15 @@ def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
     }
 
 
-def _left_out(shown: Comparison) -> list[str]:
-    return [shown.emulated.sentence] if shown.emulated and shown.emulated.left_out else []
+def _left_out(answer: Comparison) -> list[str]:
+    return [answer.emulated.sentence] if answer.emulated and answer.emulated.left_out else []
 
 
-def _finding(one: findings.Finding) -> dict[str, Any]:
+def _finding(finding: findings.Finding) -> dict[str, Any]:
     return {
-        "test": one.test,
-        "category": one.category,
-        "status": one.status,
-        "text": one.text,
-        "is_headline": one.is_headline,
+        "test": finding.test,
+        "category": finding.category,
+        "status": finding.status,
+        "text": finding.text,
+        "is_headline": finding.is_headline,
     }

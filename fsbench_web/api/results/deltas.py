@@ -287,7 +287,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
     tables, emulated, work = _answered(request, response)
     answer: dict[str, Any] = {"tables": [_table(table, names) for table in tables]}
     if work:
-        answer["work"] = [one.as_dict() for one in work]
+        answer["work"] = [work_answer.as_dict() for work_answer in work]
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
     if ignored := set_aside(ComparisonSpec.from_query(request.GET)):
@@ -328,9 +328,9 @@ def _answered(
         limited = answered(spec)
         link_to_next(request, response, limited)
         if limited.spec.is_of_work:
-            shown = comparison(limited.spec)
-            refuse_missing_baseline(limited.spec, shown.tables)
-            return shown.tables, shown.emulated, shown.work
+            work_comparison = comparison(limited.spec)
+            refuse_missing_baseline(limited.spec, work_comparison.tables)
+            return work_comparison.tables, work_comparison.emulated, work_comparison.work
         answer = tables_and_notice(limited.spec)
         refuse_missing_baseline(limited.spec, answer[0])
         return (*answer, ())
@@ -350,9 +350,9 @@ def refusal(error: SpecError) -> Refused:
 
 
 def refuse_unknown_studies(spec: ComparisonSpec) -> None:
-    known = set(Study.objects.filter(slug__in=spec.studies).values_list("slug", flat=True))
+    known_slugs = set(Study.objects.filter(slug__in=spec.studies).values_list("slug", flat=True))
     for slug in spec.studies:
-        if slug not in known:
+        if slug not in known_slugs:
             raise Http404(no_study(slug))
 
 

@@ -103,67 +103,68 @@ class ExplanationsOut(Schema):
 @requires(Action.READ)
 def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -> dict[str, Any]:
     """The fastest of some series against each of the others, ranked by what differs most."""
-    if any(not 0 < one <= LARGEST_ID for one in filters.series):
+    if any(not 0 < number <= LARGEST_ID for number in filters.series):
         raise Refused(422, [("series", "There is no such series.")])
-    found = explanations(filters.series, filters.test, filters.category)
-    if found is None:
+    explained = explanations(filters.series, filters.test, filters.category)
+    if explained is None:
         raise Refused(404, [("series", "Fewer than two of these series are there.")])
     return {
-        "test": found.test,
-        "category": found.category,
-        "reference": _contender(found.reference),
+        "test": explained.test,
+        "category": explained.category,
+        "reference": _contender(explained.reference),
         "caution": words.CAUTION,
         "explanations": [
             {
-                "contender": _contender(one.slower),
-                "slower_percent": one.behind_percent,
-                "sentence": one.sentence,
-                "tested": one.explanation.tested,
+                "contender": _contender(other.slower),
+                "slower_percent": other.behind_percent,
+                "sentence": other.sentence,
+                "tested": other.explanation.tested,
                 "differences": [
-                    _difference(each) for each in (*one.explanation.work, *one.explanation.waits)
+                    _difference(difference)
+                    for difference in (*other.explanation.work, *other.explanation.waits)
                 ],
-                "missing": [cost.test for cost in one.explanation.missing],
-                "ranked": [each.cost.test for each in one.explanation.differing],
-                "setup": [_setup(each) for each in one.explanation.setups],
+                "missing": [cost.test for cost in other.explanation.missing],
+                "ranked": [difference.cost.test for difference in other.explanation.differing],
+                "setup": [_setup(setup) for setup in other.explanation.setups],
             }
-            for one in found.others
+            for other in explained.others
         ],
     }
 
 
-def _contender(one: Contender) -> dict[str, Any]:
+def _contender(contender: Contender) -> dict[str, Any]:
     return {
-        "series": one.series.pk,
-        "label": one.label,
-        "score": one.score,
-        "unit": one.unit,
-        "runs": one.runs,
+        "series": contender.series.pk,
+        "label": contender.label,
+        "score": contender.score,
+        "unit": contender.unit,
+        "runs": contender.runs,
     }
 
 
-def _setup(one: SetupDifference) -> dict[str, Any]:
+def _setup(setup: SetupDifference) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "label": one.label,
-        "value": one.value,
-        "reference_value": one.other,
-        "fits": list(one.fits),
+        "name": setup.name,
+        "label": setup.label,
+        "value": setup.value,
+        "reference_value": setup.other,
+        "fits": list(setup.fits),
     }
 
 
-def _difference(one: Difference) -> dict[str, Any]:
+def _difference(difference: Difference) -> dict[str, Any]:
     return {
-        "cost": one.cost.test,
-        "label": one.cost.label,
-        "unit": one.cost.unit,
-        "kind": one.kind,
-        "status": one.status,
-        "value": one.value,
-        "reference_value": one.other,
-        "ratio": one.ratio,
-        "ratio_low": one.low,
-        "ratio_high": one.high,
-        "p_holm": one.p_value,
-        "blocks": one.blocks,
-        "definition": one.cost.definition,
+        "cost": difference.cost.test,
+        "label": difference.cost.label,
+        "unit": difference.cost.unit,
+        "kind": difference.kind,
+        "status": difference.status,
+        "value": difference.value,
+        "reference_value": difference.other,
+        "ratio": difference.ratio,
+        "ratio_low": difference.low,
+        "ratio_high": difference.high,
+        "p_holm": difference.p_value,
+        "blocks": difference.blocks,
+        "definition": difference.cost.definition,
     }

@@ -138,13 +138,13 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         )
     _, team = owner_of(series)
     offered = dict(offered_lines.choices(series, filters.test, studies, filters.category))
-    asked = offered_lines.asked(series, offered, filters.test, filters.category, studies)
-    if offered and (asked.refusal or asked.instead):
+    line = offered_lines.asked(series, offered, filters.test, filters.category, studies)
+    if offered and (line.refusal or line.instead):
         is_test = filters.test and filters.test not in offered
-        refusal = asked.refusal or asked.instead.partition(":")[0] + "."
+        refusal = line.refusal or line.instead.partition(":")[0] + "."
         raise Refused(422, [("test" if is_test else "category", refusal)])
-    test, category = asked.test, asked.category
-    shown = (
+    test, category = line.test, line.category
+    line_history = (
         history.history(
             *(series, test, category, filters.along, float(filters.margin), studies, filters.units)
         )
@@ -158,8 +158,8 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         "test": test,
         "category": category,
         "along": filters.along,
-        "unit": shown.unit,
-        "lower_is_better": shown.lower_is_better,
+        "unit": line_history.unit,
+        "lower_is_better": line_history.lower_is_better,
         "tests": offered,
         "points": [
             {
@@ -170,29 +170,29 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
                 "interval": point.interval.as_dict() if point.interval else None,
                 "lun": lun,
                 "share_percent": share,
-                "flags": shown.flags_of(point),
+                "flags": line_history.flags_of(point),
             }
-            for point, lun, share in shown.rows
+            for point, lun, share in line_history.rows
         ],
         "changes": [
             {
-                "to": shown.points[one.change.place].name,
-                "sentence": one.sentence,
-                "is_slower": one.is_slower,
-                "disk": one.disk,
-                "before": one.change.before,
-                "after": one.change.after,
-                "change_percent": one.change.change_percent,
-                "p_value": one.change.p_value,
+                "to": line_history.points[entry.change.place].name,
+                "sentence": entry.sentence,
+                "is_slower": entry.is_slower,
+                "disk": entry.disk,
+                "before": entry.change.before,
+                "after": entry.change.after,
+                "change_percent": entry.change.change_percent,
+                "p_value": entry.change.p_value,
             }
-            for one in shown.changes
+            for entry in line_history.changes
         ],
-        "left_out": shown.left_out,
-        "dates_of_import": len(shown.undated),
-        "problem": shown.problem,
-        "workloads": list(shown.workloads),
-        "lun_problem": shown.own.why,
-        "is_emulated": shown.is_emulated,
+        "left_out": line_history.left_out,
+        "dates_of_import": len(line_history.undated),
+        "problem": line_history.problem,
+        "workloads": list(line_history.workloads),
+        "lun_problem": line_history.own.why,
+        "is_emulated": line_history.is_emulated,
     }
 
 
@@ -213,22 +213,22 @@ def list_lines(
     limit = filters.limit or offered_lines.MOST_LINES * len(studies)
     total = offered_lines.line_count(studies)
     link(request, response, total, limit, filters.offset)
-    found = offered_lines.line_choices(studies, limit, filters.offset)
+    lines = offered_lines.line_choices(studies, limit, filters.offset)
     return {
         "total": total,
         "limit": limit,
         "offset": filters.offset,
         "lines": [
             {
-                "series": one.series.pk,
-                "configuration": one.series.configuration.label,
-                "filesystem": one.series.configuration.filesystem,
-                "workload": one.series.workload.slug if one.series.workload else None,
-                "hardware": one.series.hardware.slug if one.series.hardware else None,
-                "lun": one.series.lun.name if one.series.lun else None,
-                "kernels": one.kernels,
-                "runs": one.runs,
+                "series": line.series.pk,
+                "configuration": line.series.configuration.label,
+                "filesystem": line.series.configuration.filesystem,
+                "workload": line.series.workload.slug if line.series.workload else None,
+                "hardware": line.series.hardware.slug if line.series.hardware else None,
+                "lun": line.series.lun.name if line.series.lun else None,
+                "kernels": line.kernels,
+                "runs": line.runs,
             }
-            for one in found
+            for line in lines
         ],
     }

@@ -110,10 +110,10 @@ def study_or_404(slug: str) -> Study:
 
 def no_study(slug: str) -> str:
     """A sentence for a study that does not exist. Names the first studies that do."""
-    known = list(Study.objects.values_list("slug", flat=True)[:21])
-    named = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
-    shown = slug if len(slug) <= 60 else f"{slug[:59]}…"
-    return f'There is no study "{shown}"; there is {named or "none yet"}.'
+    slugs = list(Study.objects.values_list("slug", flat=True)[:21])
+    named = ", ".join(slugs[:20]) + (", …" if len(slugs) > 20 else "")
+    short_slug = slug if len(slug) <= 60 else f"{slug[:59]}…"
+    return f'There is no study "{short_slug}"; there is {named or "none yet"}.'
 
 
 @router.get(
@@ -130,15 +130,15 @@ def list_studies(
     `Link` to the others. A bare list, as v1 has always answered; with `format=page` an object as
     all other lists are, of 100 studies unless `limit` says otherwise.
     """
-    found = Study.objects.order_by("-is_published", "title", "slug")
+    studies = Study.objects.order_by("-is_published", "title", "slug")
     if filters.format == "page":
         part = Page(limit=filters.limit or DEFAULT_LIMIT, offset=filters.offset)
-        rows, about = page(request, response, found, part)
+        rows, about = page(request, response, studies, part)
         return {**about, "studies": _summaries(rows)}
     if filters.limit is None:
-        return _summaries(found[filters.offset :])
-    link(request, response, found.count(), filters.limit, filters.offset)
-    return _summaries(found[filters.offset : filters.offset + filters.limit])
+        return _summaries(studies[filters.offset :])
+    link(request, response, studies.count(), filters.limit, filters.offset)
+    return _summaries(studies[filters.offset : filters.offset + filters.limit])
 
 
 def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
@@ -228,10 +228,10 @@ def _summary(
 
 def _configurations(series: list[Series], runs: dict[int, Counter[str]]) -> list[dict[str, Any]]:
     """One entry a configuration; its series (another kernel, another LUN) are added up."""
-    found: dict[int, dict[str, Any]] = {}
-    for item in series:
-        configuration = item.configuration
-        entry = found.setdefault(
+    entries: dict[int, dict[str, Any]] = {}
+    for row in series:
+        configuration = row.configuration
+        entry = entries.setdefault(
             configuration.pk,
             {
                 "label": configuration.label,
@@ -245,10 +245,10 @@ def _configurations(series: list[Series], runs: dict[int, Counter[str]]) -> list
                 "runs_done": 0,
             },
         )
-        states = runs.get(item.pk, Counter())
+        states = runs.get(row.pk, Counter())
         entry["runs"] += states.total()
         entry["runs_done"] += states[RunState.DONE]
-    return list(found.values())
+    return list(entries.values())
 
 
 def _hardware(profile: HardwareProfile) -> dict[str, Any]:

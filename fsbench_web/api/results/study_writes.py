@@ -69,12 +69,12 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
     try:
         title = new_study.checked_title(study.title)
         with transaction.atomic():
-            made = new_study.create_study(title, user_of(request), summary=study.summary)
+            row = new_study.create_study(title, user_of(request), summary=study.summary)
     except new_study.InvalidTitle as error:
         raise Refused(422, [("title", str(error))]) from None
     except new_study.StudyExists as error:
         raise Refused(409, [("title", str(error))]) from None
-    return Status(201, get_study(request, made.slug))
+    return Status(201, get_study(request, row.slug))
 
 
 @router.get(
@@ -105,9 +105,9 @@ def change_study_access(
 ) -> dict[str, Any]:
     """Its visibility, and the team that owns it. With `If-Match`, only if nobody changed it."""
     user = user_of(request)
-    found = study_or_404(slug)
+    unlocked = study_or_404(slug)
     with transaction.atomic():
-        study = Study.objects.select_for_update().get(pk=found.pk)
+        study = Study.objects.select_for_update().get(pk=unlocked.pk)
         rights.require(user, rights.Action.OWN, study)
         if study.is_published:
             raise Refused(422, [("visibility", "A published study is public and stays so.")])
@@ -119,16 +119,16 @@ def change_study_access(
         }
         form = AccessForm(values, instance=study, user=user)
         cleaned(form)
-        made = form.save(commit=False)
-        made.save(update_fields=["visibility", "team"])
+        changed = form.save(commit=False)
+        changed.save(update_fields=["visibility", "team"])
         audit.note(
             user,
             "study access changed",
             f"study {slug}",
-            visibility=made.visibility,
-            team=str(made.team) if made.team else None,
+            visibility=changed.visibility,
+            team=str(changed.team) if changed.team else None,
         )
-        return _access(made)
+        return _access(changed)
 
 
 @router.get(
@@ -152,12 +152,12 @@ def get_study_report(
         raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
     spec = report_views.spec_of(request, study)
     try:
-        asked = profiles.of_query(spec, request.GET)
-        if asked.is_of_work:
-            comparison(asked)
+        work_spec = profiles.of_query(spec, request.GET)
+        if work_spec.is_of_work:
+            comparison(work_spec)
     except SpecError as error:
         raise refusal(error) from None
-    refuse_no_such_baseline(replace(spec, baseline=asked.baseline))
+    refuse_no_such_baseline(replace(spec, baseline=work_spec.baseline))
     return refused_as_json(report_views.pdf_file(request, slug))
 
 

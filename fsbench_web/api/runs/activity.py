@@ -70,7 +70,7 @@ class ActivityOut(Schema):
 @requires(Action.READ)
 def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """The samples that were kept, and the costs that were worked out of them."""
-    kept, activity = _of(run_id)
+    record, activity = _of(run_id)
     return {
         "is_whole": activity.is_whole,
         "is_shared": activity.is_shared,
@@ -91,13 +91,13 @@ def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
             {
                 "test": cost.test,
                 "label": cost.label,
-                "value": kept.costs[cost.test],
+                "value": record.costs[cost.test],
                 "unit": cost.unit,
                 "better": cost.better,
                 "definition": cost.definition,
             }
             for cost in COSTS.values()
-            if cost.test in kept.costs
+            if cost.test in record.costs
         ],
     }
 
@@ -176,31 +176,31 @@ def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
     return {
         "latencies": [
             {
-                **{name: getattr(one, name) for name in LatencyOut.model_fields},
-                "values": list(one.values),
-                "counts": list(one.counts),
+                **{name: getattr(latency, name) for name in LatencyOut.model_fields},
+                "values": list(latency.values),
+                "counts": list(latency.counts),
             }
-            for one in latencies.of_run(run_id)
+            for latency in latencies.of_run(run_id)
         ],
         "over_time": [
             {
-                **{name: getattr(one, name) for name in ("test", "load", "unit")},
-                "ends_s": [end_ms / 1000 for end_ms in one.ends_ms],
-                "counts": list(one.counts),
+                **{name: getattr(series, name) for name in ("test", "load", "unit")},
+                "ends_s": [end_ms / 1000 for end_ms in series.ends_ms],
+                "counts": list(series.counts),
                 "percentiles": {
                     percent: list(values)
-                    for percent, values in zip(PERCENTS, one.percentiles, strict=True)
+                    for percent, values in zip(PERCENTS, series.percentiles, strict=True)
                 },
-                "most": list(one.most),
+                "most": list(series.most),
             }
-            for one in latencies.series_of_run(run_id)
+            for series in latencies.series_of_run(run_id)
         ],
     }
 
 
 def _of(run_id: int) -> tuple[RunActivity, Activity]:
     run_or_404(run_id)
-    kept = records.of_run(run_id)
-    if kept is None:
+    record = records.of_run(run_id)
+    if record is None:
         raise Http404(f"Nothing was sampled during run {run_id}.")
-    return kept, records.activity_of(kept)
+    return record, records.activity_of(record)

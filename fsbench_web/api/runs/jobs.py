@@ -57,10 +57,10 @@ def list_jobs(
     request: HttpRequest, response: HttpResponse, filters: Query[JobFilters]
 ) -> dict[str, Any]:
     """All jobs, by form, document or call, the newest first."""
-    found = listing.listed_jobs().defer("document")
+    jobs = listing.listed_jobs().defer("document")
     if filters.study:
-        found = found.filter(study=study_or_404(filters.study))
-    rows, about = page(request, response, found, filters)
+        jobs = jobs.filter(study=study_or_404(filters.study))
+    rows, about = page(request, response, jobs, filters)
     return {**about, "sweeps": [_summary(job) for job in rows]}
 
 
@@ -88,11 +88,11 @@ def submit_job(
     token = idempotency.token("sweep", user, idempotency_key)
     digest = idempotency.digest(job)
     try:
-        made = submit(_spec(job.document), job.confirm, user, token, digest)
+        runs = submit(_spec(job.document), job.confirm, user, token, digest)
     except JobRefused as refused:
         raise _refused(refused) from None
-    found = _job_or_404(made[0].job_id or 0)
-    return Status(201, {**_summary(found), "planned": _planned(found)})
+    row = _job_or_404(runs[0].job_id or 0)
+    return Status(201, {**_summary(row), "planned": _planned(row)})
 
 
 @router.post(
@@ -105,14 +105,14 @@ def submit_job(
 @requires(Action.RUN)
 def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
     """Every run in turn, with how long it will take as far as that is known. Submits nothing."""
-    wanted = _spec(job.document)
+    spec = _spec(job.document)
     try:
-        plan = planned(wanted)
+        plan = planned(spec)
     except JobRefused as refused:
         raise _refused(refused) from None
     runs = plan.runs
-    found = estimates.of_planned(runs)
-    total = estimates.total(found)
+    run_estimates = estimates.of_planned(runs)
+    total = estimates.total(run_estimates)
     return {
         "runs": [
             {
@@ -125,41 +125,43 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
                 "options": dict(run.options),
                 "scheduler": run.scheduler,
                 "journal": run.journal.name if run.journal else None,
-                "stack": [{"role": role, "lun": one.name} for role, one in run.members],
+                "stack": [{"role": role, "lun": lun.name} for role, lun in run.members],
                 "workload": run.workload_title,
                 "machine": run.machine.stored(),
                 "kernel": run.kernel,
                 "boot_s": run.boot_s[0] if run.boot_s else None,
-                "estimated_s": one.duration_s if one else None,
-                "basis": one.basis if one else "",
+                "estimated_s": estimate.duration_s if estimate else None,
+                "basis": estimate.basis if estimate else "",
             }
-            for position, (run, one) in enumerate(zip(runs, found, strict=True), start=1)
+            for position, (run, estimate) in enumerate(
+                zip(runs, run_estimates, strict=True), start=1
+            )
         ],
         "erasures": sum(run.erases for run in runs),
         "most_runs": plan.most_runs,
         "estimated_s": total.duration_s,
         "estimated_known_s": total.known_s,
         "runs_not_known": total.unknown,
-        "time_limit_s": time_limit_s(wanted, runs),
-        "start_at": wanted.start_at,
-        "stop_before": wanted.stop_before,
+        "time_limit_s": time_limit_s(spec, runs),
+        "start_at": spec.start_at,
+        "stop_before": spec.stop_before,
         "left_out_then": [
             {"run": None, "block": block, "configuration": label}
             for block, label in (plan.window.labels if plan.window else ())
         ],
         "outlook": plan.window.words if plan.window else "",
-        "confirm": confirmation_text(wanted) or "",
+        "confirm": confirmation_text(spec) or "",
         "left_out": _left_out(plan.left_out),
-        "notes": list(wanted.notes),
+        "notes": list(spec.notes),
         "warnings": [
             *submit_warnings.of_memory(runs),
             *submit_warnings.of_clients(runs),
             *submit_warnings.of_data(runs),
             *submit_warnings.of_cache(runs),
-            *submit_warnings.of_repeats(wanted, runs),
-            *submit_warnings.of_probe(wanted, runs),
+            *submit_warnings.of_repeats(spec, runs),
+            *submit_warnings.of_probe(spec, runs),
         ],
-        "document": wanted.document,
+        "document": spec.document,
     }
 
 
@@ -244,11 +246,11 @@ def resume_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
 @requires(Action.STEER)
 def cancel_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """What waits is cancelled at once, what runs is asked to stop; what has ended stays."""
-    found = control.cancel(_job_or_404(sweep_id).pk, by=user_of(request).get_username())
+    cancelled = control.cancel(_job_or_404(sweep_id).pk, by=user_of(request).get_username())
     return {
         **_summary(_job_or_404(sweep_id)),
-        "cancelled_now": found.at_once,
-        "asked_to_stop": found.asked,
+        "cancelled_now": cancelled.at_once,
+        "asked_to_stop": cancelled.asked,
     }
 
 
@@ -267,10 +269,10 @@ def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, An
     """
     job_id = _job_or_404(sweep_id).pk
     try:
-        made = control.retry(job_id, job.confirm, user_of(request), job.states)
+        runs = control.retry(job_id, job.confirm, user_of(request), job.states)
     except ControlRefused as refused:
         raise not_retried(refused) from None
-    rows = listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id")
+    rows = listed_runs().filter(pk__in=[run.pk for run in runs]).order_by("id")
     return {"runs": [run_summary(run) for run in rows]}
 
 

@@ -81,15 +81,15 @@ def get_ledger(request: HttpRequest, lun_id: int) -> dict[str, Any]:
     lun = Lun.objects.select_related("worker").filter(pk=lun_id).first()
     if lun is None:
         raise Refused(404, [("lun_id", f"There is no LUN {lun_id}.")])
-    shown = ledger.ledger(lun)
+    lun_ledger = ledger.ledger(lun)
     names = [label for label, *_ in ledger.KEY_FIGURES]
     return {
         "id": lun.pk,
         "name": lun.name,
         "worker": lun.worker.name,
         "size_bytes": lun.size_bytes,
-        "totals": shown.totals,
-        "times_written": shown.totals.times(lun.size_bytes),
+        "totals": lun_ledger.totals,
+        "times_written": lun_ledger.totals.times(lun.size_bytes),
         "probes": [
             {
                 "at": row.at,
@@ -103,15 +103,15 @@ def get_ledger(request: HttpRequest, lun_id: int) -> dict[str, Any]:
                 "sure": row.sure,
                 "points": row.points,
             }
-            for row in shown.probes
+            for row in lun_ledger.probes
         ],
         "drift": [
             {
-                "name": one.label,
-                "since": one.at,
-                "change_percent": one.change.change_percent,
-                "p_value": one.change.p_value,
+                "name": drift.label,
+                "since": drift.at,
+                "change_percent": drift.change.change_percent,
+                "p_value": drift.change.p_value,
             }
-            for one in shown.drifts
+            for drift in lun_ledger.drifts
         ],
     }

@@ -183,12 +183,12 @@ def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict
     """A new run for one that failed, was lost or cancelled; once, however often it is called."""
     run_or_404(run_id)
     try:
-        made = control.retry_run(run_id, job.confirm, user_of(request))
+        run = control.retry_run(run_id, job.confirm, user_of(request))
     except ControlRefused as refused:
         raise not_retried(refused) from None
-    if made is None:
+    if run is None:
         return Status(200, {"run": None})
-    found = listed_runs().filter(pk=made.pk).first()
-    if found is None:
-        raise Http404(f"There is no run {made.pk}.")
-    return Status(201, {"run": run_summary(found)})
+    row = listed_runs().filter(pk=run.pk).first()
+    if row is None:
+        raise Http404(f"There is no run {run.pk}.")
+    return Status(201, {"run": run_summary(row)})

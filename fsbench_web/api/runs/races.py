@@ -11,21 +11,21 @@ from fsbench_web.studies.runs import races
 
 def race_out(job: Job) -> dict[str, Any] | None:
     """The race of a job as ``RaceOut``; None for a job without one."""
-    found = races.report_of(job)
-    if found is None:
+    report = races.report_of(job)
+    if report is None:
         return None
-    race, of_race = found.race, found.of_race
+    race, of_race = report.race, report.of_race
     return {
         **{name: getattr(race, name) for name in _KEPT},
-        "spent_s": found.stands.spent_s,
-        "spent_runs": found.stands.runs,
-        "phase": found.phase,
-        "blocks": found.blocks,
-        "leader": found.leader or None,
-        "probability": found.probability if found.leader else None,
+        "spent_s": report.stands.spent_s,
+        "spent_runs": report.stands.runs,
+        "phase": report.phase,
+        "blocks": report.blocks,
+        "leader": report.leader or None,
+        "probability": report.probability if report.leader else None,
         "before": int(of_race.before) if isinstance(of_race, Bisection) else None,
         "after": int(of_race.after) if isinstance(of_race, Bisection) else None,
-        "status": of_race.status if found.phase == ENDED else None,
+        "status": of_race.status if report.phase == ENDED else None,
         "fresh_blocks": of_race.fresh,
         "ratio": of_race.ratio,
         "ratio_low": _finite(of_race.low, of_race.high),
@@ -42,7 +42,7 @@ def race_out(job: Job) -> dict[str, Any] | None:
                 "ratio_low": _finite(row.place.low, row.place.high),
                 "ratio_high": _finite(row.place.high, row.place.high),
             }
-            for row in found.rows
+            for row in report.rows
         ],
     }
 

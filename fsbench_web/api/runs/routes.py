@@ -96,7 +96,7 @@ def submit_runs(
     user = user_of(request)
     token = idempotency.token("", user, idempotency_key)
     try:
-        made = submit(_spec(job), job.confirm, user, token, idempotency.digest(job))
+        new_runs = submit(_spec(job), job.confirm, user, token, idempotency.digest(job))
     except JobRefused as refused:
         problems: list[tuple[str | None, str]] = [
             (_FIELDS.get(part, part.partition("[")[0]), sentence)
@@ -104,7 +104,7 @@ def submit_runs(
             for sentence in sentences
         ]
         raise Refused(403 if refused.is_forbidden else 422, problems) from None
-    runs = list(listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id"))
+    runs = list(listed_runs().filter(pk__in=[run.pk for run in new_runs]).order_by("id"))
     return Status(
         201, {"study": runs[0].series.study.slug, "runs": [run_summary(run) for run in runs]}
     )
@@ -164,17 +164,17 @@ def get_log(
             for line in logs.lines(run, filters.after)
         )
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
-    found = logs.lines(run, filters.after, filters.limit + 1)
-    shown = found[: filters.limit]
+    lines = logs.lines(run, filters.after, filters.limit + 1)
+    shown_lines = lines[: filters.limit]
     return {
         "run": run.pk,
         "state": run.state,
         "lines": [
             {"id": line.id, "at": line.at, "stream": line.stream, "text": line.text}
-            for line in shown
+            for line in shown_lines
         ],
-        "after": shown[-1].id if shown else filters.after,
-        "more": len(found) > len(shown),
+        "after": shown_lines[-1].id if shown_lines else filters.after,
+        "more": len(lines) > len(shown_lines),
     }
 
 
@@ -193,7 +193,9 @@ def _spec(job: JobIn) -> JobSpec:
     return JobSpec(
         **job.options(),
         lun_id=lun_id,
-        configurations=tuple(ConfigurationSpec(**vars(one)) for one in job.configurations),
+        configurations=tuple(
+            ConfigurationSpec(**vars(configuration)) for configuration in job.configurations
+        ),
         workload=job.workload,
         parameters=job.parameters,
         study=slug,

@@ -75,12 +75,12 @@ def list_series(
     request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]
 ) -> dict[str, Any]:
     """All series, or those of one study or file system."""
-    found = _listed()
+    series = _listed()
     if filters.study:
-        found = found.filter(study=study_or_404(filters.study))
+        series = series.filter(study=study_or_404(filters.study))
     if filters.filesystem:
-        found = found.filter(configuration__filesystem=filters.filesystem)
-    rows, about = page(request, response, found.order_by("-id"), filters)
+        series = series.filter(configuration__filesystem=filters.filesystem)
+    rows, about = page(request, response, series.order_by("-id"), filters)
     return {**about, "series": [_series(row) for row in rows]}
 
 
@@ -99,14 +99,14 @@ def get_series(
     if row is None:
         raise Http404(f"There is no series {series_id}; /api/v1/series lists them.")
     scores = Score.objects.filter(series=row).order_by("id")
-    total, most, start = scores.count(), limits.MOST_LISTED_SCORES, filters.offset
-    if start + most < total:
-        response["Link"] = f'<{request.path}?offset={start + most}>; rel="next"'
+    total, limit, start = scores.count(), limits.MOST_LISTED_SCORES, filters.offset
+    if start + limit < total:
+        response["Link"] = f'<{request.path}?offset={start + limit}>; rel="next"'
     runs = row.runs.filter(tracing=UNTRACED).order_by("id").values_list("id", flat=True)
     return {
         **_series(row),
         "run_ids": list(runs[: limits.MOST_LISTED]),
-        "scores": list(scores.values(*ScoreOut.model_fields)[start : start + most]),
+        "scores": list(scores.values(*ScoreOut.model_fields)[start : start + limit]),
         "scores_total": total,
     }
 

@@ -60,9 +60,9 @@ def get_summary_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpRespo
     run_or_404(run_id)
     if tracer != OPERATIONS:
         raise Http404(f"{tracer} has no summary; its numbers are in latency.csv and map.csv.")
-    found = _kept(run_id, tracer, traces.operations_of(run_id))
+    operations = _kept(run_id, tracer, traces.operations_of(run_id))
     head = ("operation", "operations", "total_ns", "bytes", "failed", "queued")
-    return _answer(run_id, tracer, "summary", head, found.summary_rows())
+    return _answer(run_id, tracer, "summary", head, operations.summary_rows())
 
 
 @router.get(
@@ -80,9 +80,9 @@ def get_map_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
     run_or_404(run_id)
     if tracer == OPERATIONS:
         raise Http404("Operations of a file system have no place on a LUN, and no map.")
-    found = _requests(run_id, tracer)
+    requests = _requests(run_id, tracer)
     head = ("operation", "from_s", "to_s", "from_byte", "to_byte", "requests")
-    return _answer(run_id, tracer, "map", head, found.map_rows())
+    return _answer(run_id, tracer, "map", head, requests.map_rows())
 
 
 def _answer(
@@ -104,7 +104,7 @@ def _requests(run_id: int, tracer: str) -> RequestTrace:
     return _kept(run_id, tracer, traces.requests_of(run_id) if tracer == REQUESTS else None)
 
 
-def _kept(run_id: int, tracer: str, found: Kept | None) -> Kept:
-    if found is None:
+def _kept(run_id: int, tracer: str, trace: Kept | None) -> Kept:
+    if trace is None:
         raise Http404(f"Run {run_id} has no trace of {tracer}; its page says why.")
-    return found
+    return trace

@@ -50,14 +50,14 @@ class Document:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What stands above the tables, in words."""
-        found = [
+        facts = [
             ("Shows", self.description),
             ("Address", self.address),
             ("As of", f"{self.as_of:%Y-%m-%d %H:%M %Z}".strip()),
         ]
         if self.sha256:
-            found.append(("SHA-256 of the pinned snapshot", self.sha256))
-        return [*found, ("Deltas", DELTAS)]
+            facts.append(("SHA-256 of the pinned snapshot", self.sha256))
+        return [*facts, ("Deltas", DELTAS)]
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,14 @@ class Column:
 def columns(table: DeltaTable) -> list[Column]:
     """The columns that have anything in this table."""
     rows = table.rows
-    found = [
+    table_columns = [
         _text("Contender", lambda row: row.contender),
     ]
     if any(row.configuration for row in rows):
-        found.append(_text("Configuration", lambda row: row.configuration))
+        table_columns.append(_text("Configuration", lambda row: row.configuration))
     if table.has_several_studies:
-        found.append(_text("Study", lambda row: row.study_title))
-    found += [
+        table_columns.append(_text("Study", lambda row: row.study_title))
+    table_columns += [
         Column("n", "number", lambda row: row.runs, lambda row: _plain(row.runs)),
         Column(
             *("Score", "number", lambda row: row.score),
@@ -90,7 +90,7 @@ def columns(table: DeltaTable) -> list[Column]:
         ),
     ]
     if table.has_printed_units:
-        found += [
+        table_columns += [
             Column(
                 *("As printed", "number", lambda row: row.printed_score),
                 lambda row: _plain(row.printed_score),
@@ -98,7 +98,7 @@ def columns(table: DeltaTable) -> list[Column]:
             _text("Printed in", lambda row: row.printed_unit),
         ]
     if any(row.interval is not None for row in rows):
-        found += [
+        table_columns += [
             Column("Mean", "number", _mean, lambda row: table.amount(_mean(row), _half_width(row))),
             Column(
                 *("± 95%", "number", _half_width),
@@ -106,7 +106,7 @@ def columns(table: DeltaTable) -> list[Column]:
             ),
         ]
     if table.has_shares:
-        found += [
+        table_columns += [
             Column("The LUN itself", "number", _ceiling, lambda row: table.amount(_ceiling(row))),
             Column(
                 "Of the LUN, %",
@@ -115,25 +115,25 @@ def columns(table: DeltaTable) -> list[Column]:
                 lambda row: row.share.percent_words[:-1] if row.share else numbers.MISSING,
             ),
         ]
-    found.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
+    table_columns.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
     if table.has_published_values:
-        found.append(
+        table_columns.append(
             _printed(
                 "Delta 1 printed, %", lambda r: r.published.delta1_percent if r.published else None
             )
         )
-    found.append(_percent("Delta 2, %", lambda row: row.delta2_percent))
+    table_columns.append(_percent("Delta 2, %", lambda row: row.delta2_percent))
     if table.has_published_values:
-        found.append(
+        table_columns.append(
             _printed(
                 "Delta 2 printed, %", lambda r: r.published.delta2_percent if r.published else None
             )
         )
     if any(row.change_percent is not None for row in rows):
-        found.append(_percent("Against the baseline, %", lambda row: row.change_percent))
+        table_columns.append(_percent("Against the baseline, %", lambda row: row.change_percent))
     if any(_verdict(row) not in (None, uncertainty.NOT_KNOWN) for row in rows):
-        found.append(_text("Difference", _verdict))
-    return found
+        table_columns.append(_text("Difference", _verdict))
+    return table_columns
 
 
 def remarks(table: DeltaTable) -> list[str]:
@@ -206,10 +206,10 @@ def stored_unit_line(table: DeltaTable) -> str:
     return axis_words(table, is_stored=True)
 
 
-def one_line(text: str, most: int = 2000) -> str:
+def one_line(text: str, limit: int = 2000) -> str:
     """Text without line breaks and control characters; what is cut ends in an ellipsis."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _letter(place: int) -> str:

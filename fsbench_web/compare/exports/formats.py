@@ -46,8 +46,8 @@ def _json(document: Document) -> bytes:
 
 
 FORMATS = {
-    one.suffix: one
-    for one in (
+    file_format.suffix: file_format
+    for file_format in (
         Format(
             "csv",
             "CSV",

@@ -85,24 +85,24 @@ def escaped(text: str) -> str:
     """Text that LaTeX prints as it is, in one line."""
     # Two hyphens would become a dash.
     apart = one_line(text).replace("--", "-\x00-").replace("--", "-\x00-")
-    return _SPECIAL.sub(lambda found: _ESCAPES[found[0]], apart).replace("\x00", "{}")
+    return _SPECIAL.sub(lambda match: _ESCAPES[match[0]], apart).replace("\x00", "{}")
 
 
 def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
-    shown, notes = columns(table), footnotes(table)
+    table_columns, notes = columns(table), footnotes(table)
     caption = f"{escaped(table_title(table))} ({escaped(unit_line(table))})"
     label = f"tab:fsbench-{number}"
     rows = []
     for row in table.rows:
-        cells = [_cell(column, column.text(row)) for column in shown]
+        cells = [_cell(column, column.text(row)) for column in table_columns]
         if row.mark == "best":
             cells[0] = rf"\textbf{{{cells[0]}}}"
         elif row.mark:
             cells[0] += f" ({row.mark})"
-        if found := marks(row, notes):
-            cells[0] += rf"\textsuperscript{{{','.join(found)}}}"
+        if row_marks := marks(row, notes):
+            cells[0] += rf"\textsuperscript{{{','.join(row_marks)}}}"
         rows.append(" & ".join(cells) + r" \\")
-    head = " & ".join(escaped(column.heading) for column in shown) + r" \\"
+    head = " & ".join(escaped(column.heading) for column in table_columns) + r" \\"
     foot = [
         *map(escaped, remarks(table)),
         *(
@@ -112,13 +112,13 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
         rf"Source: \url{{{_url(document.address)}}}, as of {document.as_of:%Y-%m-%d}.",
     ]
     if len(rows) > LONGEST:
-        return _long(shown, caption, label, head, rows, foot)
+        return _long(table_columns, caption, label, head, rows, foot)
     return [
         r"\begin{table}[htbp]",
-        r"  \centering" + (NARROW if len(shown) > MANY else ""),
+        r"  \centering" + (NARROW if len(table_columns) > MANY else ""),
         rf"  \caption{{{caption}}}",
         rf"  \label{{{label}}}",
-        rf"  \begin{{tabular}}{{{_alignment(shown)}}}",
+        rf"  \begin{{tabular}}{{{_alignment(table_columns)}}}",
         r"    \toprule",
         f"    {head}",
         r"    \midrule",
@@ -131,11 +131,11 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
 
 
 def _long(
-    shown: list[Column], caption: str, label: str, head: str, rows: list[str], foot: list[str]
+    columns: list[Column], caption: str, label: str, head: str, rows: list[str], foot: list[str]
 ) -> list[str]:
     return [
-        *(["{" + NARROW] if len(shown) > MANY else ["{"]),
-        rf"\begin{{longtable}}{{{_alignment(shown)}}}",
+        *(["{" + NARROW] if len(columns) > MANY else ["{"]),
+        rf"\begin{{longtable}}{{{_alignment(columns)}}}",
         rf"  \caption{{{caption}}}\label{{{label}}}\\",
         r"  \toprule",
         f"  {head}",
@@ -159,8 +159,8 @@ def _cell(column: Column, text: str) -> str:
     return "$-$" + escaped(text[1:]) if is_negative else escaped(text)
 
 
-def _alignment(shown: list[Column]) -> str:
-    return "".join("l" if column.kind == "text" else "r" for column in shown)
+def _alignment(columns: list[Column]) -> str:
+    return "".join("l" if column.kind == "text" else "r" for column in columns)
 
 
 def _comment(text: str) -> str:

@@ -21,8 +21,8 @@ def write(document: Document) -> bytes:
     """Title, where it comes from, and a table for each test and category, in UTF-8."""
     lines = [f"# {escaped(document.title)}", ""]
     for name, value in document.facts:
-        shown = f"<{value}>" if name == "Address" else escaped(value)
-        lines.append(f"- {name}: {shown}")
+        text = f"<{value}>" if name == "Address" else escaped(value)
+        lines.append(f"- {name}: {text}")
     for table in document.tables:
         lines += ["", *_table(table)]
     return ("\n".join(lines) + "\n").encode()
@@ -34,23 +34,23 @@ def escaped(text: str) -> str:
 
 
 def _table(table: DeltaTable) -> list[str]:
-    shown, notes = columns(table), footnotes(table)
+    table_columns, notes = columns(table), footnotes(table)
     lines = [
         f"## {escaped(table_title(table))}",
         "",
         escaped(" ".join([f"{unit_line(table)}.", *remarks(table)])),
         "",
-        _row([escaped(column.heading) for column in shown]),
-        _row(["---" if column.kind == "text" else "---:" for column in shown]),
+        _row([escaped(column.heading) for column in table_columns]),
+        _row(["---" if column.kind == "text" else "---:" for column in table_columns]),
     ]
     for row in table.rows:
-        cells = [escaped(column.text(row)) for column in shown]
+        cells = [escaped(column.text(row)) for column in table_columns]
         if row.mark == "best":
             cells[0] = f"**{cells[0]}**"
         if row.mark:
             cells[0] += f" ({row.mark})"
-        if found := marks(row, notes):
-            cells[0] += f" ({', '.join(found)})"
+        if row_marks := marks(row, notes):
+            cells[0] += f" ({', '.join(row_marks)})"
         lines.append(_row(cells))
     if notes:
         lines.append("")

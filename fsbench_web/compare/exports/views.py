@@ -101,7 +101,7 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
                 None,
                 (
                     describe(spec, live.choices),
-                    *(sentence for one in live.work for sentence in one.sentences),
+                    *(sentence for work_answer in live.work for sentence in work_answer.sentences),
                     live.emulated.sentence if live.emulated else "",
                     _of_part(request, limited),
                 ),
@@ -156,11 +156,13 @@ def _page(
     context = {
         "document": document,
         "formats": [
-            (one, f"/{prefix}{one.suffix}" + (f"?{query}" if query else ""))
-            for one in FORMATS.values()
+            (file_format, f"/{prefix}{file_format.suffix}" + (f"?{query}" if query else ""))
+            for file_format in FORMATS.values()
         ],
         "texts": [
-            (one, one.write(document).decode()) for one in FORMATS.values() if one.text and few
+            (file_format, file_format.write(document).decode())
+            for file_format in FORMATS.values()
+            if file_format.text and few
         ],
         "text_tables": TEXT_TABLES,
         "back": back + (f"?{query}" if query and prefix.startswith("compare") else ""),

@@ -162,23 +162,25 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
 
 
 def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None:
-    shown, notes = columns(table), footnotes(table)
+    table_columns, notes = columns(table), footnotes(table)
     _put(sheet, 0, 0, f"{table_title(table)}, {stored_unit_line(table)}", bold)
     _put(sheet, 1, 0, f"{document.address}, as of {document.as_of:%Y-%m-%d}")
-    for column, heading in enumerate([*(one.heading for one in shown), "Best", "Notes"]):
-        _put(sheet, 3, column, heading, bold)
+    for number, heading in enumerate(
+        [*(column.heading for column in table_columns), "Best", "Notes"]
+    ):
+        _put(sheet, 3, number, heading, bold)
     for place, row in enumerate(table.rows, start=4):
-        found = row.mark
-        for column, value in enumerate(
-            [*(one.of(row) for one in shown), found, ", ".join(marks(row, notes))]
+        mark = row.mark
+        for number, value in enumerate(
+            [*(column.of(row) for column in table_columns), mark, ", ".join(marks(row, notes))]
         ):
-            _put(sheet, place, column, value)
+            _put(sheet, place, number, value)
     below = [f"({note.mark}) {note.label}: {note.sentence}" for note in notes]
     for place, line in enumerate([*remarks(table), *below], start=5 + len(table.rows)):
         _put(sheet, place, 0, line)
     sheet.freeze_panes(4, 1)
     sheet.set_column(0, 1, 30)
-    sheet.set_column(2, len(shown) + 1, 16)
+    sheet.set_column(2, len(table_columns) + 1, 16)
 
 
 def _put(sheet: Any, row: int, column: int, value: Value | bool, style: Any = None) -> None:

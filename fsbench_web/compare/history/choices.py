@@ -23,34 +23,34 @@ MOST_LINES = 100
 
 
 def choices(
-    series: Series, asked: str = "", studies: Collection[int] = (), category: str = ""
+    series: Series, chosen_test: str = "", studies: Collection[int] = (), category: str = ""
 ) -> list[tuple[str, list[str]]]:
     """What can be shown of the line: its tests in order, each with its categories. One query.
 
-    Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
-    another query then. ``category`` is asked for too: of a work profile it may be an older version.
+    Of more than ``limits.MOST_TESTS`` tests the first by name, and ``chosen_test``; another query
+    then. ``category`` is chosen too: of a work profile it may be an older version.
     """
     of_line = Series.objects.filter(same_line(series, studies)).values("pk")
-    every = (
+    all_pairs = (
         Score.objects.filter(series__in=of_line)
         .order_by()
         .values_list("test", "category")
         .distinct()
     )
-    most = limits.MOST_TESTS * len(categories.all_slugs())
-    pairs = list(every.order_by("test", "category")[: most + 1])
+    limit = limits.MOST_TESTS * len(categories.all_slugs())
+    pairs = list(all_pairs.order_by("test", "category")[: limit + 1])
     tests = list(dict.fromkeys(test for test, _ in pairs))
     if len(tests) > limits.MOST_TESTS:
-        kept = set(tests[: limits.MOST_TESTS])
-        pairs = [pair for pair in pairs if pair[0] in kept]
-        if asked not in kept:
-            pairs += every.filter(test=asked)
-    found: dict[str, list[str]] = defaultdict(list)
+        first_tests = set(tests[: limits.MOST_TESTS])
+        pairs = [pair for pair in pairs if pair[0] in first_tests]
+        if chosen_test not in first_tests:
+            pairs += all_pairs.filter(test=chosen_test)
+    by_test: dict[str, list[str]] = defaultdict(list)
     for test, kind in sorted(pairs, key=lambda pair: categories.place(pair[1])):
-        found[test].append(kind)
-    shown = [(test, found[test]) for test in sorted(found, key=testnames.place)]
-    of_work = profile_line.offered(series, found, category, studies) if found else []
-    return [*shown, (testnames.WORK, of_work)] if of_work else shown
+        by_test[test].append(kind)
+    offered = [(test, by_test[test]) for test in sorted(by_test, key=testnames.place)]
+    of_work = profile_line.offered(series, by_test, category, studies) if by_test else []
+    return [*offered, (testnames.WORK, of_work)] if of_work else offered
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def asked(
             test, category, f'{name} has no category "{short(category)}"; it has {has}.'
         )
     category_name = categories.in_sentence(categories.label(category))
-    shown = categories.in_sentence(categories.label(chosen))
+    chosen_name = categories.in_sentence(categories.label(chosen))
     return RequestedLine(
-        test, chosen, instead=f"{name} has no {category_name}: shown is its {shown}."
+        test, chosen, instead=f"{name} has no {category_name}: shown is its {chosen_name}."
     )
 
 
@@ -133,11 +133,11 @@ class LineChoice:
     runs: int
 
 
-def line_choices(studies: Collection[int], most: int, offset: int = 0) -> list[LineChoice]:
+def line_choices(studies: Collection[int], limit: int, offset: int = 0) -> list[LineChoice]:
     """The lines of studies, taken together; those over most kernels first, from ``offset`` on. Two
     queries.
     """
-    rows = list(_lines(studies)[offset : offset + most])
+    rows = list(_lines(studies)[offset : offset + limit])
     series = Series.objects.select_related(
         "configuration", "workload", "hardware", "lun__worker"
     ).in_bulk([row["first"] for row in rows])
@@ -169,7 +169,7 @@ def _lines(studies: Collection[int]) -> QuerySet[Series, dict[str, Any]]:
 def series_of(text: str) -> Series:
     """The series of a number in an address. Raises Http404."""
     if text.isascii() and text.isdigit() and len(text) < 19:
-        found = (
+        series = (
             Series.objects.select_related(
                 *("study__team", "configuration", "workload", "hardware"),
                 *("lun__worker", "journal_lun"),
@@ -177,6 +177,6 @@ def series_of(text: str) -> Series:
             .filter(pk=int(text))
             .first()
         )
-        if found is not None:
-            return found
+        if series is not None:
+            return series
     raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")

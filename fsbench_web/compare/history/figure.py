@@ -8,18 +8,18 @@ from fsbench_web.figures import lines
 OWN = "The LUN itself"
 
 
-def chart(shown: History, title: str, along: str) -> go.Figure | None:
+def chart(history: History, title: str, along: str) -> go.Figure | None:
     """The line with its intervals, and a dashed upright where its level changes."""
-    if not shown.points:
+    if not history.points:
         return None
-    own = [
+    lun_points = [
         lines.Point(float(place), value, note="without a file system")
-        for place, (_, value, _) in enumerate(shown.rows)
+        for place, (_, value, _) in enumerate(history.rows)
         if value is not None
     ]
     figure = lines.curves(
         [
-            *([lines.Line(OWN, own)] if own else []),
+            *([lines.Line(OWN, lun_points)] if lun_points else []),
             lines.Line(
                 "Score",
                 [
@@ -30,19 +30,19 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
                         f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
                         f"/runs/{point.runs[-1]}/",
                     )
-                    for place, point in enumerate(shown.points)
+                    for place, point in enumerate(history.points)
                 ],
             ),
         ],
-        shown.unit,
+        history.unit,
         title,
         "Kernel" if along == "kernel" else "Day on which the runs were measured",
-        {float(place): point.name for place, point in enumerate(shown.points)},
-        shown.lower_is_better,
+        {float(place): point.name for place, point in enumerate(history.points)},
+        history.lower_is_better,
     )
     # There is one line, and an interval may be shorter than a marker is high: its ends stand out
     # sideways.
-    figure.update_layout(showlegend=bool(own))
+    figure.update_layout(showlegend=bool(lun_points))
     figure.update_traces(marker_size=6)
     # Without the number of a series, which pages colour it by: it is no contender.
     figure.update_traces(
@@ -51,8 +51,8 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
         marker={"color": "#8a96a5"},
         meta={"role": "ceiling"},
     )
-    if any(point.interval for point in shown.points):
+    if any(point.interval for point in history.points):
         figure.update_traces(error_y={"width": 9, "thickness": 2})
-    for entry in shown.changes:
+    for entry in history.changes:
         figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": "#8a96a5"})
     return figure
