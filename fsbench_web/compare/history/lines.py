@@ -154,52 +154,52 @@ def history(
     profile = profile_line.profile_of(category)
     try:
         if profile is not None:
-            count, latest, found = _of_work(line, profile, along, units, studies)
+            count, latest, measured = _of_work(line, profile, along, units, studies)
         elif categories.is_of_work(category):
             raise _LineUnavailable("The work profile of this line is not there any more.")
         else:
             count, latest = _latest(line, studies)
-            found = _by_category(latest, test, category, along, units)
+            measured = _by_category(latest, test, category, along, units)
     except (_LineUnavailable, profile_line.ProfileScoreUnavailable) as error:
         return History(problem=str(error))
-    points, unit, scores = found.points, found.unit, found.scores
+    points, unit, scores = measured.points, measured.unit, measured.scores
     lower = _lower(unit)
     steps = changes([point.values for point in points], margin) if points else []
-    own = found.own
-    if own is None:
+    lun_line = measured.own
+    if lun_line is None:
         probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
-        what = (test, category, unit)
-        own = own_line(line, [point.runs for point in points], probes, scores, what)
+        score_key = (test, category, unit)
+        lun_line = own_line(line, [point.runs for point in points], probes, scores, score_key)
     named = [(point.name, point.values) for point in points]
     drawn = {run for point in points for run in point.runs} | set(scores)
     flags = {row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn}
     is_emulated = Machine.of(line.machine).is_emulated
-    shown = History(points, flags=flags, is_emulated=is_emulated)
+    bare_history = History(points, flags=flags, is_emulated=is_emulated)
     return History(
         points=points,
         changes=[
             replace(
                 shown_change(
-                    *(change, named, unit, lower, found.reference is not None),
-                    shown.flags_of(points[change.place]),
+                    *(change, named, unit, lower, measured.reference is not None),
+                    bare_history.flags_of(points[change.place]),
                     is_emulated,
                 ),
-                disk=own.explanation_of(change.place, margin),
+                disk=lun_line.explanation_of(change.place, margin),
             )
             for change in steps
         ],
-        own=own,
+        own=lun_line,
         margin_percent=margin,
-        reference=found.reference,
+        reference=measured.reference,
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
         undated=frozenset(row[0] for row in latest if row[3] and row[0] in drawn),
-        problem=f"{found.unknown} of its runs do not say their {along}, and are left out."
-        if found.unknown
+        problem=f"{measured.unknown} of its runs do not say their {along}, and are left out."
+        if measured.unknown
         else "",
-        printed_units=found.printed_units,
-        workloads=found.workloads,
+        printed_units=measured.printed_units,
+        workloads=measured.workloads,
         flags=flags,
         is_emulated=is_emulated,
     )
@@ -240,16 +240,16 @@ def _by_category(
 ) -> _Measured:
     """Each run is scored by itself. Raises _NoLine."""
     scores, printed = _scores({row[0]: row[4] for row in latest}, test, category)
-    shown = _one_unit(printed.values(), units)
-    for pk, one in printed.items():
-        if pk in scores and shown[one].is_converted:
-            scores[pk] = converted(scores[pk], shown[one].times)
+    display_units = _one_unit(printed.values(), units)
+    for pk, printed_unit in printed.items():
+        if pk in scores and display_units[printed_unit].is_converted:
+            scores[pk] = converted(scores[pk], display_units[printed_unit].times)
     groups = _groups([row for row in latest if row[0] in scores], along)
     unknown = len(groups.pop("", []))
     points = [_point(str(name), groups[name], scores) for name in _ordered(groups, along)]
-    unit = next((one.unit for one in shown.values()), "")
+    unit = next((display.unit for display in display_units.values()), "")
     unit = overall_unit(unit) if unit and category == "overall" else unit
-    return _Measured(points, unit, unknown, _printed_units(shown), scores)
+    return _Measured(points, unit, unknown, _printed_units(display_units), scores)
 
 
 def _of_work(
@@ -271,32 +271,38 @@ def _by_work(
 ) -> _Measured:
     """The runs of a point are scored together, as those of a contender. Raises _NoLine, NoWork."""
     groups = _groups(latest, along)
-    found = profile_line.scored(
+    work_line = profile_line.scored(
         groups, {row[0]: row[4] for row in latest}, profile, line.workload_id
     )
-    printed, scored = found.printed, found.groups
-    shown = _one_unit([printed], units)
+    printed, scored = work_line.printed, work_line.groups
+    display_units = _one_unit([printed], units)
     names = _ordered((name for name in scored if name != ""), along)
-    base = scored[names[0]].level if names and profile.together == RATIO else found.factor
+    base = scored[names[0]].level if names and profile.together == RATIO else work_line.factor
     points = []
     for name in names:
-        one = scored[name].against(base)
+        profile_score = scored[name].against(base)
         score, *values = (
-            converted(value, shown[printed].times) if shown[printed].is_converted else value
-            for value in (one.level, *one.of_repeats.values())
+            converted(value, display_units[printed].times)
+            if display_units[printed].is_converted
+            else value
+            for value in (profile_score.level, *profile_score.of_repeats.values())
         )
         # What no repeat has all of is known of all together alone.
-        own = tuple(values) or (score,)
-        points.append(Point(str(name), scored[name].runs, own, interval(own), score))
-    times = float(shown[printed].times) if shown[printed].is_converted else 1.0
+        repeat_scores = tuple(values) or (score,)
+        points.append(
+            Point(str(name), scored[name].runs, repeat_scores, interval(repeat_scores), score)
+        )
+    times = float(display_units[printed].times) if display_units[printed].is_converted else 1.0
     return _Measured(
         points,
-        shown[printed].unit,
+        display_units[printed].unit,
         len(scored[""].runs) if "" in scored else 0,
-        _printed_units(shown),
+        _printed_units(display_units),
         reference=base if profile.together == RATIO else None,
-        own=own_of_work(found, names, _probes(latest)).against(base / times),
-        workloads=profile_line.titles_of(found.workloads) if len(found.workloads) > 1 else (),
+        own=own_of_work(work_line, names, _probes(latest)).against(base / times),
+        workloads=profile_line.titles_of(work_line.workloads)
+        if len(work_line.workloads) > 1
+        else (),
     )
 
 
@@ -318,18 +324,18 @@ def _ordered(names: Iterable[Any], along: str) -> list[Any]:
 
 def _one_unit(printed: Iterable[Printed], units: str) -> Mapping[Printed, DisplayUnit]:
     """How each printed unit is shown. Raises _NoLine where no line can hold all of them."""
-    shown = shown_units(set(printed), units)
-    if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
-        names = sorted({unit for unit, _ in shown})
+    display_units = shown_units(set(printed), units)
+    if len({(display.unit, display.is_unexplained) for display in display_units.values()}) > 1:
+        names = sorted({unit for unit, _ in display_units})
         raise _LineUnavailable(
             f"Its runs measured in {' and in '.join(names)}: no line can hold both."
         )
-    return shown
+    return display_units
 
 
-def _printed_units(shown: Mapping[Printed, DisplayUnit]) -> tuple[str, ...]:
-    is_any = any(one.is_converted for one in shown.values())
-    return tuple(sorted({name for name, _ in shown})) if is_any else ()
+def _printed_units(display_units: Mapping[Printed, DisplayUnit]) -> tuple[str, ...]:
+    is_any = any(display.is_converted for display in display_units.values())
+    return tuple(sorted({name for name, _ in display_units})) if is_any else ()
 
 
 def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point:
@@ -356,18 +362,18 @@ def _scores(
                 single[of_run.run_id].append(value)
             else:
                 cells[of_run.run_id][record_kb, file_kb] = value
-    found: dict[int, float] = {}
+    run_scores: dict[int, float] = {}
     if category == categories.MEAN:
         for run_id, values in single.items():
             score = score_mean(values)
             if score is not None:
-                found[run_id] = score.value
+                run_scores[run_id] = score.value
     else:
         for run_id, matrix in cells.items():
             scores = score_repeats([matrix])
             if category in scores:
-                found[run_id] = scores[category].value
-    return found, units
+                run_scores[run_id] = scores[category].value
+    return run_scores, units
 
 
 def _lower(unit: str) -> bool:

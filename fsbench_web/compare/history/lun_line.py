@@ -31,9 +31,9 @@ class OwnLine:
     shares: tuple[Values, ...] = ()
     why: str = ""
 
-    def against(self, one: float) -> "OwnLine":
-        """In multiples of ``one``: shares stay."""
-        points = tuple(tuple(value / one for value in some) for some in self.points)
+    def against(self, base: float) -> "OwnLine":
+        """In multiples of ``base``: shares stay."""
+        points = tuple(tuple(value / base for value in values) for values in self.points)
         return replace(self, points=points)
 
     @property
@@ -58,8 +58,8 @@ class OwnLine:
                 f"It is not the disk: the score went from {before:.0f}% to {after:.0f}% of what "
                 "the LUN does by itself."
             )
-        own = self.changes(margin_percent)
-        if any(step == place for step, _ in own):
+        lun_changes = self.changes(margin_percent)
+        if any(step == place for step, _ in lun_changes):
             return (
                 "It is the disk: the LUN itself changed too, and the score stayed at "
                 f"{before:.0f}% and {after:.0f}% of it."
@@ -71,15 +71,15 @@ class OwnLine:
 
     def changes(self, margin_percent: float) -> list[tuple[int, float]]:
         """Where the LUN itself changed its level: (place of the point, percent)."""
-        known = [place for place, values in enumerate(self.points) if values]
-        found = changes([self.points[place] for place in known], margin_percent) if known else []
-        return [(known[step.place], step.change_percent) for step in found]
+        places = [place for place, values in enumerate(self.points) if values]
+        steps = changes([self.points[place] for place in places], margin_percent) if places else []
+        return [(places[step.place], step.change_percent) for step in steps]
 
 
 def _changed(values: Sequence[Values], margin_percent: float, place: int) -> bool:
-    known = [at for at, some in enumerate(values) if some]
-    found = changes([values[at] for at in known], margin_percent)
-    return any(known[step.place] == place for step in found)
+    known_places = [index for index, point_values in enumerate(values) if point_values]
+    steps = changes([values[index] for index in known_places], margin_percent)
+    return any(known_places[step.place] == place for step in steps)
 
 
 def own_line(
@@ -87,12 +87,12 @@ def own_line(
     points: Sequence[Sequence[int]],
     probe_of: Mapping[int, int],
     scores: Mapping[int, float],
-    what: tuple[str, str, str],
+    score_key: tuple[str, str, str],
 ) -> OwnLine:
     """That of the runs of each point, by their numbers. Two queries; none where there is no probe.
 
-    ``probe_of`` are the probes of the runs by key, ``scores`` their scores, ``what`` is the test,
-    the category, and the unit of the scores.
+    ``probe_of`` are the probes of the runs by key, ``scores`` their scores, ``score_key`` is the
+    test, the category, and the unit of the scores.
     """
     if not probe_of or line.workload is None:
         return OwnLine()
@@ -100,21 +100,21 @@ def own_line(
         kind = workload_of(line.workload.tool, line.workload.parameters)
     except ParameterError:
         return OwnLine()
-    test, category, unit = what
-    own = {
+    test, category, unit = score_key
+    by_probe = {
         pk: SeriesCeilings(kind, [probe])
         for pk, probe in read_probes(set(probe_of.values())).items()
     }
-    found: dict[int, tuple[float, float]] = {}
+    by_run: dict[int, tuple[float, float]] = {}
     of = ""
     for run, probe in probe_of.items():
-        ceilings = own.get(probe)
+        ceilings = by_probe.get(probe)
         share = ceilings and ceilings.share(scores[run], unit, test, category)
         if share:
-            found[run] = (share.ceiling, share.percent)
+            by_run[run] = (share.ceiling, share.percent)
             of = share.of
     return OwnLine(
         of,
-        tuple(tuple(found[run][0] for run in runs if run in found) for runs in points),
-        tuple(tuple(found[run][1] for run in runs if run in found) for runs in points),
+        tuple(tuple(by_run[run][0] for run in runs if run in by_run) for runs in points),
+        tuple(tuple(by_run[run][1] for run in runs if run in by_run) for runs in points),
     )

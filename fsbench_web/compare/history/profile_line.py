@@ -31,23 +31,26 @@ class ProfileScoreUnavailable(ValueError):
     """Why a line has no score of a profile, in a sentence."""
 
 
-def offered(line: Series, own: Collection[str], asked: str, studies: Collection[int]) -> list[str]:
+def offered(
+    line: Series, own_tests: Collection[str], chosen_category: str, studies: Collection[int]
+) -> list[str]:
     """The profiles, as categories, all of whose tests were measured of the line, some by its own
-    workload, others by any in the same place: the latest version of each, and the one that is
-    ``asked`` for, as watches of an older one do. ``own`` are tests of the line. Two queries.
+    workload, others by any in the same place: the latest version of each, and
+    ``chosen_category``, as watches have an older one. ``own_tests`` are tests of the line. Two
+    queries.
     """
     latest = profiles.latest()
-    older = profile_of(asked)
-    if older is not None and asked == category_of(older) and older not in latest:
+    older = profile_of(chosen_category)
+    if older is not None and chosen_category == category_of(older) and older not in latest:
         latest = [*latest, older]
-    wanted = {test for one in latest for test in one.tests}
-    pairs = _measured(line, wanted, studies)
-    by_own = set(own) | {test for test, workload in pairs if workload == line.workload_id}
+    tests = {test for profile in latest for test in profile.tests}
+    pairs = _measured(line, tests, studies)
+    by_own = set(own_tests) | {test for test, workload in pairs if workload == line.workload_id}
     by_any = by_own | {test for test, _ in pairs}
     return [
-        category_of(one)
-        for one in latest
-        if by_any.issuperset(one.tests) and not by_own.isdisjoint(one.tests)
+        category_of(profile)
+        for profile in latest
+        if by_any.issuperset(profile.tests) and not by_own.isdisjoint(profile.tests)
     ]
 
 
@@ -70,7 +73,7 @@ def why_not(line: Series, category: str, studies: Collection[int] = ()) -> str:
         name = category.removeprefix(categories.PROFILE)[:60]
         return f'There is no work profile "{name}": Lab, Work profiles, lists all that there are.'
     by_any = {test for test, _ in _measured(line, profile.tests, studies)}
-    missing = [one.words for one in profile.parts if one.test not in by_any]
+    missing = [part.words for part in profile.parts if part.test not in by_any]
     if missing:
         return (
             f"{profile.label} is no line of this configuration: nothing in this place measured "
@@ -127,12 +130,12 @@ class WorkLine:
     @property
     def lower(self) -> dict[str, bool]:
         """Whether less is better, by test."""
-        return {test: one.lower_is_better for test, one in self.measures.items()}
+        return {test: measure.lower_is_better for test, measure in self.measures.items()}
 
     @property
     def workloads(self) -> set[int | None]:
         """Those that gave any cell."""
-        return {self.workload_of[run] for one in self.groups.values() for run in one.runs}
+        return {self.workload_of[run] for score in self.groups.values() for run in score.runs}
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def scored(
     groups: Mapping[Any, Sequence[int]],
     tools: Mapping[int, str | None],
     profile: Profile,
-    own: int | None,
+    own_workload: int | None,
 ) -> WorkLine:
     """Each group of runs that has every cell, scored as a contender is. Five queries.
 
@@ -156,27 +159,31 @@ def scored(
     runs that were measured beside each other and have each cell once; else each run, or of several
     workloads that share no block what came first of each, second, and so on. Of several workloads
     that measured an operation those count, for the whole line, that measured most of its cells in
-    one way (``put_together``), and of these the line's ``own``. Raises NoWork.
+    one way (``put_together``), and of these the line's ``own_workload``. Raises NoWork.
     """
     rows = Run.objects.filter(pk__in=list(tools))
     columns = ("pk", "series_id", "block", "series__workload_id")
-    facts = {pk: _RunContext(*of) for pk, *of in rows.values_list(*columns)}
-    tool_of = {of.series: tools[pk] or "" for pk, of in facts.items()}
+    facts = {pk: _RunContext(*fields) for pk, *fields in rows.values_list(*columns)}
+    tool_of = {context.series: tools[pk] or "" for pk, context in facts.items()}
     try:
-        found = profile_values(set(tool_of), profile.demands, tool_of)
+        series_values = profile_values(set(tool_of), profile.demands, tool_of)
     except TooManyValues:
         raise ProfileScoreUnavailable(
             "The runs of this line have too many numbers to be scored at once."
         ) from None
-    workload_of_series = {of.series: of.workload for of in facts.values()}
-    sources = _sources(found, workload_of_series, profile, own)
-    kept: dict[str, list[SeriesValues]] = {}
+    workload_of_series = {context.series: context.workload for context in facts.values()}
+    sources = _sources(series_values, workload_of_series, profile, own_workload)
+    by_test: dict[str, list[SeriesValues]] = {}
     for kind, workloads in sources.items():
-        some = [one for pk, one in found.items() if workload_of_series[pk] == workloads[0]]
-        kept.setdefault(kind.test, [one for one in some if kind.test in one.measures])
-    measures = {test: some[0].measures[test] for test, some in kept.items()}
-    lower = {test: one.lower_is_better for test, one in measures.items()}
-    if profile.together != RATIO and len({one.dimension for one in measures.values()}) > 1:
+        of_workload = [
+            series for pk, series in series_values.items() if workload_of_series[pk] == workloads[0]
+        ]
+        by_test.setdefault(
+            kind.test, [series for series in of_workload if kind.test in series.measures]
+        )
+    measures = {test: of_test[0].measures[test] for test, of_test in by_test.items()}
+    lower = {test: measure.lower_is_better for test, measure in measures.items()}
+    if profile.together != RATIO and len({measure.dimension for measure in measures.values()}) > 1:
         raise ProfileScoreUnavailable(
             f"The parts of {profile.label} have several units here, of which no amount of work is "
             "made."
@@ -184,46 +191,54 @@ def scored(
     of_groups: dict[Any, ProfileScore] = {}
     why = ""
     for name, runs in groups.items():
-        values, of_cells = _values(runs, facts, found, measures, sources)
+        values, of_cells = _values(runs, facts, series_values, measures, sources)
         try:
-            one = combined(profile, values, lower)
+            profile_score = combined(profile, values, lower)
         except ScoreUnavailable as error:
             why = str(error)
             continue
-        used = {run for some in of_cells.values() for run in some.values()}
-        of_groups[name] = ProfileScore(tuple(sorted(used)), one.level, one.of_repeats, of_cells)
+        used = {run for cell_runs in of_cells.values() for run in cell_runs.values()}
+        of_groups[name] = ProfileScore(
+            tuple(sorted(used)), profile_score.level, profile_score.of_repeats, of_cells
+        )
     if not of_groups:
-        raise ProfileScoreUnavailable(_nothing(profile, found, workload_of_series, sources, why))
-    workload_of = {pk: of.workload for pk, of in facts.items()}
+        raise ProfileScoreUnavailable(
+            _nothing(profile, series_values, workload_of_series, sources, why)
+        )
+    workload_of = {pk: context.workload for pk, context in facts.items()}
     if profile.together == RATIO:
         return WorkLine(profile, of_groups, (units.RATIO, None), 1.0, measures, workload_of)
     measure = measures[profile.tests[0]]
-    tool = tool_of[kept[profile.tests[0]][0].series_id] or None
+    tool = tool_of[by_test[profile.tests[0]][0].series_id] or None
     printed = (measure.unit, tool)
     return WorkLine(profile, of_groups, printed, measure.factor, measures, workload_of)
 
 
 def _nothing(
     profile: Profile,
-    found: Mapping[int, SeriesValues],
+    series_values: Mapping[int, SeriesValues],
     workload_of: Mapping[int, int | None],
     sources: "_Ranked",
     why: str,
 ) -> str:
     """What no group of runs has all of. One query where workloads are not put together."""
-    by: dict[RequiredCell, set[int | None]] = defaultdict(set)
-    for pk, series in found.items():
+    measured_by: dict[RequiredCell, set[int | None]] = defaultdict(set)
+    for pk, series in series_values.items():
         for demand in series.values:
-            by[demand].add(workload_of[pk])
-    missing = [demand.words for demand in profile.demands if demand not in by]
+            measured_by[demand].add(workload_of[pk])
+    missing = [demand.words for demand in profile.demands if demand not in measured_by]
     text = f"No run of this line has all {len(profile.demands)} data points of {profile.label}"
     if missing:
         return f"{text}: nobody measured {some(missing)}."
-    apart = [one for one in profile.demands if by[one].isdisjoint(sources.get(kind_of(one), ()))]
+    apart = [
+        demand
+        for demand in profile.demands
+        if measured_by[demand].isdisjoint(sources.get(kind_of(demand), ()))
+    ]
     if apart:
-        titles = titles_of({workload for one in apart for workload in by[one]})
+        titles = titles_of({workload for demand in apart for workload in measured_by[demand]})
         return (
-            f"{text} in one way: {some([one.words for one in apart])} "
+            f"{text} in one way: {some([demand.words for demand in apart])} "
             f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
             f"({some(titles) or 'not known'}), which measures in another way or does not say how."
         )
@@ -248,29 +263,31 @@ _Ranked = Mapping[RequiredCell, Sequence[int | None]]
 
 
 def _sources(
-    found: Mapping[int, SeriesValues],
+    series_values: Mapping[int, SeriesValues],
     workload_of: Mapping[int, int | None],
     profile: Profile,
-    own: int | None,
+    own_workload: int | None,
 ) -> _Ranked:
     cells: dict[int | None, set[RequiredCell]] = defaultdict(set)
-    ways: dict[int | None, str] = {}
-    for pk, series in found.items():
+    measurement_of: dict[int | None, str] = {}
+    for pk, series in series_values.items():
         cells[workload_of[pk]].update(series.values)
-        ways[workload_of[pk]] = series.measurement
-    wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
+        measurement_of[workload_of[pk]] = series.measurement
+    demands_of: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in profile.demands:
-        wanted[kind_of(demand)].append(demand)
+        demands_of[kind_of(demand)].append(demand)
     return {
         kind: put_together(
-            able,
-            some,
+            workloads,
+            demands,
             lambda workload: cells[workload],
-            lambda workload: ways[workload],
-            lambda workload: (workload == own, -(workload or 0)),
+            lambda workload: measurement_of[workload],
+            lambda workload: (workload == own_workload, -(workload or 0)),
         )
-        for kind, some in wanted.items()
-        if (able := [one for one in cells if not cells[one].isdisjoint(some)])
+        for kind, demands in demands_of.items()
+        if (
+            workloads := [workload for workload in cells if not cells[workload].isdisjoint(demands)]
+        )
     }
 
 
@@ -281,33 +298,33 @@ _Sources = dict[RequiredCell, dict[str, int]]
 def _values(
     runs: Sequence[int],
     facts: Mapping[int, _RunContext],
-    found: Mapping[int, SeriesValues],
+    series_values: Mapping[int, SeriesValues],
     measures: Mapping[str, Measure],
     sources: _Ranked,
 ) -> tuple[_Values, _Sources]:
     """By cell and repeat, of one group; and the run of each. What was measured in another
     dimension, or by a workload that is not of the line, is not there.
     """
-    by: dict[RequiredCell, dict[int | None, list[tuple[int, float]]]] = {}
+    by_cell: dict[RequiredCell, dict[int | None, list[tuple[int, float]]]] = {}
     for run in runs:
-        series = found.get(facts[run].series)
+        series = series_values.get(facts[run].series)
         for demand, of_runs in series.values.items() if series else ():
             if run not in of_runs or series is None:
                 continue
-            own = series.measures[demand.test]
-            if own.dimension == measures[demand.test].dimension:
-                of_cell = by.setdefault(demand, defaultdict(list))
+            own_measure = series.measures[demand.test]
+            if own_measure.dimension == measures[demand.test].dimension:
+                of_cell = by_cell.setdefault(demand, defaultdict(list))
                 of_cell[facts[run].workload].append((run, of_runs[run]))
     cells: dict[RequiredCell, list[tuple[int, float]]] = {}
-    for demand, of_cell in by.items():
+    for demand, of_cell in by_cell.items():
         for workload in sources[kind_of(demand)]:
             if workload in of_cell:
                 cells[demand] = of_cell[workload]
                 break
     names = _repeat_names(cells, facts)
     return (
-        {demand: {names[run]: value for run, value in some} for demand, some in cells.items()},
-        {demand: {names[run]: run for run, _ in some} for demand, some in cells.items()},
+        {demand: {names[run]: value for run, value in pairs} for demand, pairs in cells.items()},
+        {demand: {names[run]: run for run, _ in pairs} for demand, pairs in cells.items()},
     )
 
 
@@ -316,22 +333,22 @@ def _repeat_names(
 ) -> dict[int, str]:
     twice = {
         block
-        for some in cells.values()
-        for block, count in Counter(facts[run].block for run, _ in some).items()
+        for pairs in cells.values()
+        for block, count in Counter(facts[run].block for run, _ in pairs).items()
         if count > 1
     }
-    runs = sorted({run for some in cells.values() for run, _ in some})
+    runs = sorted({run for pairs in cells.values() for run, _ in pairs})
     by_workload: dict[int | None, list[int]] = defaultdict(list)
     for run in runs:
         by_workload[facts[run].workload].append(run)
-    blocks = [{facts[run].block for run in some} for some in by_workload.values()]
+    blocks = [{facts[run].block for run in workload_runs} for workload_runs in by_workload.values()]
     has_blocks = all(facts[run].block and facts[run].block not in twice for run in runs)
     has_blocks &= bool(blocks) and bool(set.intersection(*blocks))
     if len(by_workload) > 1 and not has_blocks:
         return {
             run: f"{place}"
-            for some in by_workload.values()
-            for place, run in enumerate(some, start=1)
+            for workload_runs in by_workload.values()
+            for place, run in enumerate(workload_runs, start=1)
         }
     return {
         run: facts[run].block if facts[run].block and facts[run].block not in twice else f"#{run}"

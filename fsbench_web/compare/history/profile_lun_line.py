@@ -31,26 +31,26 @@ def own_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int
     probes = {run: probe for run, probe in probe_of.items() if run in used}
     if not probes:
         return OwnLine(why=NOT_MEASURED)
-    found = _Ceilings(line, probes, read_probes(set(probes.values())), _kinds(line.workloads))
-    levels = [found.levels(line.groups[name]) for name in names]
+    ceilings = _Ceilings(line, probes, read_probes(set(probes.values())), _kinds(line.workloads))
+    levels = [ceilings.levels(line.groups[name]) for name in names]
     if not any(levels):
-        return OwnLine(why=found.why)
+        return OwnLine(why=ceilings.why)
     of = f"requests of the same work, {len(line.profile.demands)} cells by their weights"
     return OwnLine(
         of,
-        tuple(tuple(own for own, _ in some) for some in levels),
-        tuple(tuple(percent for _, percent in some) for some in levels),
+        tuple(tuple(lun_level for lun_level, _ in pairs) for pairs in levels),
+        tuple(tuple(percent for _, percent in pairs) for pairs in levels),
     )
 
 
 def _kinds(workloads: set[int | None]) -> dict[int | None, Kind]:
-    found: dict[int | None, Kind] = {}
+    kinds: dict[int | None, Kind] = {}
     for row in Workload.objects.filter(pk__in=[pk for pk in workloads if pk is not None]):
         try:
-            found[row.pk] = workload_of(row.tool, row.parameters)
+            kinds[row.pk] = workload_of(row.tool, row.parameters)
         except ParameterError:
             continue  # of another release
-    return found
+    return kinds
 
 
 @dataclass
@@ -64,35 +64,39 @@ class _Ceilings:
     missing: set[RequiredCell] = field(default_factory=set)
     _known: dict[tuple[int | None, int], SeriesCeilings] = field(default_factory=dict)
 
-    def levels(self, one: ProfileScore) -> list[tuple[float, float]]:
+    def levels(self, score: ProfileScore) -> list[tuple[float, float]]:
         """(the LUN's own, the score in percent of it) of each repeat, of all together where none
         has every cell."""
-        if not one.of_repeats:
-            some = [self._level(one.level, {d: list(r.values()) for d, r in one.sources.items()})]
-        else:
-            some = [
-                self._level(value, {d: [runs[name]] for d, runs in one.sources.items()})
-                for name, value in one.of_repeats.items()
+        if not score.of_repeats:
+            pairs = [
+                self._level(score.level, {d: list(r.values()) for d, r in score.sources.items()})
             ]
-        return [each for each in some if each is not None]
+        else:
+            pairs = [
+                self._level(value, {d: [runs[name]] for d, runs in score.sources.items()})
+                for name, value in score.of_repeats.items()
+            ]
+        return [pair for pair in pairs if pair is not None]
 
     def _level(
         self, score: float, runs_of: Mapping[RequiredCell, Sequence[int]]
     ) -> tuple[float, float] | None:
         ceilings: dict[RequiredCell, float] = {}
         for demand, runs in runs_of.items():
-            known = [own for run in runs if (own := self._ceiling(demand, run)) is not None]
-            if known:
-                ceilings[demand] = mean(known)
+            values = [
+                ceiling for run in runs if (ceiling := self._ceiling(demand, run)) is not None
+            ]
+            if values:
+                ceilings[demand] = mean(values)
         if len(ceilings) < len(self.line.profile.demands):
             return None
         lower = self.line.lower
         try:
-            own = level_of(self.line.profile, ceilings, lower)
+            lun_level = level_of(self.line.profile, ceilings, lower)
         except ScoreUnavailable:
             return None
         is_of_time = self.line.profile.together != RATIO and set(lower.values()) == {True}
-        return own, 100 * (own / score if is_of_time else score / own)
+        return lun_level, 100 * (lun_level / score if is_of_time else score / lun_level)
 
     def _ceiling(self, demand: RequiredCell, run: int) -> float | None:
         """In the dimension's own unit."""
@@ -107,11 +111,11 @@ class _Ceilings:
         if key not in self._known:
             self._known[key] = SeriesCeilings(kind, [self.probes[probe]])
         measure = self.line.measures[demand.test]
-        own = self._known[key].in_unit(measure.unit, demand.test, demand.record_kb)
-        if own is None:
+        ceiling = self._known[key].in_unit(measure.unit, demand.test, demand.record_kb)
+        if ceiling is None:
             self.missing.add(demand)
             return None
-        return own * measure.factor
+        return ceiling * measure.factor
 
     @property
     def why(self) -> str:

@@ -81,20 +81,22 @@ class Agreement:
     same_pairs: int
 
 
-def paper_tables(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[PaperTable]:
+def paper_tables(
+    paper: Sequence[DeltaTable], study_tables: Iterable[DeltaTable]
+) -> list[PaperTable]:
     """Every table of the paper, in its order, with that of the same test, category and unit."""
-    known = {(table.test, table.category, table.unit): table for table in own}
-    return [_table(table, known.get((table.test, table.category, table.unit))) for table in paper]
+    by_key = {(table.test, table.category, table.unit): table for table in study_tables}
+    return [_table(table, by_key.get((table.test, table.category, table.unit))) for table in paper]
 
 
-def _table(paper: DeltaTable, own: DeltaTable | None) -> PaperTable:
-    here = {row.contender: row for row in own.rows} if own else {}
+def _table(paper: DeltaTable, study_table: DeltaTable | None) -> PaperTable:
+    here = {row.contender: row for row in study_table.rows} if study_table else {}
     there = {row.contender: row for row in paper.rows}
     names = [*there, *(name for name in here if name not in there)]
     common = [name for name in there if name in here]
     pairs = same = 0
     best: bool | None = None
-    if own is not None and is_ranked(own) and is_ranked(paper):
+    if study_table is not None and is_ranked(study_table) and is_ranked(paper):
         for first, second in combinations(common, 2):
             pairs += 1
             same += _order(there[first], there[second]) == _order(here[first], here[second])
@@ -103,7 +105,7 @@ def _table(paper: DeltaTable, own: DeltaTable | None) -> PaperTable:
             best = _best(there.values()) == _best(here[name] for name in common)
     return PaperTable(
         paper,
-        own,
+        study_table,
         [PaperRow(name, there.get(name), here.get(name)) for name in names],
         pairs,
         same,
@@ -150,11 +152,11 @@ class TestTables:
 
 def by_test(tables: Iterable[PaperTable]) -> list[TestTables]:
     """The tables by test, in their order."""
-    found: dict[str, TestTables] = {}
+    entries: dict[str, TestTables] = {}
     for table in tables:
         test = table.paper.test
-        found.setdefault(test, TestTables(test, testnames.label(test), [])).tables.append(table)
-    return list(found.values())
+        entries.setdefault(test, TestTables(test, testnames.label(test), [])).tables.append(table)
+    return list(entries.values())
 
 
 def papers_of(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:

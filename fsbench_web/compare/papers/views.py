@@ -62,8 +62,8 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
     """The same numbers as a file, unrounded."""
     chosen = files.FORMATS.get(suffix)
     if chosen is None:
-        known = " and ".join(files.FORMATS)
-        raise Http404(f"These tables can be had as {known}, and not as “{suffix[:20]}”.")
+        suffixes = " and ".join(files.FORMATS)
+        raise Http404(f"These tables can be had as {suffixes}, and not as “{suffix[:20]}”.")
     both = _both(slug, paper)
     heading = files.Heading(
         title=f"{both.own.title} beside {both.paper.title}",
@@ -92,16 +92,21 @@ HARDWARE_DIFFERS = (
 
 
 def _both(slug: str, paper: str) -> _PaperAndStudy:
-    own, published = study_or_404(slug), study_or_404(paper)
-    if not published.is_published or own == published:
+    study, published = study_or_404(slug), study_or_404(paper)
+    if not published.is_published or study == published:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
-    theirs, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
-    ours, emulated = tables_and_notice(ComparisonSpec(studies=(own.slug,)))
+    published_tables, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
+    study_tables, emulated = tables_and_notice(ComparisonSpec(studies=(study.slug,)))
     return _PaperAndStudy(
-        own, published, theirs, ours, comparison.paper_tables(theirs, ours), emulated
+        study,
+        published,
+        published_tables,
+        study_tables,
+        comparison.paper_tables(published_tables, study_tables),
+        emulated,
     )
 
 
-def _named(tables: Iterable[DeltaTable], what: str) -> list[str]:
-    names = {getattr(row, what) for table in tables for row in table.rows}
+def _named(tables: Iterable[DeltaTable], field: str) -> list[str]:
+    names = {getattr(row, field) for table in tables for row in table.rows}
     return sorted(name for name in names if name)

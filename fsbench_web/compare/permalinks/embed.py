@@ -90,9 +90,9 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         problem = "This comparison has no such table. Leave out test and category for all."
         return _answer("compare/embed.html", {"problem": problem}, 404)
     # All rows: a wiki has nothing to show hidden ones with.
-    kept = records.view_of(link, pinned, QueryDict())
-    view = replace(kept, important=False, verdicts=(), least_percent=0.0)
-    shown = [
+    stored_view = records.view_of(link, pinned, QueryDict())
+    view = replace(stored_view, important=False, verdicts=(), least_percent=0.0)
+    entries = [
         (section, [(table, chart(table)) for table in section.tables])
         for section in sections(tables, view.sort)
     ]
@@ -103,7 +103,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         "pinned": pinned,
         "table_view": view,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
-        "placed": folds.placed(shown, lambda entry: entry[0].test),
+        "placed": folds.placed(entries, lambda entry: entry[0].test),
     }
     return _answer("compare/embed.html", context, 200)
 
@@ -112,6 +112,6 @@ def _answer(template: str, context: dict[str, object], status: int) -> HttpRespo
     # Rendered without the request: no session is opened, and no cookie is set.
     answer = HttpResponse(render_to_string(template, context), status=status)
     answer["Content-Security-Policy"] = policy()
-    kept = status == 200 and settings.ANONYMOUS_READING
-    answer["Cache-Control"] = "public, max-age=60" if kept else "no-store"
+    is_cacheable = status == 200 and settings.ANONYMOUS_READING
+    answer["Cache-Control"] = "public, max-age=60" if is_cacheable else "no-store"
     return answer

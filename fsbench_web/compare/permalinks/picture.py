@@ -32,9 +32,9 @@ def drawing(link: Permalink, pinned: PinnedComparison) -> Drawing:
     """The title, the chart of the first table, and what else there is."""
     title, table = title_of(link), pinned.tables[0]
     figure = chart(table, width=530, most=_BARS)
-    tests = {shown.test for shown in pinned.tables}
+    tests = {pinned_table.test for pinned_table in pinned.tables}
     count = len(pinned.tables)
-    kept = f"Kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
+    kept_on = f"Kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
     more = f"{count} table{'s' * (count != 1)} of {len(tests)} test{'s' * (len(tests) != 1)}"
     runs = f", {len(pinned.run_ids)} runs" if pinned.run_ids else ""
     shapes: list[Shape] = [
@@ -44,20 +44,20 @@ def drawing(link: Permalink, pinned: PinnedComparison) -> Drawing:
         *(placed(shape, 35, 103) for shape in figure.shapes),
         Line(35, 284, 565, 284, "grid"),
         Text(35, 302, "fsbench", 13, "accent", "start", True),
-        Text(565, 302, f"{kept}, {more}{runs}", 10.5, "muted", "end"),
+        Text(565, 302, f"{kept_on}, {more}{runs}", 10.5, "muted", "end"),
     ]
     return Drawing(600, 315, title, tuple(shapes))
 
 
-def _in_lines(text: str, x: float, y: float, most: int) -> list[Shape]:
-    """A title of at most ``most`` lines, broken between words where it has any."""
+def _in_lines(text: str, x: float, y: float, limit: int) -> list[Shape]:
+    """A title of at most ``limit`` lines, broken between words where it has any."""
     lines: list[str] = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + len(word) + 1 > 42:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
-    if len(lines) > most:
-        lines = [*lines[: most - 1], lines[most - 1] + "…"]
+    if len(lines) > limit:
+        lines = [*lines[: limit - 1], lines[limit - 1] + "…"]
     return [
         Text(x, y + place * 25, shortened(line, 44), 20, "fg", "start", True)
         for place, line in enumerate(lines)

@@ -114,13 +114,13 @@ def pin(
         "expires_on": expires_on,
         "created_by_id": user.pk,
     }
-    known = Permalink.objects.filter(**same).first()
-    if known is not None:
-        return known
+    existing = Permalink.objects.filter(**same).first()
+    if existing is not None:
+        return existing
     with transaction.atomic():
-        made = Permalink.objects.create(snapshot=snapshot, **same)
-        audit.note(user, "permalink made", f"permalink {made.key}", visibility=visibility)
-    return made
+        permalink = Permalink.objects.create(snapshot=snapshot, **same)
+        audit.note(user, "permalink made", f"permalink {permalink.key}", visibility=visibility)
+    return permalink
 
 
 @transaction.atomic
@@ -159,14 +159,14 @@ def read(permalink: Permalink) -> PinnedComparison:
 
 def view_of(permalink: Permalink, pinned: PinnedComparison, query: QueryDict) -> TableView:
     """How its tables are shown: as the address says, else as they were when it was shared."""
-    kept = TableView(sort=pinned.sort).with_sort
-    return TableView.chosen(query, joined(kept, permalink.view))
+    sort_query = TableView(sort=pinned.sort).with_sort
+    return TableView.chosen(query, joined(sort_query, permalink.view))
 
 
 def title_of(permalink: Permalink) -> str:
     """Its title, or where it has none the day of its numbers."""
-    kept = timezone.localtime(permalink.created_at)
-    return permalink.title or f"Comparison of {kept.day} {kept:%B %Y}"
+    created_at = timezone.localtime(permalink.created_at)
+    return permalink.title or f"Comparison of {created_at.day} {created_at:%B %Y}"
 
 
 def latest_query(permalink: Permalink) -> str:
@@ -186,11 +186,11 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
     where there are further runs.
     """
     try:
-        asked = ComparisonSpec.from_query(permalink.query)
+        spec = ComparisonSpec.from_query(permalink.query)
         tables = {(table.test, table.category) for table in pinned.tables}
         if len(tables) < len(pinned.tables):  # of before units were brought together
-            asked = asked.for_programs
-        live = comparison(answered(asked, limits.PINNED).spec)
+            spec = spec.for_programs
+        live = comparison(answered(spec, limits.PINNED).spec)
     except SpecError as error:
         return Changes(problem=str(error))
     before, now = _shown_values(pinned.tables), _shown_values(live.tables)
@@ -259,7 +259,7 @@ def _snapshot(live: Comparison) -> str:
 
 
 def _description(live: Comparison) -> str:
-    work = (sentence for one in live.work for sentence in one.sentences)
+    work = (sentence for work_answer in live.work for sentence in work_answer.sentences)
     text = " ".join([describe(live.spec, live.choices), *work])
     return f"{text} {live.emulated.sentence}" if live.emulated else text
 
@@ -276,7 +276,7 @@ def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:
 
 
 def _difference_from(data: Mapping[str, Any]) -> Difference:
-    groups = tuple(Group(one["value"], tuple(one["contenders"])) for one in data["groups"])
+    groups = tuple(Group(group["value"], tuple(group["contenders"])) for group in data["groups"])
     return Difference(
         data["title"],
         data["one"],

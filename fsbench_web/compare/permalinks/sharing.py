@@ -38,15 +38,15 @@ def shows_hidden(link: Permalink) -> bool:
 
     A permalink does not open a study: a study's numbers are for those who may see the study.
     """
-    hidden = rights.hidden_studies()
-    if not hidden:
+    hidden_ids = rights.hidden_studies()
+    if not hidden_ids:
         return False
-    kept = Study._base_manager.filter(pk__in=hidden)
+    hidden_studies = Study._base_manager.filter(pk__in=hidden_ids)
     studies = QueryDict(link.query).getlist("study")
-    if studies and kept.filter(slug__in=studies).exists():
+    if studies and hidden_studies.filter(slug__in=studies).exists():
         return True
     runs = json.loads(link.snapshot)["run_ids"]
-    return kept.filter(series__runs__in=runs).exists()
+    return hidden_studies.filter(series__runs__in=runs).exists()
 
 
 def closed_studies(link: Permalink) -> list[Study]:

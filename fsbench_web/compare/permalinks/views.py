@@ -142,15 +142,15 @@ def pin(request: HttpRequest) -> HttpResponse:
                 "description": describe(spec, score_choices()),
             }
             return render(request, "compare/permalink_new.html", context, status=422)
-        made = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
+        link = records.pin(spec, request.user, view=view.to_query(), **form.cleaned_data)
     except SpecError as error:
         return refused(request, error)
     except records.EmptyComparison as error:
         messages.error(request, str(error))
         return redirect(back)
     if slide:
-        return redirect(f"{reverse('compare:permalink_slide', args=[made.key])}?{slide}")
-    return redirect("compare:permalink", made.key)
+        return redirect(f"{reverse('compare:permalink_slide', args=[link.key])}?{slide}")
+    return redirect("compare:permalink", link.key)
 
 
 def _shared(query: str, seen: str | None) -> tuple[ComparisonSpec, TableView]:
@@ -176,7 +176,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The pinned numbers, unchanged, and whether there are newer ones."""
     pinned = records.read(link)
     view = records.view_of(link, pinned, request.GET)
-    shown = sections(pinned.tables, view.sort)
+    shown_sections = sections(pinned.tables, view.sort)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
     context = {
         "permalink": link,
@@ -186,7 +186,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         else [],
         "pinned": pinned,
         "heading": records.title_of(link),
-        **in_folds(shown, QueryDict(link.query).getlist("test")),
+        **in_folds(shown_sections, QueryDict(link.query).getlist("test")),
         "table_view": view,
         "differences": pinned.differences,
         "compared": PROPERTIES.get(pinned.by),
@@ -252,8 +252,8 @@ def mine(request: HttpRequest) -> HttpResponse:
     """Everything that this person has shared, newest first."""
     links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
     may_change = rights.may(request.user, rights.Action.SHARE)
-    shown = list(links[:LISTED])
-    choices = score_choices() if shown else None
+    shown_links = list(links[:LISTED])
+    choices = score_choices() if shown_links else None
     context: dict[str, Any] = {
         "total": links.count(),
         "may_change": may_change,
@@ -264,7 +264,7 @@ def mine(request: HttpRequest) -> HttpResponse:
                 "what": choices and _subject_of(link, choices),
                 "is_over": sharing.is_over(link),
             }
-            for link in shown
+            for link in shown_links
         ],
     }
     return render(request, "compare/permalinks.html", context)

@@ -63,8 +63,8 @@ class ProfileForm:
     @property
     def shown_rows(self) -> list[PartRow]:
         """Those that are filled in, and a few to fill in."""
-        kept = list(self.rows)
-        return (kept + [PartRow()] * EMPTY_ROWS)[:MOST_PARTS]
+        rows = list(self.rows)
+        return (rows + [PartRow()] * EMPTY_ROWS)[:MOST_PARTS]
 
 
 def of_profile(profile: Profile, row: WorkProfile | None = None) -> ProfileForm:
@@ -116,7 +116,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     for number, row in enumerate(rows, start=1):
         stored, wrong = _document(row)
         parts.append(stored)
-        problems += [f"Part {number}: {one}" for one in wrong]
+        problems += [f"Part {number}: {problem}" for problem in wrong]
     team = (
         teams_of(user).filter(pk=int(form.team)).first()
         if form.team.isdecimal() and len(form.team) < 10
@@ -129,11 +129,11 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     profile = None
     document = {name: getattr(form, name) for name in ("title", "summary", "source", "together")}
     try:
-        made = from_dict(document | {"parts": parts})
-        problems += [*unseen_in(made), *impossible(made)]
-        profile = None if problems else made
+        candidate = from_dict(document | {"parts": parts})
+        problems += [*unseen_in(candidate), *impossible(candidate)]
+        profile = None if problems else candidate
     except ProfileError as error:
-        problems += [one for one in error.problems if one not in problems]
+        problems += [problem for problem in error.problems if problem not in problems]
     values: dict[str, Any] = dict(vars(form))
     values |= {"problems": tuple(problems), "profile": profile, "chosen_team": team}
     return ProfileForm(**values)

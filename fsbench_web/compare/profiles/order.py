@@ -40,16 +40,16 @@ def order(request: HttpRequest) -> HttpResponse:
     """
     try:
         spec = bounded(ComparisonSpec.from_query(request.GET)).spec
-        found = find_missing(spec) if spec.is_of_work else MissingCells((), ())
+        missing = find_missing(spec) if spec.is_of_work else MissingCells((), ())
     except SpecError as error:
         return plain_refusal(error)
-    serieses = _alike(found.series_ids)
+    serieses = _alike(missing.series_ids)
     lun = _lun(request, serieses)
-    wanted = measuring(found.demands, partial(_problem, lun, _configurations(serieses, lun)))
-    if not found.demands:
+    wanted = measuring(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
+    if not missing.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
     unmeasured = {*wanted.left, *(demand for demand, _ in wanted.refused)}
-    again = [demand for demand in found.again if demand not in unmeasured]
+    again = [demand for demand in missing.again if demand not in unmeasured]
     if again:
         messages.info(
             request,
@@ -71,7 +71,9 @@ def order(request: HttpRequest) -> HttpResponse:
         )
         cells = _named([demand for demand, _ in wanted.refused])
         messages.warning(request, f"Not chosen: {cells}. {wanted.refused[0][1]} {rest}")
-    workloads = [WorkloadSpec(slug, dict(given)) for slug, given in wanted.workloads.items()]
+    workloads = [
+        WorkloadSpec(slug, dict(parameters)) for slug, parameters in wanted.workloads.items()
+    ]
     if not workloads:
         return redirect(f"{reverse('compare:page')}?{spec.to_query()}")
     query = measure_together(serieses, workloads, lun.pk if lun else None)
@@ -95,8 +97,10 @@ def _lun(request: HttpRequest, serieses: Sequence[Series]) -> Lun | None:
 
 def _configurations(serieses: Sequence[Series], lun: Lun | None) -> list[ConfigurationSpec]:
     """What the form will have ticked on the LUN."""
-    known = [found for one in serieses for found in configurations_of(one)]
-    return known or (possible_runs.usual_configurations(lun) if lun else [])
+    configurations = [
+        configuration for series in serieses for configuration in configurations_of(series)
+    ]
+    return configurations or (possible_runs.usual_configurations(lun) if lun else [])
 
 
 def _problem(
@@ -110,10 +114,14 @@ def _alike(series_ids: Sequence[int]) -> list[Series]:
     """Of the series those that one job can measure: of the study and LUN that most are of."""
     related = ("study", "lun", "configuration", "journal_lun")
     rows = Series.objects.select_related(*related).in_bulk(list(series_ids))
-    found = [rows[pk] for pk in series_ids if pk in rows]
-    if not found:
+    serieses = [rows[pk] for pk in series_ids if pk in rows]
+    if not serieses:
         return []
-    places = Counter((one.study_id, one.lun_id) for one in found)
+    places = Counter((series.study_id, series.lun_id) for series in serieses)
     place = places.most_common(1)[0][0]
-    some = {one.configuration_id: one for one in found if (one.study_id, one.lun_id) == place}
-    return list(some.values())[:MOST_CONFIGURATIONS]
+    by_configuration = {
+        series.configuration_id: series
+        for series in serieses
+        if (series.study_id, series.lun_id) == place
+    }
+    return list(by_configuration.values())[:MOST_CONFIGURATIONS]

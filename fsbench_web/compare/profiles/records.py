@@ -73,20 +73,20 @@ def change(
     Raises PermissionDenied.
     """
     with transaction.atomic():
-        kept = WorkProfile.objects.select_for_update().get(pk=row.pk)
-        rights.require(user, Action.DEFINE, kept)
-        if visibility is not None and (visibility, team) != (kept.visibility, kept.team):
-            kept.visibility, kept.team = visibility, team
-            kept.save(update_fields=["visibility", "team"])
+        locked = WorkProfile.objects.select_for_update().get(pk=row.pk)
+        rights.require(user, Action.DEFINE, locked)
+        if visibility is not None and (visibility, team) != (locked.visibility, locked.team):
+            locked.visibility, locked.team = visibility, team
+            locked.save(update_fields=["visibility", "team"])
             audit.note(
-                user, "work profile changed", f"work profile {kept.slug}", visibility=visibility
+                user, "work profile changed", f"work profile {locked.slug}", visibility=visibility
             )
-        latest = kept.versions.order_by("-number")[0]
+        latest = locked.versions.order_by("-number")[0]
         if latest.document == profile.as_dict():
             return latest
-        version = _add(kept, latest.number + 1, profile, user)
+        version = _add(locked, latest.number + 1, profile, user)
         audit.note(
-            user, "work profile changed", f"work profile {kept.slug}", version=version.number
+            user, "work profile changed", f"work profile {locked.slug}", version=version.number
         )
     return version
 

@@ -43,15 +43,15 @@ def page(request: HttpRequest) -> HttpResponse:
     try:
         file_kb = _file_kb(request.POST.get("file", ""))
         data = _data(request)
-        found = parts_of(observed(data), by if by in WEIGHTS else BY_OPERATIONS, file_kb)
+        read_parts = parts_of(observed(data), by if by in WEIGHTS else BY_OPERATIONS, file_kb)
     except TraceError as error:
         return _asked(request, str(error))
-    source = " ".join(found.notes)[:1000]
-    profile = Profile("Read from a trace", RATIO, found.parts, "", source)
+    source = " ".join(read_parts.notes)[:1000]
+    profile = Profile("Read from a trace", RATIO, read_parts.parts, "", source)
     return form_page(
         request,
         replace(of_profile(profile), title=""),
-        notes=found.notes,
+        notes=read_parts.notes,
         notes_title="Read from the trace, and not saved yet. Correct what is wrong.",
     )
 

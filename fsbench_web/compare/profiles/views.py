@@ -33,13 +33,13 @@ MOST_STUDIES = 12
 def listing(request: HttpRequest) -> HttpResponse:
     """The presets, and those that people made."""
     rows = stored_profiles.visible().prefetch_related("versions").select_related("created_by")
-    own = [
+    entries = [
         (row, profile)
         for row in rows[:MOST_SHOWN]
         if (versions := list(row.versions.all()))
         and (profile := stored_profiles.profile_of(row.slug, versions[0]))
     ]
-    context = {"presets": list(LATEST.values()), "own": own, "total": rows.count()}
+    context = {"presets": list(LATEST.values()), "own": entries, "total": rows.count()}
     return render(request, "compare/profiles.html", context)
 
 
@@ -47,8 +47,8 @@ def listing(request: HttpRequest) -> HttpResponse:
 @requires(Action.READ)
 def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
     """One version, the latest where none is named, and where to rank by it."""
-    found = profile_named(f"{slug}@{version}" if version else slug)
-    if found is None:
+    profile = profile_named(f"{slug}@{version}" if version else slug)
+    if profile is None:
         raise Http404(
             f'There is no work profile "{slug}"{f" with version {version}" if version else ""} '
             "that you may see. /profiles/ lists all."
@@ -57,16 +57,16 @@ def page(request: HttpRequest, slug: str, version: int = 0) -> HttpResponse:
     numbers = (
         list(row.versions.values_list("number", flat=True))
         if row
-        else [one.version for one in VERSIONS.values() if one.slug == slug][::-1]
+        else [preset.version for preset in VERSIONS.values() if preset.slug == slug][::-1]
     )
     context = {
-        "profile": found,
+        "profile": profile,
         "row": row,
-        "parts": [(part, found.percent_of(part)) for part in found.parts],
-        "method": TOGETHER[found.together],
-        "doubts": records.doubts_of(found) if row else [],
+        "parts": [(part, profile.percent_of(part)) for part in profile.parts],
+        "method": TOGETHER[profile.together],
+        "doubts": records.doubts_of(profile) if row else [],
         "versions": numbers,
-        "is_latest": found.version == max(numbers),
+        "is_latest": profile.version == max(numbers),
         "may_change": row is not None and rights.may(request.user, Action.DEFINE, row),
         "studies": Study.objects.filter(is_published=False).order_by("-created_at")[:MOST_STUDIES],
     }
@@ -87,14 +87,14 @@ def new(request: HttpRequest) -> HttpResponse:
     if form.profile is None:
         return form_page(request, form, status=422)
     try:
-        made = records.make(
+        version = records.make(
             form.profile, request.user, visibility=form.visibility, team=form.chosen_team
         )
     except records.TooManyNames as error:
         messages.error(request, str(error))
         return form_page(request, form, status=422)
     messages.success(request, f"Saved: {form.profile.title}, version 1.")
-    return redirect("compare:profile", slug=made.profile.slug)
+    return redirect("compare:profile", slug=version.profile.slug)
 
 
 @login_required
@@ -114,10 +114,10 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     form = forms.read(request.POST, request.user)
     if form.profile is None:
         return form_page(request, form, row=row, status=422)
-    made = records.change(
+    version = records.change(
         row, form.profile, request.user, visibility=form.visibility, team=form.chosen_team
     )
-    messages.success(request, f"Saved: version {made.number} is the latest.")
+    messages.success(request, f"Saved: version {version.number} is the latest.")
     return redirect("compare:profile", slug=slug)
 
 

@@ -60,8 +60,8 @@ def _tests(
 def _combined(study: Study, tables: Sequence[DeltaTable]) -> Iterable[Block]:
     """The charts that a paper has besides those of its tables."""
     sections = [section for section in study.sections if section["kind"] in ("combined", "chart")]
-    found = [_section_chart(section, tables) for section in sections]
-    drawings = tuple(drawing for drawing in found if drawing is not None)
+    charts = [_section_chart(section, tables) for section in sections]
+    drawings = tuple(drawing for drawing in charts if drawing is not None)
     if not drawings:
         return
     yield Heading("Read and write combined", 2)
@@ -76,7 +76,7 @@ def _stated(
 ) -> Iterable[Block]:
     """What its text states, set against its tables."""
     stated: Sequence[Mapping[str, Any]] = next(
-        (one["items"] for one in study.sections if one["kind"] == "statements"), ()
+        (section["items"] for section in study.sections if section["kind"] == "statements"), ()
     )
     if not stated:
         return
@@ -85,8 +85,13 @@ def _stated(
     yield Grid(
         columns=tuple((title, False) for title in titles),
         rows=tuple(
-            (one.text, one.place, one.verdict, "".join(part.text for part in one.parts))
-            for one in statements.check(stated, tables, place)
+            (
+                statement.text,
+                statement.place,
+                statement.verdict,
+                "".join(part.text for part in statement.parts),
+            )
+            for statement in statements.check(stated, tables, place)
         ),
     )
 
@@ -109,24 +114,26 @@ def _section_chart(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> 
             f"{section['unit']}, less is better",
             width=_CHARTS_WIDTH,
         )
-    kept = [
+    section_tables = [
         table
         for table in tables
         if table.category == section["category"] and table.test in ("write", "read")
     ]
-    if not kept:
+    if not section_tables:
         return None
     scores: dict[str, dict[str, float]] = {}
-    for table in kept:
+    for table in section_tables:
         for row in table.rows:
             scores.setdefault(row.contender, {})[table.test] = row.score
     rows = [
         Stack(
             name,
-            (found.get("write"), found.get("read")),
-            numbers.number(found["write"] + found["read"]) if len(found) == 2 else numbers.MISSING,
+            (by_test.get("write"), by_test.get("read")),
+            numbers.number(by_test["write"] + by_test["read"])
+            if len(by_test) == 2
+            else numbers.MISSING,
         )
-        for name, found in scores.items()
+        for name, by_test in scores.items()
     ]
     rows.sort(key=lambda row: (None in row.parts, -sum(part or 0 for part in row.parts)))
     return stacks(
@@ -134,6 +141,6 @@ def _section_chart(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> 
         ("write", "read"),
         (stacked.WRITE_SERIES, stacked.READ_SERIES),
         section["title"],
-        f"{kept[0].unit}, more is better",
+        f"{section_tables[0].unit}, more is better",
         width=_CHARTS_WIDTH,
     )

@@ -49,15 +49,15 @@ def tables_of(
         table = each.entry
         if each.opens:
             yield FoldBegins(each.opens.title, each.opens.of)
-        shown, notes = columns(table), footnotes(table)
+        table_columns, notes = columns(table), footnotes(table)
         yield Grid(
-            columns=tuple((column.heading, column.kind == "number") for column in shown),
+            columns=tuple((column.heading, column.kind == "number") for column in table_columns),
             rows=tuple(
                 (
-                    shown[0].text(row)
+                    table_columns[0].text(row)
                     + (f" ({row.mark})" if row.mark else "")
                     + "".join(f" ({mark})" for mark in marks(row, notes)),
-                    *(column.text(row) for column in shown[1:]),
+                    *(column.text(row) for column in table_columns[1:]),
                 )
                 for row in table.rows
             ),
@@ -108,17 +108,17 @@ def commands_of(study: Study, method: Method, site: str, query: str) -> Iterable
 
 
 def _commands(method: Method, site: str) -> Iterable[Block]:
-    found = grouped(method.series)
-    if found:
+    groups = grouped(method.series)
+    if groups:
         yield paragraph(
             "The commands as they were run, in this order, of the newest finished run of each "
             "configuration. They erase the disk that they name."
         )
-    for several, lines in found:
-        yield Commands(_whose(several), lines)
-    silent = [one for one in method.series if not one.commands]
+    for group, lines in groups:
+        yield Commands(_whose(group), lines)
+    silent = [series for series in method.series if not series.commands]
     if silent:
-        names = ", ".join(dict.fromkeys(one.configuration for one in silent))
+        names = ", ".join(dict.fromkeys(series.configuration for series in silent))
         yield paragraph(
             f"No command is recorded of: {names}. They were imported, or are not done yet."
         )
@@ -126,8 +126,8 @@ def _commands(method: Method, site: str) -> Iterable[Block]:
         yield paragraph(line)
 
 
-def _whose(several: Sequence[RecordedSeries]) -> str:
+def _whose(group: Sequence[RecordedSeries]) -> str:
     return "; ".join(
-        f"{one.configuration}, {one.workload or 'workload not known'}, run {one.run_id}"
-        for one in several
+        f"{series.configuration}, {series.workload or 'workload not known'}, run {series.run_id}"
+        for series in group
     )

@@ -118,7 +118,7 @@ class Report:
 
     @property
     def chapters(self) -> list[Heading]:
-        return [one for one in self.blocks if isinstance(one, Heading) and one.level == 1]
+        return [block for block in self.blocks if isinstance(block, Heading) and block.level == 1]
 
 
 def paragraph(text: str) -> Prose:

@@ -89,16 +89,16 @@ def _recorded(method: Method) -> Iterable[Block]:
         ),
         rows=tuple(
             (
-                one.configuration,
-                one.workload or numbers.MISSING,
-                one.lun or numbers.MISSING,
-                one.system or numbers.MISSING,
-                one.preparation or "new file system",
-                str(one.done),
-                str(one.failed),
-                one.repeats or "a fixed number",
+                series.configuration,
+                series.workload or numbers.MISSING,
+                series.lun or numbers.MISSING,
+                series.system or numbers.MISSING,
+                series.preparation or "new file system",
+                str(series.done),
+                str(series.failed),
+                series.repeats or "a fixed number",
             )
-            for one in method.series
+            for series in method.series
         ),
         notes=not_listed(method),
     )

@@ -170,9 +170,9 @@ def _story(report: Report, document: _Document) -> Iterable[Flowable]:
     # An address within the report that leads nowhere would end the whole of it with an error.
     anchors = {
         anchor
-        for one in report.blocks
-        if isinstance(one, Heading | Grid)
-        for anchor in [one.anchor]
+        for block in report.blocks
+        if isinstance(block, Heading | Grid)
+        for anchor in [block.anchor]
     }
     for number, block in enumerate(report.blocks):
         yield from _flowables(block, number, anchors)
@@ -307,9 +307,9 @@ def _widths(block: Grid) -> list[float]:
 
 def _shares(wants: list[float], room: float) -> list[float]:
     """Narrow columns get what they want, the wide ones an equal part of what is left."""
-    found = [0.0] * len(wants)
+    widths = [0.0] * len(wants)
     order = sorted(range(len(wants)), key=wants.__getitem__)
     for number, place in enumerate(order):
-        found[place] = min(wants[place], room / (len(order) - number))
-        room -= found[place]
-    return found
+        widths[place] = min(wants[place], room / (len(order) - number))
+        room -= widths[place]
+    return widths

@@ -44,14 +44,14 @@ def text_width(text: str) -> float:
     return float(pdfmetrics.stringWidth(cut(one_line(text), LONGEST_CELL), BOLD, 7.5))
 
 
-def plain(text: str, most: int = LONGEST_CELL) -> str:
+def plain(text: str, limit: int = LONGEST_CELL) -> str:
     """Text for a paragraph, which reads XML: nothing of it is markup."""
-    return escape(cut(one_line(text, LONGEST_LINE), most))
+    return escape(cut(one_line(text, LONGEST_LINE), limit))
 
 
-def cut(text: str, most: int) -> str:
+def cut(text: str, limit: int) -> str:
     """So many characters of it."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def anchor(name: str) -> str:
@@ -61,7 +61,7 @@ def anchor(name: str) -> str:
 
 def marked(parts: tuple[Part, ...], anchors: set[str]) -> str:
     """A sentence with its links; ``anchors`` are those that there are in the report."""
-    found = []
+    texts = []
     for part in parts:
         text = escape(_one_line_keeping_blanks(part.text))
         if part.is_name:
@@ -69,8 +69,8 @@ def marked(parts: tuple[Part, ...], anchors: set[str]) -> str:
         leads = part.href[1:] in anchors if part.href.startswith("#") else part.href != ""
         if leads:
             text = f'<a href={quoteattr(part.href)} color="{LIGHT["accent"]}">{text}</a>'
-        found.append(text)
-    return "".join(found)
+        texts.append(text)
+    return "".join(texts)
 
 
 def _one_line_keeping_blanks(text: str) -> str:

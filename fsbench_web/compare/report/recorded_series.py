@@ -70,11 +70,12 @@ def method_of(study: Study) -> Method:
         if run and run.environment_id and row.configuration.label not in labels[run.environment_id]:
             labels[run.environment_id].append(row.configuration.label)
     return Method(
-        hardware=tuple((one.name, _facts_of(one)) for one in profiles),
+        hardware=tuple((profile.name, _facts_of(profile)) for profile in profiles),
         environments=systems(
-            (str(one), labels[one.pk], one.facts) for one in environments.values()
+            (str(environment), labels[environment.pk], environment.facts)
+            for environment in environments.values()
         ),
-        workloads=tuple((one.title, _parameters(one)) for one in workloads),
+        workloads=tuple((workload.title, _parameters(workload)) for workload in workloads),
         series=tuple(
             _recorded(
                 row,
@@ -95,10 +96,12 @@ def _measured_with(
     profiles |= {row.hardware.pk: row.hardware for row in listed if row.hardware}
     workloads = {row.workload.pk: row.workload for row in listed if row.workload}
     if is_part:
-        others = HardwareProfile.objects.filter(pk__in=study.series.values("hardware"))
-        profiles |= {one.pk: one for one in others.order_by("id")[:MOST_SERIES]}
-        works = Workload.objects.filter(pk__in=study.series.values("workload"))
-        workloads |= {one.pk: one for one in works.order_by("id")[:MOST_SERIES]}
+        other_profiles = HardwareProfile.objects.filter(pk__in=study.series.values("hardware"))
+        profiles |= {profile.pk: profile for profile in other_profiles.order_by("id")[:MOST_SERIES]}
+        other_workloads = Workload.objects.filter(pk__in=study.series.values("workload"))
+        workloads |= {
+            workload.pk: workload for workload in other_workloads.order_by("id")[:MOST_SERIES]
+        }
     return list(profiles.values()), list(workloads.values())
 
 
@@ -125,10 +128,10 @@ def grouped(
     series: tuple[RecordedSeries, ...],
 ) -> list[tuple[list[RecordedSeries], tuple[str, ...]]]:
     """Series with the same command lines together, so that nothing is printed twice."""
-    found: dict[tuple[str, ...], list[RecordedSeries]] = defaultdict(list)
-    for one in series:
-        found[tuple(line for _, line in one.commands)].append(one)
-    return [(several, lines) for lines, several in found.items() if lines]
+    by_commands: dict[tuple[str, ...], list[RecordedSeries]] = defaultdict(list)
+    for recorded_series in series:
+        by_commands[tuple(line for _, line in recorded_series.commands)].append(recorded_series)
+    return [(group, lines) for lines, group in by_commands.items() if lines]
 
 
 def not_listed(method: Method) -> tuple[str, ...]:

@@ -21,21 +21,21 @@ def systems(
     The first is told whole, and the others by what of them is otherwise: ext4 and XFS on one
     machine have all but their tools and mount options in common.
     """
-    found: list[tuple[str, Facts]] = []
+    entries: list[tuple[str, Facts]] = []
     whole: dict[str, str] = {}
     for name, configurations, sections in recorded:
         facts: dict[str, str] = {}
         for label, value in _in_order(sections):
             facts[label] = f"{facts[label]}; {value}" if label in facts else value
         heading = f"{name}: {_named(configurations)}" if configurations else name
-        if not found:
+        if not entries:
             whole = facts
-            found.append((heading, tuple(facts.items())))
+            entries.append((heading, tuple(facts.items())))
             continue
-        other = tuple(one for one in facts.items() if whole.get(one[0]) != one[1])
+        other = tuple(fact for fact in facts.items() if whole.get(fact[0]) != fact[1])
         lacking = tuple((label, numbers.MISSING) for label in whole if label not in facts)
-        found.append((f"{heading}; what differs from the first", (*other, *lacking)))
-    return tuple(found)
+        entries.append((f"{heading}; what differs from the first", (*other, *lacking)))
+    return tuple(entries)
 
 
 def _named(configurations: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from fsbench_web.studies.models import Study
 def summary(
     study: Study,
     tables: Sequence[DeltaTable],
-    given: findings.Findings,
+    collected: findings.Findings,
     place: Callable[[DeltaTable], str],
     site: str,
 ) -> Iterable[Block]:
@@ -50,10 +50,10 @@ def summary(
         else f"{counted}, all of published figures."
     )
     yield from _answer(tables)
-    if given.summary:
-        yield bullets(given.summary, site)
-    yield bullets([test.headline for test in given.tests if not test.is_further], site)
-    more = sum(test.is_further for test in given.tests)
+    if collected.summary:
+        yield bullets(collected.summary, site)
+    yield bullets([test.headline for test in collected.tests if not test.is_further], site)
+    more = sum(test.is_further for test in collected.tests)
     if more:
         yield Prose(
             (
@@ -64,38 +64,38 @@ def summary(
                 Part("."),
             )
         )
-    if given.rule:
-        yield paragraph(given.rule)
+    if collected.rule:
+        yield paragraph(collected.rule)
     yield from _winners(tables)
 
 
 def _answer(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     """Who comes first over all tests, how sure that is, and the drawing of it."""
-    found = answer(tables)
-    if found is None:
+    overall = answer(tables)
+    if overall is None:
         return
-    first, tests = found.compared, _number(len(found.tests), "test")
+    first, tests = overall.compared, _number(len(overall.tests), "test")
     second = (
-        f", {found.lead:.2f} times that of {found.others[0].contender}, the next"
-        if found.has_third
+        f", {overall.lead:.2f} times that of {overall.others[0].contender}, the next"
+        if overall.has_third
         else ""
     )
-    place = f"is level with {found.level_with}" if found.is_level else "comes first"
-    level = f"; it is level with another in {found.shared}" if found.shared else ""
-    behind = f"; it is not the best in {len(found.behind)}" if found.behind else ""
+    place = f"is level with {overall.level_with}" if overall.is_level else "comes first"
+    level = f"; it is level with another in {overall.shared}" if overall.shared else ""
+    behind = f"; it is not the best in {len(overall.behind)}" if overall.behind else ""
     yield Prose(
         (
             Part(first.contender, is_name=True),
             Part(
-                f" {place}: {first.mean:.2f} times the speed of {found.against}{second} "
-                f"({found.rests_on}). "
-                f"It is the best by more than chance in {found.sure} of {tests}{level}{behind}."
-                f"{f' {found.of_a_cache}' if found.of_a_cache else ''}"
-                f"{f' {found.mostly.sentence}' if found.mostly else ''}"
+                f" {place}: {first.mean:.2f} times the speed of {overall.against}{second} "
+                f"({overall.rests_on}). "
+                f"It is the best by more than chance in {overall.sure} of {tests}{level}{behind}."
+                f"{f' {overall.of_a_cache}' if overall.of_a_cache else ''}"
+                f"{f' {overall.mostly.sentence}' if overall.mostly else ''}"
             ),
         )
     )
-    yield Charts((speedup(found),))
+    yield Charts((speedup(overall),))
 
 
 def _number(count: int, noun: str) -> str:
@@ -106,18 +106,18 @@ def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     """Who is best in which test and category, and by how much faster than the next; no costs."""
     tables = [table for table in tables if not testnames.is_cost(table.test)]
     for is_mean in (False, True):
-        kept = [table for table in tables if (table.category == categories.MEAN) == is_mean]
-        slugs = sorted({table.category for table in kept}, key=categories.place)
+        kind_tables = [table for table in tables if (table.category == categories.MEAN) == is_mean]
+        slugs = sorted({table.category for table in kind_tables}, key=categories.place)
         lines: dict[tuple[str, str], dict[str, str]] = {}
-        for table in kept:
-            units = {other.unit for other in kept if other.test == table.test}
+        for table in kind_tables:
+            units = {other.unit for other in kind_tables if other.test == table.test}
             unit = table.unit if is_mean and len(units) > 1 else ""
             lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
         folded = folds.further(test for test, _ in lines)
-        shown = {key: found for key, found in lines.items() if key[0] not in folded}
-        further = {key: found for key, found in lines.items() if key[0] in folded}
-        if shown:
-            yield _grid(shown, slugs)
+        shown_lines = {key: cells for key, cells in lines.items() if key[0] not in folded}
+        further = {key: cells for key, cells in lines.items() if key[0] in folded}
+        if shown_lines:
+            yield _grid(shown_lines, slugs)
         if further:
             yield FoldBegins(f"More percentiles ({len(folded)})")
             yield _grid(further, slugs)
@@ -131,9 +131,9 @@ def _grid(lines: Mapping[tuple[str, str], Mapping[str, str]], slugs: Sequence[st
         rows=tuple(
             (
                 testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
-                *(found.get(slug, numbers.MISSING) for slug in slugs),
+                *(cells.get(slug, numbers.MISSING) for slug in slugs),
             )
-            for (test, unit), found in lines.items()
+            for (test, unit), cells in lines.items()
         ),
         title="The best, and by how many percent it is faster than the next",
     )

@@ -67,7 +67,7 @@ def _pdf(report: Report) -> bytes:
 def spec_of(request: HttpRequest, study: Study) -> ComparisonSpec:
     """The comparison of which the report has the tables."""
     by = request.GET.get("by") or next(
-        (one.get("by", "") for one in study.sections if one["kind"] == "tables"), ""
+        (section.get("by", "") for section in study.sections if section["kind"] == "tables"), ""
     )
     if by not in CONTENDERS:
         by = "filesystem"
@@ -100,13 +100,15 @@ def _report(request: HttpRequest, study: Study) -> Report:
 def _work(spec: ComparisonSpec, query: QueryDict) -> tuple[list[str], list[DeltaTable]]:
     """What was measured of the work profile that the address asks for, and its tables."""
     try:
-        asked = profiles.of_query(spec, query)
-        shown = comparison(asked) if asked.is_of_work else None
+        work_spec = profiles.of_query(spec, query)
+        work_comparison = comparison(work_spec) if work_spec.is_of_work else None
     except SpecError as error:
         return error.problems, []
-    if shown is None:
+    if work_comparison is None:
         return [], []
-    return [sentence for one in shown.work for sentence in one.sentences], shown.tables
+    return [
+        sentence for work_answer in work_comparison.work for sentence in work_answer.sentences
+    ], work_comparison.tables
 
 
 def _left_out(request: HttpRequest, limited: bounds.BoundedComparison) -> str:

@@ -48,16 +48,16 @@ def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str
     What somebody chose by name is not folded; nor is a percentile of which no other test of the
     same latency would be left in sight.
     """
-    known = list(dict.fromkeys(tests))
-    stems = {test: testnames.further_percentile_of(test) for test in known}
-    in_sight = {testnames.latency_of(test) for test in known if not stems[test] or test in chosen}
+    names = list(dict.fromkeys(tests))
+    stems = {test: testnames.further_percentile_of(test) for test in names}
+    in_sight = {testnames.latency_of(test) for test in names if not stems[test] or test in chosen}
     folded = {
         test: stem
         for test, stem in stems.items()
         if stem and stem in in_sight and test not in chosen
     }
-    costs = [test for test in known if testnames.is_cost(test) and test not in chosen]
-    if len(costs) < len(known):
+    costs = [test for test in names if testnames.is_cost(test) and test not in chosen]
+    if len(costs) < len(names):
         folded |= dict.fromkeys(costs, COSTS)
     return folded
 
@@ -90,22 +90,22 @@ def placed(
             behind[folded[test]].append(entry)
         else:
             last[testnames.latency_of(test)] = last[COSTS] = place
-    found: list[FoldedEntry[Entry]] = []
+    placed_entries: list[FoldedEntry[Entry]] = []
     for place, entry in enumerate(listed):
         test = test_of(entry)
         if test in folded:
             continue
-        found.append(FoldedEntry(entry))
+        placed_entries.append(FoldedEntry(entry))
         for stem in (testnames.latency_of(test), COSTS):
             if stem and last[stem] == place and stem in behind:
-                found += _fold(stem, behind[stem], test_of)
-    return found
+                placed_entries += _fold(stem, behind[stem], test_of)
+    return placed_entries
 
 
 def _fold(
-    stem: str, few: list[Entry], test_of: Callable[[Entry], str]
+    stem: str, entries: list[Entry], test_of: Callable[[Entry], str]
 ) -> Iterable[FoldedEntry[Entry]]:
-    of = COSTS if stem == COSTS else testnames.label_of_latency(stem)
-    fold = Fold(of, len({test_of(one) for one in few}))
-    for number, one in enumerate(few):
-        yield FoldedEntry(one, fold if number == 0 else None, number == len(few) - 1)
+    title = COSTS if stem == COSTS else testnames.label_of_latency(stem)
+    fold = Fold(title, len({test_of(entry) for entry in entries}))
+    for number, entry in enumerate(entries):
+        yield FoldedEntry(entry, fold if number == 0 else None, number == len(entries) - 1)

@@ -57,18 +57,18 @@ def label_of(category: str) -> str:
     """A category as people read it; a stored profile by its title. One query for such a one."""
     if not category.startswith(categories.PROFILE):
         return categories.label(category)
-    found = profile_named(category.removeprefix(categories.PROFILE))
-    return categories.label(category, found.title if found else "")
+    profile = profile_named(category.removeprefix(categories.PROFILE))
+    return categories.label(category, profile.title if profile else "")
 
 
 def titles() -> dict[str, str]:
     """Every profile that may be asked for by its slug, in its latest version: {slug: title}. One
     query. Where several have one title each has its slug behind it.
     """
-    found = {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
-    times = Counter(found.values())
+    by_slug = {slug: profile.title for slug, profile in LATEST.items()} | stored_titles()
+    times = Counter(by_slug.values())
     return {
-        slug: title if times[title] == 1 else f"{title} ({slug})" for slug, title in found.items()
+        slug: title if times[title] == 1 else f"{title} ({slug})" for slug, title in by_slug.items()
     }
 
 
@@ -83,27 +83,27 @@ def asked_of(spec: ComparisonSpec) -> list[RequestedProfile]:
         raise SpecError(["A comparison ranks by a profile or by a range of sizes: leave one out."])
     if not spec.profile:
         return _ranges(spec)
-    found = profile_named(spec.profile)
-    if found is None:
+    profile = profile_named(spec.profile)
+    if profile is None:
         raise SpecError(unknown("profile", [spec.profile], titles()), "profile")
-    return [RequestedProfile(found, testnames.WORK, f"{categories.PROFILE}{found.name}")]
+    return [RequestedProfile(profile, testnames.WORK, f"{categories.PROFILE}{profile.name}")]
 
 
 def of_query(spec: ComparisonSpec, query: QueryDict) -> ComparisonSpec:
     """What the address of a study, or of its report, ranks by besides its tables, for the same
     contenders; not ``is_of_work`` where it says nothing. Raises SpecError.
     """
-    given = QueryDict(mutable=True)
+    work_query = QueryDict(mutable=True)
     for name in (*WORK_PARAMETERS, "baseline", "cells"):
-        given.setlist(name, query.getlist(name))
-    own = ComparisonSpec.from_query(given)
-    return replace(own, studies=spec.studies, by=spec.by, units=spec.units)
+        work_query.setlist(name, query.getlist(name))
+    work_spec = ComparisonSpec.from_query(work_query)
+    return replace(work_spec, studies=spec.studies, by=spec.by, units=spec.units)
 
 
 def decided(spec: ComparisonSpec) -> ComparisonSpec:
     """The same with the version of the profile named, so that it stays what it is."""
-    found = profile_named(spec.profile) if spec.profile else None
-    return spec if found is None else spec.with_profile(found.name)
+    profile = profile_named(spec.profile) if spec.profile else None
+    return spec if profile is None else spec.with_profile(profile.name)
 
 
 def _ranges(spec: ComparisonSpec) -> list[RequestedProfile]:
@@ -123,13 +123,15 @@ def _ranges(spec: ComparisonSpec) -> list[RequestedProfile]:
         single = [_range(part) for part in parts]
     except ProfileError as error:
         raise SpecError(error.problems) from None
-    if sum(len(one.demands) for one in single) > MOST_CELLS:
+    if sum(len(profile.demands) for profile in single) > MOST_CELLS:
         raise SpecError([f"The range has more than {MOST_CELLS} cells: make it narrower."])
-    found = [RequestedProfile(one, one.tests[0], categories.RANGE) for one in single]
+    requested = [
+        RequestedProfile(profile, profile.tests[0], categories.RANGE) for profile in single
+    ]
     if spec.operations and len(single) > 1:
         together = Profile("All operations of the range, alike", RATIO, tuple(parts))
-        found.insert(0, RequestedProfile(together, testnames.WORK, categories.RANGE))
-    return found
+        requested.insert(0, RequestedProfile(together, testnames.WORK, categories.RANGE))
+    return requested
 
 
 def _range(part: Part) -> Profile:

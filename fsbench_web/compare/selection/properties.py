@@ -143,10 +143,10 @@ made with.
 def keys_of(stage: str, filesystems: Collection[str]) -> frozenset[str]:
     """The options that belong to a stage with every one of these file systems that has them."""
     stages: dict[str, set[str]] = defaultdict(set)
-    for (filesystem, key), of in STAGES.items():
+    for (filesystem, key), key_stage in STAGES.items():
         if filesystem in filesystems:
-            stages[key].add(of)
-    return frozenset(key for key, found in stages.items() if found == {stage})
+            stages[key].add(key_stage)
+    return frozenset(key for key, key_stages in stages.items() if key_stages == {stage})
 
 
 def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
@@ -154,14 +154,14 @@ def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
 
 
 def _of_configuration(
-    slug: str, one: str, many: str, of: Callable[[ConfigurationFacts], Value]
+    slug: str, singular: str, plural: str, of: Callable[[ConfigurationFacts], Value]
 ) -> Property:
-    return Property(slug, one, many, of, is_of_configuration=True)
+    return Property(slug, singular, plural, of, is_of_configuration=True)
 
 
 PROPERTIES: dict[str, Property] = {
-    known.slug: known
-    for known in (
+    entry.slug: entry
+    for entry in (
         _of_configuration(
             "filesystem", "file system", "file systems", lambda row: named(row.filesystem)
         ),
@@ -237,7 +237,7 @@ PROPERTIES: dict[str, Property] = {
 def contenders() -> dict[str, str]:
     """What ``by`` may be, with the words for it."""
     return {
-        slug: f"{known.title}, each by its best configuration" for slug, known in PROPERTIES.items()
+        slug: f"{entry.title}, each by its best configuration" for slug, entry in PROPERTIES.items()
     } | {"configuration": "Configurations, each on its own"}
 
 
@@ -248,11 +248,13 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
     options a configuration must have every one that is chosen, and of several values of the same
     option any. The tool's defaults, and options that are not known, pass besides.
     """
-    known = PROPERTIES[parameter]
+    chosen_property = PROPERTIES[parameter]
     if parameter == "configuration":
         chosen = {*chosen, *map(current_label, chosen)}
     if parameter not in STAGE_FILTERS:
-        return Condition(lambda row: known.of(row).slug in chosen, known.is_of_configuration)
+        return Condition(
+            lambda row: chosen_property.of(row).slug in chosen, chosen_property.is_of_configuration
+        )
     by_key: dict[str, set[str]] = defaultdict(set)
     for slug in chosen:
         if "=" in slug:
@@ -267,10 +269,10 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
             for key, values in by_key.items()
         ):
             return True
-        whole = known.of(row)
+        whole = chosen_property.of(row)
         return whole in (DEFAULTS, UNKNOWN) and whole.slug in chosen
 
-    return Condition(takes, known.is_of_configuration)
+    return Condition(takes, chosen_property.is_of_configuration)
 
 
 def options_in_words(labels: Iterable[str]) -> str:
@@ -294,20 +296,20 @@ def offered(choices: ScoreChoices, parameter: str) -> list[Value]:
     return sorted(set(OFFERED[parameter](choices)), key=lambda value: (value.label, value.slug))
 
 
-def known_slugs(choices: ScoreChoices, parameter: str, asked: Collection[str]) -> dict[str, None]:
-    """What a filter of ``OFFERED`` can be set to, and old labels among ``asked`` of what can."""
-    known = dict.fromkeys(value.slug for value in offered(choices, parameter))
+def known_slugs(choices: ScoreChoices, parameter: str, names: Collection[str]) -> dict[str, None]:
+    """What a filter of ``OFFERED`` can be set to, and old labels among ``names`` of what can."""
+    slugs = dict.fromkeys(value.slug for value in offered(choices, parameter))
     if parameter == "configuration":
-        known |= dict.fromkeys(label for label in asked if current_label(label) in known)
-    return known
+        slugs |= dict.fromkeys(label for label in names if current_label(label) in slugs)
+    return slugs
 
 
 def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
     for filesystem, is_known, pairs in choices.option_sets:
-        found = [
+        values = [
             single(key, value) for key, value in pairs if STAGES.get((filesystem, key)) == stage
         ]
-        yield from found or [DEFAULTS if is_known else UNKNOWN]
+        yield from values or [DEFAULTS if is_known else UNKNOWN]
 
 
 STAGE_FILTERS = ("mkfs", "mount")

@@ -26,8 +26,8 @@ def set_aside(spec: ComparisonSpec) -> FiltersSetAside | None:
     """Which filters of the address choose nothing, because what is ranked by has operations of its
     own; None for none.
     """
-    given = (("test", spec.tests), ("category", spec.categories))
-    named = [name for name, chosen in given if chosen]
+    filters = (("test", spec.tests), ("category", spec.categories))
+    named = [name for name, chosen in filters if chosen]
     if not (named and spec.is_of_work):
         return None
     choose, them = ("choose", "them") if len(named) > 1 else ("chooses", "it")

@@ -9,19 +9,19 @@ PLACE = ("of", "in", "sentence")
 PARAMETERS = (*PLACE, "was")
 
 
-def place_of(given: QueryDict) -> str:
+def place_of(query: QueryDict) -> str:
     """Test, category and sentence of a query, as a query."""
-    return urlencode([(name, given[name]) for name in PLACE if given.get(name)])
+    return urlencode([(name, query[name]) for name in PLACE if query.get(name)])
 
 
-def rest_of(given: QueryDict) -> QueryDict:
+def rest_of(query: QueryDict) -> QueryDict:
     """What of an address says what is compared."""
-    return without(given, PARAMETERS)
+    return without(query, PARAMETERS)
 
 
-def without(given: QueryDict, names: Iterable[str]) -> QueryDict:
+def without(query: QueryDict, names: Iterable[str]) -> QueryDict:
     """The query without some of its parameters."""
-    rest = given.copy()
+    rest = query.copy()
     for name in names:
         rest.pop(name, None)
     return rest

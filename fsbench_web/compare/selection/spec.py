@@ -135,9 +135,9 @@ class ComparisonSpec:
         values too long or too many. Whether a study or file system exists is asked later, by
         ``unknown_values``, because only the database knows.
         """
-        given = QueryDict(query) if isinstance(query, str) else query
+        parsed_query = QueryDict(query) if isinstance(query, str) else query
         parameters = [*FILTERS, *_SINGLE, *PARTS, *RANGES]
-        others = [name for name in given if name not in parameters]
+        others = [name for name in parsed_query if name not in parameters]
         problems = (
             [f"A comparison has no {quoted(others)}; it has {', '.join(parameters)}."]
             if others
@@ -146,13 +146,13 @@ class ComparisonSpec:
         problems += [
             f"{name} is given more than once: give it once."
             for name in _SINGLE
-            if len(set(given.getlist(name))) > 1
+            if len(set(parsed_query.getlist(name))) > 1
         ]
-        single, wrong = _single(given)
+        single, wrong = _single(parsed_query)
         problems += wrong
         values: dict[str, Any] = {}
         for parameter, name in (FILTERS | PARTS | RANGES).items():
-            texts = [text for text in given.getlist(parameter) if text]
+            texts = [text for text in parsed_query.getlist(parameter) if text]
             if len(texts) > MOST_VALUES:
                 problems.append(
                     f"More than {MOST_VALUES} values of {parameter}: leave it out for all."
@@ -164,7 +164,9 @@ class ComparisonSpec:
             else:
                 values[name] = tuple(texts)
         for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
-            named = [one for one in values.get(name, ()) if not categories.is_of_work(one)]
+            named = [
+                category for category in values.get(name, ()) if not categories.is_of_work(category)
+            ]
             problems += unknown(parameter, named, categories.all_slugs())
         problems += _work_of_category(single, values)
         if problems:
@@ -343,19 +345,19 @@ EVERYTHING = ComparisonSpec()
 
 def units_of(query: QueryDict) -> str:
     """The units that the address of a study, its report or a line over time asks for."""
-    asked = query.get("units", "")
-    return asked if asked in UNITS else ""
+    units = query.get("units", "")
+    return units if units in UNITS else ""
 
 
 def _work_of_category(single: dict[str, Any], values: dict[str, Any]) -> list[str]:
     """A work profile in the place of a category is what is ranked by: ``category=profile:oltp`` is
     ``profile=oltp``. Problems where that cannot be.
     """
-    asked = values.get("categories", ())
-    of_work = [one for one in asked if categories.is_of_work(one)]
+    slugs = values.get("categories", ())
+    of_work = [slug for slug in slugs if categories.is_of_work(slug)]
     if not of_work:
         return []
-    if len(asked) > 1:
+    if len(slugs) > 1:
         return ["A comparison ranks by one work profile or by categories: leave the others out."]
     [slug] = of_work
     has_range = bool(single.get("block") or single.get("file") or values.get("operations"))
@@ -364,19 +366,21 @@ def _work_of_category(single: dict[str, Any], values: dict[str, Any]) -> list[st
             return ["category is range, and no range is given: say block=8k-16k and file=1g-4g."]
     else:
         name = slug.removeprefix(categories.PROFILE)
-        kept = single.setdefault("profile", name)
-        if not name or name.partition("@")[0] != kept.partition("@")[0]:
-            return [f'category is "{short(slug)}", and profile is "{short(kept)}": leave one out.']
+        profile = single.setdefault("profile", name)
+        if not name or name.partition("@")[0] != profile.partition("@")[0]:
+            return [
+                f'category is "{short(slug)}", and profile is "{short(profile)}": leave one out.'
+            ]
     values["categories"] = ()
     return []
 
 
-def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:
+def _single(query: QueryDict) -> tuple[dict[str, Any], list[str]]:
     """What is given once: values by name, what is left out being left out, and problems."""
     values: dict[str, Any] = {}
     problems = []
     for name in _SINGLE:
-        text = given.get(name) or ""
+        text = query.get(name) or ""
         if not text:
             continue
         try:

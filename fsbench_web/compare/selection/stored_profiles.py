@@ -54,8 +54,8 @@ def stored_latest() -> list[Profile]:
         row.profile_id: row
         for row in WorkProfileVersion.objects.filter(profile__in=slugs, number=newest)
     }
-    found = (profile_of(slug, rows[pk]) for pk, slug in slugs.items() if pk in rows)
-    return [profile for profile in found if profile is not None]
+    profiles = (profile_of(slug, rows[pk]) for pk, slug in slugs.items() if pk in rows)
+    return [profile for profile in profiles if profile is not None]
 
 
 def stored_titles() -> dict[str, str]:

@@ -56,9 +56,9 @@ PARAMETERS = ("important", "least", *_LISTS, "deltas", "numbers")
 
 def unknown_names(query: str) -> list[str]:
     """Names in a query that are of no view, a sentence each; for programs, which nobody watches."""
-    known = ", ".join(PARAMETERS)
+    parameters = ", ".join(PARAMETERS)
     return [
-        f'A view has no "{name[:60]}"; it has {known}.'
+        f'A view has no "{name[:60]}"; it has {parameters}.'
         for name in QueryDict(query)
         if name not in PARAMETERS
     ]
@@ -88,10 +88,10 @@ class TableView:
         """The view of an address; what it cannot be is left out and told in ``problems``."""
         problems: list[str] = []
         lists: dict[str, tuple[str, ...]] = {}
-        for name, known in _LISTS.items():
-            asked = dict.fromkeys(text for text in query.getlist(name) if text)
-            problems += _wrong(name, asked, known)
-            lists[name] = tuple(text for text in known if text in asked)
+        for name, options in _LISTS.items():
+            texts = dict.fromkeys(text for text in query.getlist(name) if text)
+            problems += _wrong(name, texts, options)
+            lists[name] = tuple(text for text in options if text in texts)
         single: dict[str, str] = {}
         for name, choices in _CHOICES.items():
             text = query.get(name) or ""
@@ -116,9 +116,9 @@ class TableView:
         pairs = [
             *([("important", "1")] if self.important else []),
             *([("least", f"{self.least_percent:g}")] if self.least_percent else []),
-            *(("verdict", one) for one in self.verdicts),
-            *(("column", one) for one in self.columns),
-            *(("pin", one) for one in self.pinned),
+            *(("verdict", slug) for slug in self.verdicts),
+            *(("column", slug) for slug in self.columns),
+            *(("pin", slug) for slug in self.pinned),
             *([("deltas", self.deltas)] if self.deltas else []),
             *([("numbers", self.numbers)] if self.numbers else []),
         ]
@@ -130,10 +130,10 @@ class TableView:
         return joined(urlencode({"sort": self.sort} if self.sort else {}), self.to_query())
 
     @classmethod
-    def chosen(cls, query: QueryDict, kept: str) -> "TableView":
-        """The view of an address that says anything of it, also nothing; else the ``kept`` one."""
+    def chosen(cls, query: QueryDict, stored_query: str) -> "TableView":
+        """The view of an address that says anything of it, also nothing; else ``stored_query``."""
         is_asked = any(name in query for name in (*PARAMETERS, "sort"))
-        return cls.from_query(query if is_asked else QueryDict(kept))
+        return cls.from_query(query if is_asked else QueryDict(stored_query))
 
     @property
     def is_filtered(self) -> bool:
@@ -180,7 +180,7 @@ def _least(text: str, problems: list[str]) -> float:
     return 0.0
 
 
-def _wrong(name: str, asked: Mapping[str, None], known: Mapping[str, str]) -> list[str]:
-    wrong = [text for text in asked if text not in known]
-    listed = ", ".join(filter(None, known))
+def _wrong(name: str, texts: Mapping[str, None], options: Mapping[str, str]) -> list[str]:
+    wrong = [text for text in texts if text not in options]
+    listed = ", ".join(filter(None, options))
     return [f'{name} is "{wrong[0][:60]}"; it can be {listed}.'] if wrong else []

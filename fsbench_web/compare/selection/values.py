@@ -140,14 +140,14 @@ def _listed(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
+def unknown(parameter: str, values: Iterable[str], known_values: Iterable[str]) -> list[str]:
     """One sentence however many values nobody knows, and however many there are to name."""
-    known = dict.fromkeys(known)
-    unknown = [value for value in values if value not in known]
+    known_values = dict.fromkeys(known_values)
+    unknown = [value for value in values if value not in known_values]
     if not unknown:
         return []
-    listed = ", ".join(map(short, islice(known, NAMED_AT_MOST))) or "none yet"
-    more = len(known) - NAMED_AT_MOST
+    listed = ", ".join(map(short, islice(known_values, NAMED_AT_MOST))) or "none yet"
+    more = len(known_values) - NAMED_AT_MOST
     there_is = f"{listed} and {more} more" if more > 0 else listed
     return [f"There is no {parameter} {quoted(unknown)}; there is {there_is}."]
 

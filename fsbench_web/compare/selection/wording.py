@@ -151,8 +151,8 @@ def in_words(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
         *([work_words(spec)] if spec.is_of_work else tested),
         *(
-            _chosen(one, many, [names.get(slug, slug) for slug in chosen])
-            for one, many, chosen, names in offered
+            _chosen(singular, plural, [names.get(slug, slug) for slug in chosen])
+            for singular, plural, chosen, names in offered
             if chosen
         ),
         *(
@@ -170,7 +170,9 @@ def work_words(spec: ComparisonSpec) -> str:
     if spec.profile:
         return f"the work profile {spec.profile}"
     parts = [
-        _chosen("operation", "operations", [testnames.label(one) for one in spec.operations])
+        _chosen(
+            "operation", "operations", [testnames.label(operation) for operation in spec.operations]
+        )
         if spec.operations
         else "IOzone's six operations",
         f"blocks of {sizes_of(spec.block).words}" if spec.block else "",
@@ -182,12 +184,12 @@ def work_words(spec: ComparisonSpec) -> str:
 
 def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:
     """The chosen values of a filter whose values only the scores know."""
-    known = properties.PROPERTIES[parameter]
+    chosen_property = properties.PROPERTIES[parameter]
     labels = dict(properties.offered(choices, parameter))
     names = [labels.get(slug, slug) for slug in chosen]
     if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
-        return f"{known.one} {properties.options_in_words(names)}"
-    return _chosen(known.one, known.many, names)
+        return f"{chosen_property.one} {properties.options_in_words(names)}"
+    return _chosen(chosen_property.one, chosen_property.many, names)
 
 
 def _settings(spec: ComparisonSpec) -> Iterable[str]:
@@ -223,23 +225,23 @@ def _part(spec: ComparisonSpec) -> str:
     return f"shown of these: {', '.join(named)}"
 
 
-def joined(names: Iterable[str], most: int = _NAMED_AT_MOST) -> str:
+def joined(names: Iterable[str], limit: int = _NAMED_AT_MOST) -> str:
     """Names in a sentence: ``a, b and c``; of many the first ones and how many more."""
     listed = list(names)
-    if len(listed) > most:
-        return f"{', '.join(listed[: most - 1])} and {len(listed) - most + 1} more"
+    if len(listed) > limit:
+        return f"{', '.join(listed[: limit - 1])} and {len(listed) - limit + 1} more"
     return " and ".join(part for part in (", ".join(listed[:-1]), *listed[-1:]) if part)
 
 
 def flags_in_words(flags: Mapping[str, Sequence[str]]) -> str:
     """``contended: ext4; drifted: all``, of the flags of each contender; "" for none."""
     names: dict[str, list[str]] = {}
-    for name, some in flags.items():
-        for flag in some:
+    for name, contender_flags in flags.items():
+        for flag in contender_flags:
             names.setdefault(flag, []).append(name)
     return "; ".join(
-        f"{flag_label(flag)}: {'all' if len(found) == len(flags) > 1 else joined(found)}"
-        for flag, found in names.items()
+        f"{flag_label(flag)}: {'all' if len(contenders) == len(flags) > 1 else joined(contenders)}"
+        for flag, contenders in names.items()
     )
 
 
@@ -254,10 +256,10 @@ def change_words(change_percent: float | None, is_baseline: bool | None) -> str:
     return "faster" if change_percent > 0 else "slower"
 
 
-def _chosen(one: str, many: str, names: Iterable[str]) -> str:
+def _chosen(singular: str, plural: str, names: Iterable[str]) -> str:
     listed = list(names)
     if not listed:
-        return f"all {many}"
+        return f"all {plural}"
     if len(listed) > _NAMED_AT_MOST:
-        return f"{len(listed)} {many}"
-    return f"{one if len(listed) == 1 else many} {', '.join(listed)}"
+        return f"{len(listed)} {plural}"
+    return f"{singular if len(listed) == 1 else plural} {', '.join(listed)}"

@@ -68,23 +68,23 @@ def address_lines(address: str) -> list[str]:
     """One line or two, of a longer address four in smaller letters, broken behind an "&" where that
     fits: together they are the address. What is longer than these is cut in its middle.
     """
-    for most, count in ((_ADDRESS_CHARACTERS, 2), (_SMALL_CHARACTERS, _SMALL_LINES)):
-        if len(address) <= most * count:
-            return _broken(address, most, count)
+    for width, count in ((_ADDRESS_CHARACTERS, 2), (_SMALL_CHARACTERS, _SMALL_LINES)):
+        if len(address) <= width * count:
+            return _broken(address, width, count)
     return _broken(
         shortened_inside(address, _SMALL_CHARACTERS * _SMALL_LINES),
         *(_SMALL_CHARACTERS, _SMALL_LINES),
     )
 
 
-def _broken(text: str, most: int, count: int) -> list[str]:
+def _broken(text: str, width: int, count: int) -> list[str]:
     """At most ``count`` lines, which hold it all."""
     lines: list[str] = []
-    while len(text) > most:
-        end = text.rfind("&", 0, most) + 1
+    while len(text) > width:
+        end = text.rfind("&", 0, width) + 1
         left = count - len(lines) - 1
-        if not end or len(text) - end > most * left:
-            end = most
+        if not end or len(text) - end > width * left:
+            end = width
         lines.append(text[:end])
         text = text[end:]
     return [*lines, text]
@@ -117,9 +117,9 @@ def foot_of(slide: Slide) -> list[str]:
     hardware = _named({row.hardware for row in table.rows if row.hardware}, "not stated")
     kernels = {row.kernel for row in table.rows if row.kernel}
     kernel = f"; kernel: {_named(kernels, '')}" if kernels else ""
-    kept = f"; {slide.kept}" if slide.kept else ""
+    kept_on = f"; {slide.kept}" if slide.kept else ""
     return [
-        f"{table_title(table)}; study: {studies}{kept}",
+        f"{table_title(table)}; study: {studies}{kept_on}",
         f"{_count(table)}; {_intervals(table)}{_one(table)}",
         f"Hardware: {hardware}{kernel}",
     ]
@@ -131,7 +131,10 @@ def flags_of(table: DeltaTable) -> str:
     # Where all is emulated the sentence says so.
     in_sentence = {EMULATED} if state == emulation.ONLY else set()
     flags = wording.flags_in_words(
-        {row.contender: [one for one in row.flags if one not in in_sentence] for row in table.rows}
+        {
+            row.contender: [flag for flag in row.flags if flag not in in_sentence]
+            for row in table.rows
+        }
     )
     cells = "scores of different data points" if table.has_different_cells else ""
     marks = "; ".join(part for part in (flags, cells) if part)
@@ -147,22 +150,24 @@ def _one(table: DeltaTable) -> str:
 
 
 def _count(table: DeltaTable) -> str:
-    known = sorted({row.runs for row in table.rows if row.runs is not None})
-    if not known:
+    run_counts = sorted({row.runs for row in table.rows if row.runs is not None})
+    if not run_counts:
         return "n: not stated"
-    each = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    runs = str(run_counts[0]) if len(run_counts) == 1 else f"{run_counts[0]} to {run_counts[-1]}"
     missing = any(row.runs is None for row in table.rows)
-    return f"n = {each} runs of each{', of some not stated' if missing else ''}"
+    return f"n = {runs} runs of each{', of some not stated' if missing else ''}"
 
 
 def _intervals(table: DeltaTable) -> str:
-    found = [row.interval for row in table.rows if row.interval]
-    if not found:
+    intervals = [row.interval for row in table.rows if row.interval]
+    if not intervals:
         return "no interval: single runs, or published without their repeats"
-    kinds = {one.of for one in found}
+    kinds = {interval.of for interval in intervals}
     of = " and ".join(words for kind, words in _INTERVALS_OF.items() if kind in kinds)
-    some = "" if len(found) == len(table.rows) else f" of {len(found)} of {len(table.rows)}"
-    return f"lines: 95% intervals of the {of}{some} (Student's t)"
+    count = (
+        "" if len(intervals) == len(table.rows) else f" of {len(intervals)} of {len(table.rows)}"
+    )
+    return f"lines: 95% intervals of the {of}{count} (Student's t)"
 
 
 def _named(names: Iterable[str], nothing: str) -> str:
@@ -171,9 +176,9 @@ def _named(names: Iterable[str], nothing: str) -> str:
 
 def _sentence(text: str) -> list[Shape]:
     """In as large letters as three lines of it leave, from 30 points down."""
-    for size, most in ((30.0, 2), (25.0, 3), (20.0, 4)):
+    for size, line_limit in ((30.0, 2), (25.0, 3), (20.0, 4)):
         lines = _lines(text, int((_RIGHT - _LEFT) / (size * 0.63)))
-        if len(lines) <= most:
+        if len(lines) <= line_limit:
             break
     lines = lines[:4]
     return [
@@ -182,21 +187,21 @@ def _sentence(text: str) -> list[Shape]:
     ]
 
 
-def _lines(text: str, most: int) -> Sequence[str]:
+def _lines(text: str, width: int) -> Sequence[str]:
     """Broken between words, and a word that is longer than a line within it."""
     lines = [""]
     for word in text.split():
         rest = word
         while rest:
-            room = most - len(lines[-1]) - (1 if lines[-1] else 0)
+            room = width - len(lines[-1]) - (1 if lines[-1] else 0)
             if len(rest) <= room:
                 lines[-1] = f"{lines[-1]} {rest}".strip()
                 break
-            if len(rest) <= most or not lines[-1]:
+            if len(rest) <= width or not lines[-1]:
                 if lines[-1]:
                     lines.append("")
                     continue
-                lines[-1], rest = rest[:most], rest[most:]
+                lines[-1], rest = rest[:width], rest[width:]
                 if rest:
                     lines.append("")
                 continue

@@ -27,20 +27,20 @@ def sentence(table: DeltaTable) -> str:
 
 
 def _against(best: DeltaRow, second: DeltaRow) -> str:
-    ahead, found = best.contender, second.verdict
-    if found is not None and found.status == EQUIVALENT:
+    ahead, verdict = best.contender, second.verdict
+    if verdict is not None and verdict.status == EQUIVALENT:
         return f"{ahead} and {second.contender} are equivalent"
-    if found is not None and found.status == SIGNIFICANT:
+    if verdict is not None and verdict.status == SIGNIFICANT:
         # What the second is told against the best, turned round.
-        effect = uncertainty.effect(found.turned()).rsplit(", ", 1)[0]
+        effect = uncertainty.effect(verdict.turned()).rsplit(", ", 1)[0]
         if "% faster, " not in effect:
             return f"{ahead} is {_faster(second)}faster than {second.contender}"
         return f"{ahead} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
-    if found is not None and found.is_inconclusive and found.ratio is not None:
+    if verdict is not None and verdict.is_inconclusive and verdict.ratio is not None:
         return f"{ahead} leads; whether it is faster than {second.contender} is open"
     faster = _faster(second)
     by = f", {faster}before {second.contender}" if faster else ""
-    if found is not None and found.method == FREENIX and found.status == TIE:
+    if verdict is not None and verdict.method == FREENIX and verdict.status == TIE:
         return f"{ahead} has the best score{by}; a tie with {second.contender}, not significant"
     return f"{ahead} has the best score{by}; how sure that is is not known"
 

@@ -40,101 +40,106 @@ class SlideTable:
     set_aside: FiltersSetAside | None = None
 
 
-def compared(given: QueryDict) -> QueryDict:
+def compared(query: QueryDict) -> QueryDict:
     """What of the address says what is compared. Raises SpecError."""
-    return rest_of(_placed(given))
+    return rest_of(_placed(query))
 
 
-def of_comparison(given: QueryDict) -> SlideTable:
+def of_comparison(query: QueryDict) -> SlideTable:
     """The table of a comparison that the address says. Raises SpecError."""
-    placed = _placed(given)
+    placed = _placed(query)
     spec = ComparisonSpec.from_query(rest_of(placed))
     refuse_unknown_parts(spec)
     return _of_work(spec, placed) if spec.is_of_work else _of_scores(spec, placed)
 
 
-def _placed(given: QueryDict) -> QueryDict:
+def _placed(query: QueryDict) -> QueryDict:
     """A work profile in the place of a category (``in=profile:oltp``) is what is ranked by, as on
     the page of charts, unless the comparison ranks by some work already.
     """
-    chosen = given.get("in") or ""
-    rest = rest_of(given)
+    chosen = query.get("in") or ""
+    rest = rest_of(query)
     if not chosen.startswith(categories.PROFILE) or ComparisonSpec.from_query(rest).is_of_work:
-        return given
-    placed = without(given, ("of", "in"))
+        return query
+    placed = without(query, ("of", "in"))
     placed["profile"] = chosen.removeprefix(categories.PROFILE)
     return placed
 
 
-def of_tables(found: Sequence[DeltaTable], given: QueryDict) -> SlideTable:
-    """One of ``found``, the first where the address says none. Raises SpecError."""
-    if not found:
+def of_tables(delta_tables: Sequence[DeltaTable], query: QueryDict) -> SlideTable:
+    """One of ``delta_tables``, the first where the address says none. Raises SpecError."""
+    if not delta_tables:
         raise SpecError([NOTHING])
-    by_test = _by_test(found)
-    test = asked(given.get("of"), list(by_test), "test")
-    known = by_test[test]
-    category = asked(given.get("in"), list(known), "category", testnames.label(test))
-    return SlideTable(known[category], list(by_test), list(known), contenders_of(found))
+    by_test = _by_test(delta_tables)
+    test = asked(query.get("of"), list(by_test), "test")
+    by_category = by_test[test]
+    category = asked(query.get("in"), list(by_category), "category", testnames.label(test))
+    return SlideTable(
+        by_category[category], list(by_test), list(by_category), contenders_of(delta_tables)
+    )
 
 
-def _of_work(spec: ComparisonSpec, given: QueryDict) -> SlideTable:
+def _of_work(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
     ignored, spec = set_aside(spec), profiles.decided(spec)
-    found = comparison(replace(spec, sort=""))
-    if not found.tables:
-        raise SpecError([sentence for one in found.work for sentence in one.sentences] or [NOTHING])
-    place = given.copy()
-    for table in found.tables:
-        if given.get("in") == table.category.partition("@")[0]:  # without its version
+    work_comparison = comparison(replace(spec, sort=""))
+    if not work_comparison.tables:
+        raise SpecError(
+            [sentence for work_answer in work_comparison.work for sentence in work_answer.sentences]
+            or [NOTHING]
+        )
+    place = query.copy()
+    for table in work_comparison.tables:
+        if query.get("in") == table.category.partition("@")[0]:  # without its version
             place["in"] = table.category
-    shown = of_tables(found.tables, place)
+    slide_table = of_tables(work_comparison.tables, place)
     whole = replace(without_set_aside(spec.whole), sort="")
-    if len(found.tables) > 1:
-        test, category = shown.table.test, shown.table.category
+    if len(work_comparison.tables) > 1:
+        test, category = slide_table.table.test, slide_table.table.category
         whole = replace(whole, part_tests=(test,), part_categories=(category,))
-    return replace(shown, query=whole.to_query(), set_aside=ignored)
+    return replace(slide_table, query=whole.to_query(), set_aside=ignored)
 
 
-def _of_scores(spec: ComparisonSpec, given: QueryDict) -> SlideTable:
-    there = offer(spec)
-    known = {
-        test: [slug for slug in there.categories[test] if spec.shows(test, slug)]
-        for test in there.scored
+def _of_scores(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
+    offered = offer(spec)
+    slugs_of = {
+        test: [slug for slug in offered.categories[test] if spec.shows(test, slug)]
+        for test in offered.scored
     }
-    tests = [test for test, slugs in known.items() if slugs]
+    tests = [test for test, slugs in slugs_of.items() if slugs]
     if not tests:
         raise SpecError([NOTHING])
-    test = asked(given.get("of"), tests, "test")
-    wanted, label = given.get("in"), testnames.label(test)
-    category = asked(wanted, known[test], "category", label) if wanted else ""
-    category = category or category_of(PictureSpec(spec), known[test])
-    found, _ = tables(PictureSpec(spec), [test], category)
-    if not found:
+    test = asked(query.get("of"), tests, "test")
+    wanted, label = query.get("in"), testnames.label(test)
+    category = asked(wanted, slugs_of[test], "category", label) if wanted else ""
+    category = category or category_of(PictureSpec(spec), slugs_of[test])
+    delta_tables, _ = tables(PictureSpec(spec), [test], category)
+    if not delta_tables:
         raise SpecError([NOTHING])
-    table = max(found, key=lambda one: len(one.rows))
+    table = max(delta_tables, key=lambda candidate: len(candidate.rows))
     among = {value.slug for value in field_of(spec).values.values()}
     alone = replace(spec.whole, tests=(test,), categories=(category,)).on_page
-    return SlideTable(table, tests, known[test], among, alone.to_query())
+    return SlideTable(table, tests, slugs_of[test], among, alone.to_query())
 
 
 def asked(
-    wanted: str | None, known: Sequence[str], what: str, whose: str = "This comparison"
+    wanted: str | None, names: Sequence[str], noun: str, whose: str = "This comparison"
 ) -> str:
     """What is asked for, the first without it. Raises SpecError for what is not there."""
     if not wanted:
-        return known[0]
-    if wanted not in known:
-        named = ", ".join(map(short, known[:MOST_NAMED]))
-        more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-        raise SpecError([f'{whose} has no {what} "{short(wanted)}"; it has {named}{more}.'])
+        return names[0]
+    if wanted not in names:
+        named = ", ".join(map(short, names[:MOST_NAMED]))
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        raise SpecError([f'{whose} has no {noun} "{short(wanted)}"; it has {named}{more}.'])
     return wanted
 
 
-def _by_test(found: Iterable[DeltaTable]) -> Mapping[str, Mapping[str, DeltaTable]]:
+def _by_test(delta_tables: Iterable[DeltaTable]) -> Mapping[str, Mapping[str, DeltaTable]]:
     """{test: {category: table}}; of several units the table with most rows."""
     by_test: dict[str, dict[str, DeltaTable]] = {}
-    for table in found:
+    for table in delta_tables:
         of_test = by_test.setdefault(table.test, {})
-        kept = of_test.get(table.category)
-        if kept is None or len(table.rows) > len(kept.rows):
+        largest = of_test.get(table.category)
+        if largest is None or len(table.rows) > len(largest.rows):
             of_test[table.category] = table
     return by_test

@@ -37,15 +37,15 @@ from fsbench_web.renderings import answers
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The slide of one table of a comparison."""
     try:
-        given, problems = _loosened(request.GET, tables.of_comparison)
-        slide, found = _of_comparison(request, given)
-        compared = tables.compared(given)
+        query, problems = _loosened(request.GET, tables.of_comparison)
+        slide, slide_table = _of_comparison(request, query)
+        compared = tables.compared(query)
     except SpecError as error:
         return refused(request, error)
     files = reverse("compare:slide_file", args=["png"]).removesuffix("png")
     back = f"{reverse('compare:page')}?{compared.urlencode()}"
     share = SharingForm() if rights.may(request.user, rights.Action.SHARE) else None
-    return _page(request, slide, found, files, back, compared, share, problems)
+    return _page(request, slide, slide_table, files, back, compared, share, problems)
 
 
 @require_safe
@@ -54,10 +54,10 @@ def comparison_file(request: HttpRequest, suffix: str) -> HttpResponse:
     """The same as a file; a refusal is plain text."""
     _known(suffix)
     try:
-        slide, found = _of_comparison(request, request.GET)
+        slide, slide_table = _of_comparison(request, request.GET)
     except SpecError as error:
         return plain_refusal(error)
-    return _file(request, suffix, slide, found.among)
+    return _file(request, suffix, slide, slide_table.among)
 
 
 @require_safe
@@ -69,13 +69,13 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        given, problems = _loosened(request.GET, partial(tables.of_tables, pinned.tables))
-        slide, found = _of_permalink(request, given, link, pinned)
+        query, problems = _loosened(request.GET, partial(tables.of_tables, pinned.tables))
+        slide, slide_table = _of_permalink(request, query, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
     files = reverse("compare:permalink_slide_file", args=[link.key, "png"]).removesuffix("png")
     back = reverse("compare:permalink", args=[link.key])
-    return _page(request, slide, found, files, back, rest_of(given), None, problems)
+    return _page(request, slide, slide_table, files, back, rest_of(query), None, problems)
 
 
 @require_safe
@@ -88,10 +88,10 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
     if not pinned.is_intact:
         return not_intact(link)
     try:
-        slide, found = _of_permalink(request, request.GET, link, pinned)
+        slide, slide_table = _of_permalink(request, request.GET, link, pinned)
     except SpecError as error:
         return plain_refusal(error)
-    return _file(request, suffix, slide, found.among)
+    return _file(request, suffix, slide, slide_table.among)
 
 
 def _known(suffix: str) -> None:
@@ -100,16 +100,16 @@ def _known(suffix: str) -> None:
 
 
 def _loosened(
-    given: QueryDict, of_query: Callable[[QueryDict], SlideTable]
+    query: QueryDict, of_query: Callable[[QueryDict], SlideTable]
 ) -> tuple[QueryDict, list[str]]:
     """The address without what of it is not there, and what to say of that; the table that it
     means is the nearest: of the same test in another category. Raises SpecError where nothing is.
     """
     first: SpecError | None = None
     for names in ((), ("in",), ("of", "in")):
-        if names and names[0] not in given:
+        if names and names[0] not in query:
             continue
-        loose = without(given, names)
+        loose = without(query, names)
         try:
             table = of_query(loose).table
         except SpecError as error:
@@ -124,27 +124,29 @@ def _loosened(
     raise first or SpecError([tables.NOTHING])
 
 
-def _of_comparison(request: HttpRequest, given: QueryDict) -> tuple[Slide, SlideTable]:
+def _of_comparison(request: HttpRequest, query: QueryDict) -> tuple[Slide, SlideTable]:
     """Raises SpecError."""
-    found = tables.of_comparison(given)
-    address = request.build_absolute_uri(f"{reverse('compare:page')}?{found.query}")
+    slide_table = tables.of_comparison(query)
+    address = request.build_absolute_uri(f"{reverse('compare:page')}?{slide_table.query}")
     as_of = f"numbers of {timezone.localdate():%Y-%m-%d}"
-    return Slide(_sentence(given, found.table), found.table, address, as_of), found
+    slide = Slide(_sentence(query, slide_table.table), slide_table.table, address, as_of)
+    return slide, slide_table
 
 
 def _of_permalink(
-    request: HttpRequest, given: QueryDict, link: Permalink, pinned: records.PinnedComparison
+    request: HttpRequest, query: QueryDict, link: Permalink, pinned: records.PinnedComparison
 ) -> tuple[Slide, SlideTable]:
     """Raises SpecError."""
-    found = tables.of_tables(pinned.tables, given)
+    slide_table = tables.of_tables(pinned.tables, query)
     address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
-    kept = f"kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
-    return Slide(_sentence(given, found.table), found.table, address, kept), found
+    kept_on = f"kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
+    slide = Slide(_sentence(query, slide_table.table), slide_table.table, address, kept_on)
+    return slide, slide_table
 
 
-def _sentence(given: QueryDict, table: DeltaTable) -> str:
+def _sentence(query: QueryDict, table: DeltaTable) -> str:
     """Somebody's own, else what the table says. Raises SpecError."""
-    text = _own(given)
+    text = _own(query)
     if not text:
         return sentence(table)
     if len(text) > LONGEST:
@@ -154,16 +156,16 @@ def _sentence(given: QueryDict, table: DeltaTable) -> str:
     return text
 
 
-def _own(given: QueryDict) -> str:
+def _own(query: QueryDict) -> str:
     """The sentence that somebody typed: "" for what the table said that was shown before."""
-    text = " ".join((given.get("sentence") or "").split())
-    return "" if text == given.get("was") else text
+    text = " ".join((query.get("sentence") or "").split())
+    return "" if text == query.get("was") else text
 
 
 def _page(
     request: HttpRequest,
     slide: Slide,
-    found: SlideTable,
+    slide_table: SlideTable,
     files: str,
     back: str,
     compared: QueryDict,
@@ -172,11 +174,11 @@ def _page(
 ) -> HttpResponse:
     """400 with the form where there are ``problems``: what was typed stays in it."""
     table = slide.table
-    own = slide.sentence if slide.sentence != sentence(table) else ""
+    own_sentence = slide.sentence if slide.sentence != sentence(table) else ""
     rest = [(name, value) for name, values in compared.lists() for value in values]
     chosen = [("of", table.test), ("in", table.category)]
-    parts = [*chosen, *([("sentence", own)] if own else [])]
-    asked = urlencode([*rest, *parts])
+    parts = [*chosen, *([("sentence", own_sentence)] if own_sentence else [])]
+    file_query = urlencode([*rest, *parts])
     context = {
         "slide": slide,
         "problems": problems,
@@ -190,15 +192,16 @@ def _page(
         "share_form": share,
         "tests": [
             (test, testnames.label(test), test == table.test)
-            for test in found.tests[: limits.MOST_OPTIONS]
+            for test in slide_table.tests[: limits.MOST_OPTIONS]
         ],
         "categories": [
-            (slug, profiles.label_of(slug), slug == table.category) for slug in found.categories
+            (slug, profiles.label_of(slug), slug == table.category)
+            for slug in slide_table.categories
         ],
-        "preview": f"{files}svg?{asked}",
-        "files": [(suffix.upper(), f"{files}{suffix}?{asked}") for suffix in FORMATS],
+        "preview": f"{files}svg?{file_query}",
+        "files": [(suffix.upper(), f"{files}{suffix}?{file_query}") for suffix in FORMATS],
         "foot": slides.foot_of(slide),
-        "set_aside": found.set_aside,
+        "set_aside": slide_table.set_aside,
     }
     return render(request, "compare/slide.html", context, status=400 if problems else 200)
 

@@ -37,10 +37,10 @@ def unit_words(unit: str) -> str:
 @register.simple_tag
 def flags_of(sections: Iterable[Section]) -> list[str]:
     """The flags of all rows, each once, in the order of ``wording.FLAGS``."""
-    found = {
+    flags = {
         flag for section in sections for t in section.tables for r in t.rows for flag in r.flags
     }
-    return [*(flag for flag in wording.FLAGS if flag in found), *sorted(found - set(wording.FLAGS))]
+    return [*(flag for flag in wording.FLAGS if flag in flags), *sorted(flags - set(wording.FLAGS))]
 
 
 @register.simple_tag
@@ -99,10 +99,10 @@ def chart_address(pattern: str, test: str, query: str = "") -> str:
 
 
 @register.filter
-def also_differ(found: Iterable[Difference], tables: int) -> str:
+def also_differ(differences: Iterable[Difference], tables: int) -> str:
     """What else differs and in how many of the tables: one sentence."""
     by_count: dict[int, list[str]] = {}
-    for difference in found:
+    for difference in differences:
         by_count.setdefault(difference.tables, []).append(difference.one)
     parts = [
         f"in {wording.joined(names, 12)} ({_of_tables(count, tables)})"
@@ -118,8 +118,8 @@ def _of_tables(count: int, tables: int) -> str:
 
 
 @register.filter
-def titles(found: Iterable[Difference]) -> str:
-    return wording.joined([difference.one for difference in found], 12)
+def titles(differences: Iterable[Difference]) -> str:
+    return wording.joined([difference.one for difference in differences], 12)
 
 
 register.filter("joined", wording.joined)

@@ -55,14 +55,14 @@ class Column(NamedTuple):
 def columns_of(table: DeltaTable, view: TableView) -> list[Column]:
     """The columns beside the contender, those that are pinned first."""
     chosen = view.columns or _ALWAYS
-    found = [
+    columns = [
         column
         for slug in COLUMNS
         if slug in chosen or slug in view.pinned
         for column in _MADE[slug](table, view)
     ]
-    pinned = [column for column in found if _slug(column) in view.pinned]
-    rest = [column for column in found if _slug(column) not in view.pinned]
+    pinned = [column for column in columns if _slug(column) in view.pinned]
+    rest = [column for column in columns if _slug(column) not in view.pinned]
     return [column._replace(classes=f"pin {column.classes}".strip()) for column in pinned] + rest
 
 
@@ -110,9 +110,9 @@ def _interval_details(table: DeltaTable, row: DeltaRow, view: TableView) -> str:
     of = "" if row.interval.of == REPEATS else f" of {row.interval.of}"
     sentence = intervals.interval_sentence(row.interval, table.unit, table.harmonic_mean_of(row))
     if view.is_exact:
-        found, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
-        short = f"{found.low!r} to {found.high!r}"
-        sentence += f" Exactly {short}{unit}, around {found.mean!r}{unit}."
+        interval, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
+        short = f"{interval.low!r} to {interval.high!r}"
+        sentence += f" Exactly {short}{unit}, around {interval.mean!r}{unit}."
     if middle := row.median:
         sentence += f" {median_sentence(middle, row.interval, table.unit)}"
     return details(f"{short}{of}", sentence)

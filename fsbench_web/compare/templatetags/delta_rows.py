@@ -88,7 +88,7 @@ def study_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
 
 def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -> SafeString:
     """All rows; those that the view does not show are there for paper and for the browser."""
-    columns = [(f"<td{one.attributes}>", one.cell) for one in columns_of(table, view)]
+    columns = [(f"<td{column.attributes}>", column.cell) for column in columns_of(table, view)]
     unseen, has_baseline = hidden(table, view), bool(table.baseline)
     lines = []
     for place, row in enumerate(table.rows):

@@ -146,25 +146,25 @@ def _flag(flag: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def study_table(
-    context: Context, group: TestGroup, shown: ShownTable, by: str, has_published_values: bool
+    context: Context, group: TestGroup, shown_table: ShownTable, by: str, has_published_values: bool
 ) -> SafeString:
     """A table of the page of a study; ``has_published_values``: of any of its tables."""
     view = _view(context)
-    table = in_order(shown.table, view.sort)
+    table = in_order(shown_table.table, view.sort)
     unit = escaped(_read_unit(table, view) if table.unit != SUM else numbers.unit_name(SUM))
     runs = table.runs_of_each
     contender = "File system" if by == "filesystem" else "Configuration"
     parts = [
-        f'<div class="table-wrap" id="{escaped(shown.anchor)}"{_hidden(table, view)}>\n'
+        f'<div class="table-wrap" id="{escaped(shown_table.anchor)}"{_hidden(table, view)}>\n'
         f'<table class="table is-dense deltas{" is-tight" if has_published_values else ""}"'
         f"{_facts(table)}>\n<caption>{escaped(group.label)}",
-        f" · {escaped(shown.category)}" if table.category != categories.MEAN else "",
+        f" · {escaped(shown_table.category)}" if table.category != categories.MEAN else "",
         f' <span class="unit">{unit}{escaped(table.unit_remark)}'
         f"{', less is better' if table.lower_is_better else ''}",
         f", {runs} run{pluralize(runs)} each" if runs and not has_published_values else "",
         "</span>",
-        *(_flag(flag) for flag in shown.flags if flag != "published_differs"),
-        _why(table, escaped(group.label), escaped(shown.category)),
+        *(_flag(flag) for flag in shown_table.flags if flag != "published_differs"),
+        _why(table, escaped(group.label), escaped(shown_table.category)),
         f'</caption>\n<thead><tr><th scope="col" data-sort="contender">{contender}</th>',
         *(
             _paper_head("Score" if table.unit == SUM else unit)
@@ -229,7 +229,7 @@ def table_tools(
 @register.filter
 def of_groups(groups: Iterable[TestGroup]) -> list[DeltaTable]:
     """All tables of the page of a study."""
-    return [shown.table for group in groups for shown in group.tables]
+    return [shown_table.table for group in groups for shown_table in group.tables]
 
 
 @register.filter
@@ -270,8 +270,10 @@ def _winner(winner: Winner | None) -> str:
 def left_out(context: Context, row: TestRow) -> str:
     """How a test is hidden of whose tables the view shows nothing; "" where it shows any."""
     view = _view(context)
-    tables = [table for one in row.shown for table in tables_of(one) if table.rows]
-    return "hidden data-left-out" if tables and all(_hidden(one, view) for one in tables) else ""
+    tables = [table for group in row.shown for table in tables_of(group) if table.rows]
+    return (
+        "hidden data-left-out" if tables and all(_hidden(table, view) for table in tables) else ""
+    )
 
 
 @register.simple_tag(takes_context=True)
@@ -293,7 +295,11 @@ def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -
         "–" if ratio is None else uncertainty.signed_percent(ratio),
         uncertainty.interval_of(line.verdict) or ("–" if ratio is None else "none"),
         _verdict_of(line),
-        ", ".join(dict.fromkeys(str(one.runs) for one in (best, other) if one and one.runs)),
+        ", ".join(
+            dict.fromkeys(
+                str(delta_row.runs) for delta_row in (best, other) if delta_row and delta_row.runs
+            )
+        ),
     ]
     if has_cpu:
         cells[4:4] = _cpu_cells(row, best, other, view)
@@ -330,5 +336,8 @@ def _cpu_cells(
     if row.cpu is None:
         return ["", ""]
     table = headline_tables(tables_of(row.cpu))[0]
-    rows = {one.contender: one for one in table.rows}
-    return [_amount(table, rows.get(one.contender) if one else None, view) for one in (best, other)]
+    rows = {delta_row.contender: delta_row for delta_row in table.rows}
+    return [
+        _amount(table, rows.get(delta_row.contender) if delta_row else None, view)
+        for delta_row in (best, other)
+    ]

@@ -25,16 +25,16 @@ def explanation_table(differences: Sequence[Difference], caption: str) -> SafeSt
         '<td class="nowrap">{}</td><td class="num">{}</td><td class="num">{}</td></tr>',
         (
             (
-                one.cost.label,
-                one.cost.definition,
-                times(one.ratio),
-                _interval(one),
-                _floor(one),
-                _status(one),
-                amount(one.value, one.cost.unit),
-                amount(one.other, one.cost.unit),
+                difference.cost.label,
+                difference.cost.definition,
+                times(difference.ratio),
+                _interval(difference),
+                _floor(difference),
+                _status(difference),
+                amount(difference.value, difference.cost.unit),
+                amount(difference.other, difference.cost.unit),
             )
-            for one in differences
+            for difference in differences
         ),
     )
     return format_html(
@@ -49,22 +49,22 @@ def explanation_table(differences: Sequence[Difference], caption: str) -> SafeSt
     )
 
 
-def _interval(one: Difference) -> SafeString | str:
-    if one.low is None or one.high is None:
+def _interval(difference: Difference) -> SafeString | str:
+    if difference.low is None or difference.high is None:
         return ""
-    low, high = (times(end).removesuffix(" times") for end in (one.low, one.high))
+    low, high = (times(end).removesuffix(" times") for end in (difference.low, difference.high))
     return format_html('<span class="sub">{} to {}</span>', low, high)
 
 
-def _floor(one: Difference) -> SafeString | str:
+def _floor(difference: Difference) -> SafeString | str:
     """What the ratio is of, where it is not that of the two values beside it."""
-    if not one.is_next_to_nothing:
+    if not difference.is_next_to_nothing:
         return ""
-    floor = amount(one.cost.floor, one.cost.unit)
+    floor = amount(difference.cost.floor, difference.cost.unit)
     return format_html('<span class="sub">with {} added to both</span>', floor)
 
 
-def _status(one: Difference) -> SafeString | str:
-    if one.status in _WORDS:
-        return SafeString(_WORDS[one.status])
-    return "not known" if one.low is None else "may be chance"
+def _status(difference: Difference) -> SafeString | str:
+    if difference.status in _WORDS:
+        return SafeString(_WORDS[difference.status])
+    return "not known" if difference.low is None else "may be chance"

@@ -25,8 +25,8 @@ def export_address(context: Context, table: DeltaTable) -> str:
         return f"{reverse('compare:permalink_export', args=[link.key])}?{chosen}"
     if isinstance(spec, ComparisonSpec):
         page, before = _before(spec, get_script_prefix())
-        one = urlencode({"part_test": table.test, "part_category": table.category})
-        return f"{page}?{before}{one}"
+        part = urlencode({"part_test": table.test, "part_category": table.category})
+        return f"{page}?{before}{part}"
     return ""
 
 

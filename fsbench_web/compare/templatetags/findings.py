@@ -38,7 +38,7 @@ def order_address(finding: Finding) -> str:
     if finding.decided_by is None:
         return ""
     series, blocks = finding.decided_by
-    query = urlencode([*(("series", one) for one in series), ("blocks", blocks)])
+    query = urlencode([*(("series", pk) for pk in series), ("blocks", blocks)])
     return f"{reverse('studies:more_blocks')}?{query}"
 
 
@@ -65,8 +65,12 @@ def study_findings(
     """The same of a study's page (``study_page.TestGroup``), and what its text states."""
     # The summary of a measured study has no tables: they are on the tab of its tests.
     at = "" if context.get("all_categories", True) else context.get("tests_at", "")
-    places = {id(shown.table): f"{at}#{shown.anchor}" for group in groups for shown in group.tables}
-    tables = [shown.table for group in groups for shown in group.tables]
+    places = {
+        id(shown_table.table): f"{at}#{shown_table.anchor}"
+        for group in groups
+        for shown_table in group.tables
+    }
+    tables = [shown_table.table for group in groups for shown_table in group.tables]
 
     def place(table: DeltaTable) -> str:
         return places[id(table)]

@@ -20,29 +20,29 @@ def series_rows(series: Iterable[ShownSeries]) -> SafeString:
     return SafeString("".join(map(_row, series)))  # what is not written here is escaped
 
 
-def _row(shown: ShownSeries) -> str:
-    machine = shown.machine
+def _row(series: ShownSeries) -> str:
+    machine = series.machine
     guest = f'<span class="sub">{escaped(machine.words)}</span>' if machine.words else ""
     if guest and machine.is_emulated:
         guest += ' <span class="flag">emulated: for function, not for speed</span>'
     return "".join(
         [
-            f'\n        <tr><th scope="row">{escaped(shown.configuration)}',
-            "" if shown.is_known else '<span class="sub">options not known</span>',
-            f'<span class="sub">{escaped(shown.preparation)} before each run</span>'
-            if shown.preparation
+            f'\n        <tr><th scope="row">{escaped(series.configuration)}',
+            "" if series.is_known else '<span class="sub">options not known</span>',
+            f'<span class="sub">{escaped(series.preparation)} before each run</span>'
+            if series.preparation
             else "",
             guest,
-            *(f'<span class="sub">{escaped(line)}</span>' for line in shown.repeats),
-            f"</th>\n          <td>{escaped(shown.workload) or NOT_STATED}</td>\n          ",
-            f"<td>{escaped(shown.lun) or MISSING}</td>\n          <td>",
-            f'<a href="/hardware/{escaped(shown.hardware)}/">{escaped(shown.hardware_name)}</a>'
-            if shown.hardware
+            *(f'<span class="sub">{escaped(line)}</span>' for line in series.repeats),
+            f"</th>\n          <td>{escaped(series.workload) or NOT_STATED}</td>\n          ",
+            f"<td>{escaped(series.lun) or MISSING}</td>\n          <td>",
+            f'<a href="/hardware/{escaped(series.hardware)}/">{escaped(series.hardware_name)}</a>'
+            if series.hardware
             else NOT_STATED,
-            f"</td>\n          <td>{escaped(shown.kernel) or NOT_STATED}</td>\n          ",
-            f'<td class="num">{shown.done_count} of {shown.run_count}',
-            f'<span class="sub">{shown.failed_count} ended without a result</span>'
-            if shown.failed_count
+            f"</td>\n          <td>{escaped(series.kernel) or NOT_STATED}</td>\n          ",
+            f'<td class="num">{series.done_count} of {series.run_count}',
+            f'<span class="sub">{series.failed_count} ended without a result</span>'
+            if series.failed_count
             else "",
             "</td></tr>",
         ]

@@ -20,27 +20,27 @@ MOST_TRIES = len(BACK_OFF) + 1
 
 
 def slower(
-    found: Sequence[Change], margin_percent: float, lower_is_better: bool
+    changes: Sequence[Change], margin_percent: float, lower_is_better: bool
 ) -> list[tuple[Change, tuple[int, int]]]:
     """The changes to the worse by at least the margin, each with the ends of its two levels.
 
-    ``found`` are all changes of a line, in its order (scoring.changes): they passed the tests of
+    ``changes`` are all changes of a line, in its order (scoring.changes): they passed the tests of
     noise and margin between whole sides of the line; what is told is the difference between the
     levels next to each other, so that this has to reach the margin too. The ends are the places of
     the change before it and of the one behind it; -1 and a place beyond the line where there is
     none.
     """
-    places = [-1, *(change.place for change in found), 1 << 30]
+    places = [-1, *(change.place for change in changes), 1 << 30]
     return [
         (change, (places[number], places[number + 2]))
-        for number, change in enumerate(found)
+        for number, change in enumerate(changes)
         if abs(change.change_percent) >= margin_percent
         and (change.change_percent > 0) == lower_is_better
     ]
 
 
 def unreported(
-    found: Sequence[tuple[Change, tuple[int, int]]],
+    slower_changes: Sequence[tuple[Change, tuple[int, int]]],
     names: Sequence[str],
     reported: Mapping[str, float],
     margin_percent: float,
@@ -53,21 +53,21 @@ def unreported(
     else the nearest of those between whose neighbours it lies, unless that leads to a level which
     is worse by the margin than what was told.
     """
-    exact = {change.place for change, _ in found if names[change.place] in reported}
+    exact = {change.place for change, _ in slower_changes if names[change.place] in reported}
     moved = [place for place, name in enumerate(names) if name in reported and place not in exact]
     taken = set(exact)
     for place in moved:
         level = reported[names[place]]
         near = [
             change.place
-            for change, (start, end) in found
+            for change, (start, end) in slower_changes
             if start < place < end
             and change.place not in taken
             and not _is_worse(change.after, level, margin_percent, lower_is_better)
         ]
         if near:
             taken.add(min(near, key=lambda other: (abs(other - place), other)))
-    return [change for change, _ in found if change.place not in taken]
+    return [change for change, _ in slower_changes if change.place not in taken]
 
 
 def _is_worse(after: float, level: float, margin_percent: float, lower_is_better: bool) -> bool:

@@ -33,12 +33,12 @@ def mine(request: HttpRequest) -> HttpResponse:
     context = {
         "watches": [
             {
-                "watch": one,
-                "title": watching.title_of(one),
-                "line": watching.address_of(one),
-                "last": next(iter(rights.not_hidden(one.last_messages)), None),  # type: ignore[attr-defined]
+                "watch": watch,
+                "title": watching.title_of(watch),
+                "line": watching.address_of(watch),
+                "last": next(iter(rights.not_hidden(watch.last_messages)), None),  # type: ignore[attr-defined]
             }
-            for one in _own_watches(request).prefetch_related(_last_messages())
+            for watch in _own_watches(request).prefetch_related(_last_messages())
         ],
         "sends_email": settings.SENDS_EMAIL,
     }
@@ -62,7 +62,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return render(request, "compare/watch_new.html", {"form": form} | line, status=422)
     values = form.cleaned_data
     try:
-        made = watching.watch(
+        watch = watching.watch(
             _user(request),
             line["series"],
             test=line["test"],
@@ -83,7 +83,7 @@ def new(request: HttpRequest) -> HttpResponse:
         form.add_error(None, str(error))
         return render(request, "compare/watch_new.html", {"form": form} | line, status=422)
     # The answer itself shows the secret: a redirect would have to store it in between.
-    return _page(request, made, secret=deliveries.secret_of(made), status=201)
+    return _page(request, watch, secret=deliveries.secret_of(watch), status=201)
 
 
 @never_cache
@@ -100,49 +100,49 @@ def page(request: HttpRequest, watch_id: int) -> HttpResponse:
 @requires(Action.ACCOUNT)
 def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
-    one = _own_watch(request, watch_id)
-    if not rights.is_there(one):
+    watch = _own_watch(request, watch_id)
+    if not rights.is_there(watch):
         messages.info(request, "There is nothing to send: you may not see this line any more.")
-        return redirect("compare:watch", one.pk)
-    if not one.email and not one.webhook_url:
+        return redirect("compare:watch", watch.pk)
+    if not watch.email and not watch.webhook_url:
         messages.info(request, "This watch has no address to write to; its messages stand here.")
-        return redirect("compare:watch", one.pk)
+        return redirect("compare:watch", watch.pk)
     try:
-        sent = watching.send_test(one)
+        sent = watching.send_test(watch)
     except watching.TestedLately as error:
         messages.warning(request, str(error))
-        return redirect("compare:watch", one.pk)
+        return redirect("compare:watch", watch.pk)
     for delivery in sent.deliveries.all():
         channel = delivery.get_channel_display()
         if delivery.state == WatchDelivery.State.DELIVERED:
             messages.success(request, f"The test was delivered by {channel}.")
         else:
             messages.error(request, f"The test by {channel} failed. {delivery.last_error}")
-    return redirect("compare:watch", one.pk)
+    return redirect("compare:watch", watch.pk)
 
 
 @require_POST
 @login_required
 @requires(Action.ACCOUNT)
 def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
-    one = _own_watch(request, watch_id)
-    watching.pause(one)
+    watch = _own_watch(request, watch_id)
+    watching.pause(watch)
     messages.success(request, "Paused: nothing is looked at and nothing is sent.")
-    return redirect("compare:watch", one.pk)
+    return redirect("compare:watch", watch.pk)
 
 
 @require_POST
 @login_required
 @requires(Action.ACCOUNT)
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
-    one = _own_watch(request, watch_id)
-    not_sent = watching.resume(one)
+    watch = _own_watch(request, watch_id)
+    not_sent = watching.resume(watch)
     notice = "Watched again from now on. What got slower meanwhile is listed."
     if not_sent:
-        which = "The message that had" if not_sent == 1 else f"The {not_sent} messages that had"
-        notice += f" {which} waited since before the pause will not be sent."
+        subject = "The message that had" if not_sent == 1 else f"The {not_sent} messages that had"
+        notice += f" {subject} waited since before the pause will not be sent."
     messages.success(request, notice)
-    return redirect("compare:watch", one.pk)
+    return redirect("compare:watch", watch.pk)
 
 
 @never_cache
@@ -151,27 +151,29 @@ def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
 @requires(Action.ACCOUNT)
 def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Ask, then delete for good."""
-    one = _own_watch(request, watch_id)
-    title = watching.title_of(one)
+    watch = _own_watch(request, watch_id)
+    title = watching.title_of(watch)
     if request.method != "POST":
-        return render(request, "compare/watch_delete.html", {"watch": one, "title": title})
-    watching.delete(one)
+        return render(request, "compare/watch_delete.html", {"watch": watch, "title": title})
+    watching.delete(watch)
     messages.success(request, f"You no longer watch {title}.")
     return redirect("compare:watches")
 
 
-def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 200) -> HttpResponse:
-    listed = one.messages.prefetch_related("deliveries")
+def _page(
+    request: HttpRequest, watch: Watch, *, secret: str = "", status: int = 200
+) -> HttpResponse:
+    listed = watch.messages.prefetch_related("deliveries")
     newest = list(listed[:SHOWN_MESSAGES])
-    shown = rights.not_hidden(newest)
+    shown_messages = rights.not_hidden(newest)
     context = {
-        "watch": one,
-        "title": watching.title_of(one),
-        "line": watching.address_of(one),
-        "is_there": rights.is_there(one),
-        "listed": shown,
-        "total": listed.count() - len(newest) + len(shown),
-        "secret": secret if one.webhook_url else "",
+        "watch": watch,
+        "title": watching.title_of(watch),
+        "line": watching.address_of(watch),
+        "is_there": rights.is_there(watch),
+        "listed": shown_messages,
+        "total": listed.count() - len(newest) + len(shown_messages),
+        "secret": secret if watch.webhook_url else "",
         "is_new": status == 201,
         "signature_header": webhook.SIGNATURE_HEADER,
         "most_tries": retry.MOST_TRIES,
@@ -212,13 +214,13 @@ def _own_watches(request: HttpRequest) -> QuerySet[Watch]:
 
 
 def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
-    one = _own_watches(request).filter(pk=watch_id).first()
-    if one is None:
+    watch = _own_watches(request).filter(pk=watch_id).first()
+    if watch is None:
         raise Http404(
             f"You have no watch {watch_id}. It may be deleted, or be another account's: "
             "your own are under /watches/."
         )
-    return one
+    return watch
 
 
 def _last_messages() -> Prefetch:

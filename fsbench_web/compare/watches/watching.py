@@ -88,7 +88,7 @@ def watch(
     study, team = owner_of(series)
     of_line = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     owner = f"study {study}" if team is None else f"team {team}"
-    made = Watch(
+    new_watch = Watch(
         user=user,
         key=hashlib.sha256(f"{of_line} {owner}".encode()).hexdigest(),
         series=series,
@@ -108,32 +108,36 @@ def watch(
         site=site,
     )
     with as_user(user):
-        seen, shown = _look(made)
-    made.seen, made.checked_at, made.problem = seen, timezone.now(), _problem(shown)
+        seen, line_history = _look(new_watch)
+    new_watch.seen, new_watch.checked_at, new_watch.problem = (
+        seen,
+        timezone.now(),
+        _problem(line_history),
+    )
     with transaction.atomic():
         # Two forms sent at once are counted and compared one after the other.
         User.objects.select_for_update(of=("self",)).get(pk=user.pk)
-        there = Watch.objects.filter(user=user, key=made.key).first()
-        if there is not None:
-            raise AlreadyWatched(there)
+        existing = Watch.objects.filter(user=user, key=new_watch.key).first()
+        if existing is not None:
+            raise AlreadyWatched(existing)
         if Watch.objects.filter(user=user).count() >= MOST_WATCHES:
             raise TooManyWatches(
                 f"You have {MOST_WATCHES} watches, which is the most. Delete one that you no "
                 "longer need."
             )
-        made.save()
+        new_watch.save()
         # Of the address no more than the host: the rest of a webhook is often a secret.
         audit.note(
             user,
             "watch made",
-            f"watch {made.pk}",
+            f"watch {new_watch.pk}",
             test=test,
             email=email,
             webhook=urlsplit(webhook_url).hostname or "",
         )
-        for change in _slower(made, shown, {}):
-            _write(made, shown, change, WatchMessage.Kind.KNOWN)
-    return made
+        for change in _slower(new_watch, line_history, {}):
+            _write(new_watch, line_history, change, WatchMessage.Kind.KNOWN)
+    return new_watch
 
 
 def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
@@ -141,49 +145,53 @@ def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
 
     Called by `serve` and `manage.py check_watches`.
     """
-    made = check_all(now)
+    messages = check_all(now)
     deliveries.send_due(now)
     WatchMessage.objects.filter(
         kind=WatchMessage.Kind.TEST, created_at__lt=(now or timezone.now()) - TESTS_KEPT
     ).delete()
-    return made
+    return messages
 
 
 def check_all(now: datetime | None = None) -> list[WatchMessage]:
     """Check each active watch of each active account."""
-    made: list[WatchMessage] = []
+    messages: list[WatchMessage] = []
     watches = Watch.objects.filter(is_active=True, user__is_active=True)
-    for one in watches.select_related("user__person").order_by("id"):
+    for watch in watches.select_related("user__person").order_by("id"):
         try:
-            made += check(one, now)
+            messages += check(watch, now)
         except DatabaseError:
             raise
         except Exception as error:
             # One line that nobody can score must not silence all others.
-            logger.exception("watch %s cannot be checked", one.pk)
-            Watch.objects.filter(pk=one.pk).update(
+            logger.exception("watch %s cannot be checked", watch.pk)
+            Watch.objects.filter(pk=watch.pk).update(
                 problem=f"The line could not be judged: {type(error).__name__}. "
                 "The site's log says more."
             )
-    return made
+    return messages
 
 
-def check(one: Watch, now: datetime | None = None) -> list[WatchMessage]:
+def check(watch: Watch, now: datetime | None = None) -> list[WatchMessage]:
     """Look at the line if there is something new in it. Returns the messages made, with the
     deliveries that wait."""
-    with as_user(one.user):
-        return _check(one, now or timezone.now())
+    with as_user(watch.user):
+        return _check(watch, now or timezone.now())
 
 
-def _check(one: Watch, now: datetime) -> list[WatchMessage]:
-    if one.seen == _seen(one) and one.checked_at and now - one.checked_at < LOOK_ANYWAY_AFTER:
+def _check(watch: Watch, now: datetime) -> list[WatchMessage]:
+    if (
+        watch.seen == _seen(watch)
+        and watch.checked_at
+        and now - watch.checked_at < LOOK_ANYWAY_AFTER
+    ):
         return []
-    seen, shown = _look(one)
+    seen, line_history = _look(watch)
     with transaction.atomic():
         # Whoever looked at the same time has moved the date: then this look may be the older one.
         locked = (
             Watch.objects.select_for_update(of=("self",))
-            .filter(pk=one.pk, is_active=True, seen=one.seen, checked_at=one.checked_at)
+            .filter(pk=watch.pk, is_active=True, seen=watch.seen, checked_at=watch.checked_at)
             .first()
         )
         if locked is None:
@@ -195,50 +203,52 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
             .order_by("-id")
             .first()
         )
-        fresh = _slower(locked, shown, _reported(locked, shown))
-        made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
-        for message in made:
+        fresh = _slower(locked, line_history, _reported(locked, line_history))
+        messages = [
+            _write(locked, line_history, change, WatchMessage.Kind.SLOWER) for change in fresh
+        ]
+        for message in messages:
             deliveries.enqueue(message, now)
-        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(shown)
+        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(line_history)
         locked.save(update_fields=["seen", "checked_at", "problem", "series"])
-    return made
+    return messages
 
 
-def pause(one: Watch) -> None:
+def pause(watch: Watch) -> None:
     """Look no more, until it is resumed."""
     with transaction.atomic():
-        if Watch.objects.filter(pk=one.pk, is_active=True).update(is_active=False):
-            audit.note(one.user, "watch paused", f"watch {one.pk}")
+        if Watch.objects.filter(pk=watch.pk, is_active=True).update(is_active=False):
+            audit.note(watch.user, "watch paused", f"watch {watch.pk}")
 
 
-def resume(one: Watch) -> int:
+def resume(watch: Watch) -> int:
     """Look again from now on: what got slower meanwhile is noted, and not told. Nor is what had
     waited to be sent since before: it may be months old. Returns how many messages that were.
     """
-    with as_user(one.user):
-        seen, shown = _look(one)
+    with as_user(watch.user):
+        seen, line_history = _look(watch)
     with transaction.atomic():
-        locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
+        locked = Watch.objects.select_for_update(of=("self",)).get(pk=watch.pk)
         if locked.is_active:
             return 0
-        for change in _slower(locked, shown, _reported(locked, shown)):
-            _write(locked, shown, change, WatchMessage.Kind.KNOWN)
+        for change in _slower(locked, line_history, _reported(locked, line_history)):
+            _write(locked, line_history, change, WatchMessage.Kind.KNOWN)
         dropped = deliveries.drop_waiting(locked)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
-        locked.problem = _problem(shown)
+        locked.problem = _problem(line_history)
         locked.save(update_fields=["is_active", "seen", "checked_at", "problem"])
-        audit.note(one.user, "watch resumed", f"watch {one.pk}")
+        audit.note(watch.user, "watch resumed", f"watch {watch.pk}")
     return dropped
 
 
-def delete(one: Watch) -> None:
+def delete(watch: Watch) -> None:
     """Watch no more, for good: its messages go too."""
     with transaction.atomic():
-        audit.note(one.user, "watch deleted", f"watch {one.pk}")
-        one.delete()
+        audit.note(watch.user, "watch deleted", f"watch {watch.pk}")
+        watch.delete()
 
 
-def send_test(one: Watch) -> WatchMessage:
+def send_test(watch: Watch) -> WatchMessage:
     """A message that says of itself that it is a test, sent at once and only once. Raises
     TestedLately.
     """
@@ -246,101 +256,105 @@ def send_test(one: Watch) -> WatchMessage:
     sentence = "This is a test: nothing got slower. Messages of this watch come the same way."
     with transaction.atomic():
         # Two that are asked for at once are looked at one after the other.
-        User.objects.select_for_update(no_key=True).get(pk=one.user_id)
-        of_person = WatchMessage.objects.filter(watch__user=one.user_id)
+        User.objects.select_for_update(no_key=True).get(pk=watch.user_id)
+        of_person = WatchMessage.objects.filter(watch__user=watch.user_id)
         since = timezone.now() - TEST_EVERY
         if of_person.filter(kind=WatchMessage.Kind.TEST, created_at__gt=since).exists():
             raise TestedLately(f"A test was sent a moment ago: wait {TEST_EVERY.seconds} seconds.")
         message = WatchMessage.objects.create(
-            watch=one, key=key, kind=WatchMessage.Kind.TEST, sentence=sentence
+            watch=watch, key=key, kind=WatchMessage.Kind.TEST, sentence=sentence
         )
-        message.payload = _payload(one, message, None, None, "")
+        message.payload = _payload(watch, message, None, None, "")
         message.save(update_fields=["payload"])
         deliveries.enqueue(message, timezone.now())
     deliveries.send_now(message)
     return message
 
 
-def title_of(one: Watch) -> str:
+def title_of(watch: Watch) -> str:
     """The line in words: configuration, test, category."""
-    if not is_there(one):
+    if not is_there(watch):
         return "A line that is not there any more, or not yours to see"
-    label = categories.in_sentence(profiles.label_of(one.category))
-    return f"{one.configuration}: {testnames.label(one.test)}, {label}"
+    label = categories.in_sentence(profiles.label_of(watch.category))
+    return f"{watch.configuration}: {testnames.label(watch.test)}, {label}"
 
 
-def address_of(one: Watch) -> str:
+def address_of(watch: Watch) -> str:
     """The path of the line's own page; of the list of lines when no series of it is left."""
     page = reverse("compare:history")
-    if one.series_id is None:
+    if watch.series_id is None:
         return page
     query = {
-        "series": one.series_id,
-        "test": one.test,
-        "category": one.category,
-        "along": one.along,
-        "margin": one.margin_percent,
+        "series": watch.series_id,
+        "test": watch.test,
+        "category": watch.category,
+        "along": watch.along,
+        "margin": watch.margin_percent,
     }
     return f"{page}?{urlencode(query)}"
 
 
-def _look(one: Watch) -> tuple[str, History]:
+def _look(watch: Watch) -> tuple[str, History]:
     # What is seen is asked first: a run that ends between the two is looked at again.
-    return _seen(one), history(one, one.test, one.category, one.along, float(one.margin_percent))
+    return _seen(watch), history(
+        watch, watch.test, watch.category, watch.along, float(watch.margin_percent)
+    )
 
 
-def _seen(one: Watch) -> str:
+def _seen(watch: Watch) -> str:
     # Parts of a work profile may be of other workloads in the same place.
-    same = same_line(one, any_workload=categories.is_of_work(one.category))
-    found = Run.objects.filter(
+    same = same_line(watch, any_workload=categories.is_of_work(watch.category))
+    totals = Run.objects.filter(
         Q(series__in=Series.objects.filter(same).values("pk")),
         state=RunState.DONE,
         tracing=UNTRACED,
     ).aggregate(count=Count("pk"), latest=Max("pk"), ended=Max("ended_at"))
-    ended = found["ended"].isoformat() if found["ended"] else "-"
-    return f"{found['count']} {found['latest'] or '-'} {ended}"
+    ended = totals["ended"].isoformat() if totals["ended"] else "-"
+    return f"{totals['count']} {totals['latest'] or '-'} {ended}"
 
 
-def _problem(shown: History) -> str:
-    if shown.points and not is_known(shown.unit):
+def _problem(line_history: History) -> str:
+    if line_history.points and not is_known(line_history.unit):
         return (
-            f'Nobody knows whether more or less of "{shown.unit}" is better, so that nothing can '
+            f'Nobody knows whether more or less of "{line_history.unit}" is better, so that nothing can '
             "be called slower."
         )
-    return shown.problem
+    return line_history.problem
 
 
-def _reported(one: Watch, shown: History) -> dict[str, float]:
+def _reported(watch: Watch, line_history: History) -> dict[str, float]:
     """Where told and known changes began, and the levels they led to, as multiples of what is 1.00
     of the line now: its first point may be another one than it was then.
     """
-    found = {}
-    for message in one.messages.exclude(kind=WatchMessage.Kind.TEST):
+    levels = {}
+    for message in watch.messages.exclude(kind=WatchMessage.Kind.TEST):
         change = message.payload["change"]
-        then, now = change.get("reference"), shown.reference
-        found[message.point] = change["after"] * (then / now if then and now else 1)
-    return found
+        then, now = change.get("reference"), line_history.reference
+        levels[message.point] = change["after"] * (then / now if then and now else 1)
+    return levels
 
 
-def _slower(one: Watch, shown: History, reported: Mapping[str, float]) -> list[Change]:
-    if not is_known(shown.unit):
+def _slower(watch: Watch, line_history: History, reported: Mapping[str, float]) -> list[Change]:
+    if not is_known(line_history.unit):
         return []
-    all_changes = [entry.change for entry in shown.changes]
-    found = retry.slower(all_changes, one.margin_percent, shown.lower_is_better)
-    names = [point.name for point in shown.points]
-    return retry.unreported(found, names, reported, one.margin_percent, shown.lower_is_better)
+    all_changes = [entry.change for entry in line_history.changes]
+    slower_changes = retry.slower(all_changes, watch.margin_percent, line_history.lower_is_better)
+    names = [point.name for point in line_history.points]
+    return retry.unreported(
+        slower_changes, names, reported, watch.margin_percent, line_history.lower_is_better
+    )
 
 
-def _write(one: Watch, shown: History, change: Change, kind: str) -> WatchMessage:
-    entry = next(entry for entry in shown.changes if entry.change == change)
-    point = shown.points[change.place].name
+def _write(watch: Watch, line_history: History, change: Change, kind: str) -> WatchMessage:
+    entry = next(entry for entry in line_history.changes if entry.change == change)
+    point = line_history.points[change.place].name
     message, is_new = WatchMessage.objects.get_or_create(
-        watch=one,
+        watch=watch,
         key=f"slower:{point}",
         defaults={"kind": kind, "point": point, "sentence": entry.sentence},
     )
     if is_new:
-        message.payload = _payload(one, message, shown, change, point)
+        message.payload = _payload(watch, message, line_history, change, point)
         message.save(update_fields=["payload"])
     return message
 

@@ -11,7 +11,7 @@ class Command(SiteCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        made = watching.run_maintenance()
-        for message in made:
+        messages = watching.run_maintenance()
+        for message in messages:
             self.stdout.write(f"{watching.title_of(message.watch)}: {message.sentence}")
-        self.stdout.write(f"{len(made)} new messages.")
+        self.stdout.write(f"{len(messages)} new messages.")

@@ -24,9 +24,9 @@ class Command(SiteCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["days"] < 0:
             raise CommandError("--days must be 0 or more.")
-        found = sharing.expired(options["days"])
-        count = found.count()
+        permalinks = sharing.expired(options["days"])
+        count = permalinks.count()
         if not options["dry_run"]:
-            found.delete()
+            permalinks.delete()
         would = "would be" if options["dry_run"] else "were"
         self.stdout.write(f"{count} expired permalinks {would} deleted.")
