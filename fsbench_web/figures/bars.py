@@ -22,10 +22,10 @@ VALUE = "value"
 _LETTER_PX = 7.5
 
 
-def best_case(*given: Any, **more: Any) -> go.Figure:
+def best_case(*args: Any, **kwargs: Any) -> go.Figure:
     """The figure of ``best_case_plain``."""
-    made = best_case_plain(*given, **more)
-    return figure(made["data"], made["layout"])
+    plain = best_case_plain(*args, **kwargs)
+    return figure(plain["data"], plain["layout"])
 
 
 def best_case_plain(
@@ -57,10 +57,10 @@ def best_case_plain(
     ``ceilings`` in ``unit`` are what LUNs do by themselves. Raises ValueError when the lengths
     differ.
     """
-    own = ceilings or Ceilings((None,) * len(labels))
-    chosen = (best, errors, names, links, repeats, scores, counts, own.values)
-    extras = [one for one in chosen if one is not None]
-    if any(len(given) != len(labels) for given in (values, *extras)):
+    lun_ceilings = ceilings or Ceilings((None,) * len(labels))
+    chosen = (best, errors, names, links, repeats, scores, counts, lun_ceilings.values)
+    extras = [extra for extra in chosen if extra is not None]
+    if any(len(sequence) != len(labels) for sequence in (values, *extras)):
         raise ValueError("all that is said of the bars must have the same length")
     bars = _bars(
         labels,
@@ -72,9 +72,9 @@ def best_case_plain(
         repeats or [()] * len(labels),
         scores or [None] * len(labels),
         counts or [None] * len(labels),
-        own.shares or [""] * len(labels),
+        lun_ceilings.shares or [""] * len(labels),
     )
-    own = own.in_shown_unit(unit)
+    lun_ceilings = lun_ceilings.in_shown_unit(unit)
     unit = numbers.unit_name(unit)
     has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
     sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
@@ -103,9 +103,9 @@ def best_case_plain(
             traces.append(_dots(bars, links))
         _add_column(layout, list(zip(trace["y"], trace["text"], strict=True)))
         _cut_at_zero(layout, bars)
-    made = {"data": traces, "layout": layout}
-    put(made, own, labels, unit)
-    return made
+    plain = {"data": traces, "layout": layout}
+    put(plain, lun_ceilings, labels, unit)
+    return plain
 
 
 class _Bar(NamedTuple):
@@ -184,21 +184,21 @@ def _bars(
         sure and (numbers.scaled(sure[0], unit), numbers.scaled(sure[1], unit)) for sure in errors
     ]
     best = _best(scaled, lower_is_better) if best is None else best
-    shown, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
+    unit_name, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
     return [
         _Bar(
             label,
             value,
             is_best,
             sure,
-            shown,
+            unit_name,
             least,
-            tuple(numbers.scaled(one, unit) for one in each),
+            tuple(numbers.scaled(repeat, unit) for repeat in bar_repeats),
             None if score is None else numbers.scaled(score, unit),
             count,
             share,
         )
-        for label, value, is_best, sure, each, score, count, share in zip(
+        for label, value, is_best, sure, bar_repeats, score, count, share in zip(
             labels, scaled, best, ends, repeats, scores, counts, shares, strict=True
         )
     ]
@@ -206,8 +206,8 @@ def _bars(
 
 def _best(values: Sequence[float | None], lower_is_better: bool) -> list[bool]:
     """Which are best, ties included."""
-    known = [value for value in values if value is not None]
-    target = (min if lower_is_better else max)(known, default=None)
+    measured = [value for value in values if value is not None]
+    target = (min if lower_is_better else max)(measured, default=None)
     return [value is not None and value == target for value in values]
 
 
@@ -237,9 +237,9 @@ def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
     What is measured is not below zero, and half a plot of it would hide what is above.
     """
     ends = [end for bar in bars for end in bar.ends or ()]
-    known = [one for bar in bars for one in (bar.value, *bar.repeats) if one is not None]
-    if min(ends) < 0 <= min(known, default=0):
-        layout["xaxis"]["range"] = [0, max(*ends, *known) * 1.05]
+    values = [value for bar in bars for value in (bar.value, *bar.repeats) if value is not None]
+    if min(ends) < 0 <= min(values, default=0):
+        layout["xaxis"]["range"] = [0, max(*ends, *values) * 1.05]
         layout["xaxis"]["title"]["text"] += CUT
 
 
@@ -295,19 +295,19 @@ def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> d
 
 def _dots(bars: Sequence[_Bar], links: Sequence[str] | None) -> dict[str, Any]:
     """Every repeat, on its bar; each leads where the bar does."""
-    each = [(bar, one, place) for place, bar in enumerate(bars) for one in bar.repeats]
-    leads = {"links": [links[place] for _, _, place in each]} if links else {}
+    dots = [(bar, value, place) for place, bar in enumerate(bars) for value in bar.repeats]
+    leads = {"links": [links[place] for _, _, place in dots]} if links else {}
     return {
         "type": "scatter",
-        "x": [one for _, one, _ in each],
-        "y": [plain_text(bar.label) for bar, _, _ in each],
+        "x": [value for _, value, _ in dots],
+        "y": [plain_text(bar.label) for bar, _, _ in dots],
         "mode": "markers",
         "marker": {"size": 6},
         "meta": {"role": "repeats"} | leads,
         "hovertemplate": [
-            f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(one, bar.unit))}"
+            f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(value, bar.unit))}"
             "<extra></extra>"
-            for bar, one, _ in each
+            for bar, value, _ in dots
         ],
     }
 
@@ -323,19 +323,19 @@ def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:
 
 
 @lru_cache(maxsize=4096)
-def in_lines(label: str, most: int = 24) -> str:
+def in_lines(label: str, width: int = 24) -> str:
     """A configuration's long label in up to three lines, broken behind its underscores.
 
     What is longer ends in an ellipsis; the text that appears on a bar has it whole.
     """
     lines = [""]
     for part in label.replace("_", "_\n").split("\n"):
-        if lines[-1] and len(lines[-1]) + len(part) > most:
+        if lines[-1] and len(lines[-1]) + len(part) > width:
             lines.append("")
         lines[-1] += part
     if len(lines) > 3:
         lines = [*lines[:2], lines[2] + "…"]
-    return "\n".join(line if len(line) <= most * 2 else line[: most * 2] + "…" for line in lines)
+    return "\n".join(line if len(line) <= width * 2 else line[: width * 2] + "…" for line in lines)
 
 
 def drawn_in_words(are_means: bool, has_dots: bool, has_intervals: bool) -> str:

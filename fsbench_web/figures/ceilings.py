@@ -34,7 +34,9 @@ class Ceilings:
     def common(self) -> float | None:
         """The one of all bars; None where there are several, or a bar has none."""
         first = self.values[0] if self.values else None
-        if first is None or any(one is None or not math.isclose(one, first) for one in self.values):
+        if first is None or any(
+            value is None or not math.isclose(value, first) for value in self.values
+        ):
             return None
         return first
 
@@ -42,42 +44,46 @@ class Ceilings:
         """From ``unit`` into the one that people read."""
         return replace(
             self,
-            values=tuple(None if one is None else numbers.scaled(one, unit) for one in self.values),
+            values=tuple(
+                None if value is None else numbers.scaled(value, unit) for value in self.values
+            ),
         )
 
     @property
     def is_known(self) -> bool:
-        return any(one is not None for one in self.values)
+        return any(value is not None for value in self.values)
 
     def within(self, longest: float) -> "tuple[float | None, ...]":
         """Those that are drawn beside bars of which the longest has this length."""
         return tuple(
-            one if one is not None and one <= FAR * longest else None for one in self.values
+            value if value is not None and value <= FAR * longest else None for value in self.values
         )
 
     def words(self, unit: str, longest: float) -> str:
         """What they are, for the words of an axis; numbers are in ``unit``, the shown one."""
         if not self.is_known:
             return ""
-        what = f"{OWN}{f', {self.of}' if self.of else ''}"
+        label = f"{OWN}{f', {self.of}' if self.of else ''}"
         common, drawn = self.common, self.within(longest)
         if common is not None:
-            text = f"{what}: {numbers.with_unit(common, unit)}"
+            text = f"{label}: {numbers.with_unit(common, unit)}"
             return f"dashed: {text}" if drawn[0] is not None else f"{text}, beyond this axis"
-        cut = sum(one is not None for one in self.values) - sum(one is not None for one in drawn)
+        cut = sum(value is not None for value in self.values) - sum(
+            value is not None for value in drawn
+        )
         beyond = f" ({cut} beyond this axis)" if cut else ""
-        missing = sum(one is None for one in self.values)
+        missing = sum(value is None for value in self.values)
         none = f"; {missing} without" if missing else ""
-        return f"grey marks: {what}, of each bar{beyond}{none}"
+        return f"grey marks: {label}, of each bar{beyond}{none}"
 
 
-def put(made: Plain, found: Ceilings, labels: Sequence[str], unit: str) -> None:
+def put(plain: Plain, ceilings: Ceilings, labels: Sequence[str], unit: str) -> None:
     """Draw them into a figure of horizontal bars; everything is in ``unit``, the shown one."""
-    if not found.is_known:
+    if not ceilings.is_known:
         return
-    layout = made["layout"]
-    longest = _longest(made)
-    drawn, common = found.within(longest), found.common
+    layout = plain["layout"]
+    longest = _longest(plain)
+    drawn, common = ceilings.within(longest), ceilings.common
     if common is not None and drawn[0] is not None:
         layout.setdefault("shapes", []).append(
             {
@@ -96,9 +102,9 @@ def put(made: Plain, found: Ceilings, labels: Sequence[str], unit: str) -> None:
                 "text": plain_text(f"{OWN} {numbers.with_unit(common, unit)}"),
             }
         )
-    elif any(one is not None for one in drawn):
-        made["data"].append(_marks(drawn, labels))
-    words = plain_text(found.words(unit, longest))
+    elif any(value is not None for value in drawn):
+        plain["data"].append(_marks(drawn, labels))
+    words = plain_text(ceilings.words(unit, longest))
     layout["xaxis"]["title"]["text"] += f"<br>{words}"
     layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + _LINE_PX}
     layout["height"] += _LINE_PX
@@ -107,16 +113,18 @@ def put(made: Plain, found: Ceilings, labels: Sequence[str], unit: str) -> None:
 
 def extra_px(values: Sequence[float | None]) -> int:
     """How much higher a figure is with them."""
-    return _LINE_PX if any(one is not None for one in values) else 0
+    return _LINE_PX if any(value is not None for value in values) else 0
 
 
 def _marks(drawn: Sequence[float | None], labels: Sequence[str]) -> Plain:
     """An upright stroke on each bar."""
-    known = [(one, label) for one, label in zip(drawn, labels, strict=True) if one is not None]
+    marks = [
+        (value, label) for value, label in zip(drawn, labels, strict=True) if value is not None
+    ]
     return {
         "type": "scatter",
-        "x": [one for one, _ in known],
-        "y": [plain_text(label) for _, label in known],
+        "x": [value for value, _ in marks],
+        "y": [plain_text(label) for _, label in marks],
         "mode": "markers",
         "marker": {
             **{"symbol": "line-ns-open", "size": 26, "color": COLOUR},
@@ -127,11 +135,13 @@ def _marks(drawn: Sequence[float | None], labels: Sequence[str]) -> Plain:
     }
 
 
-def _longest(made: Plain) -> float:
+def _longest(plain: Plain) -> float:
     """The farthest that a bar, a repeat or an interval reaches."""
     ends = [0.0]
-    for trace in made["data"]:
+    for trace in plain["data"]:
         error = trace.get("error_x", {}).get("array", [])
-        known = [one for one in trace["x"] if one is not None]
-        ends += [one + more for one, more in zip(known, error, strict=True)] if error else known
+        values = [value for value in trace["x"] if value is not None]
+        ends += (
+            [value + more for value, more in zip(values, error, strict=True)] if error else values
+        )
     return max(ends)

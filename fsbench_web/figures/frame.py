@@ -69,8 +69,8 @@ def bar_layout(
     }
     if ticks and any("\n" in text for text in ticks.values()):
         # Blanks as the suffix sets them, which plotly.js does not put behind texts of one's own.
-        shown = [text.replace("\n", "  <br>") + "  " for text in ticks.values()]
-        yaxis |= {"tickmode": "array", "tickvals": list(ticks), "ticktext": shown}
+        tick_texts = [text.replace("\n", "  <br>") + "  " for text in ticks.values()]
+        yaxis |= {"tickmode": "array", "tickvals": list(ticks), "ticktext": tick_texts}
     return {
         "title": heading(title),
         "height": bar_chart_px(rows, row_px),
@@ -111,18 +111,18 @@ def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:
 
     The layout is given at once: each later update of a figure costs milliseconds.
     """
-    made = go.Figure(data=list(traces), layout={"template": "none", **layout})
-    made.layout.template = None
-    return made
+    chart = go.Figure(data=list(traces), layout={"template": "none", **layout})
+    chart.layout.template = None
+    return chart
 
 
-def note_omitted_lines(made: go.Figure, count: int) -> None:
+def note_omitted_lines(chart: go.Figure, count: int) -> None:
     """The legend names how many lines a limit left out of a figure: a saved picture has no notes.
 
     Nothing is said of none, nor where there is no legend.
     """
-    if count > 0 and made.layout.showlegend:
-        made.add_trace(
+    if count > 0 and chart.layout.showlegend:
+        chart.add_trace(
             {
                 "type": "scatter",
                 **{"x": [None], "y": [None], "mode": "markers", "marker": {"opacity": 0}},

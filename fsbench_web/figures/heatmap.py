@@ -27,10 +27,10 @@ LABELS = "cell labels"
 _PLATE_A_LETTER = 4.5  # plotly draws such a marker 1.4 times as long as its size
 
 
-def matrix(*given: Any, **more: Any) -> go.Figure:
+def matrix(*args: Any, **kwargs: Any) -> go.Figure:
     """The figure of ``matrix_plain``."""
-    made = matrix_plain(*given, **more)
-    return figure(made["data"], made["layout"])
+    plain = matrix_plain(*args, **kwargs)
+    return figure(plain["data"], plain["layout"])
 
 
 def matrix_plain(
@@ -59,15 +59,17 @@ def matrix_plain(
     cells = {k: None if v is None else numbers.scaled(v, unit) for k, v in cells.items()}
     limits = limits and (numbers.scaled(limits[0], unit), numbers.scaled(limits[1], unit))
     unit = numbers.unit_name(unit)
-    known = {key: value for key, value in cells.items() if value is not None}
-    low, high = limits or ((min(known.values()), max(known.values())) if known else (0.0, 0.0))
+    cell_values = {key: value for key, value in cells.items() if value is not None}
+    low, high = limits or (
+        (min(cell_values.values()), max(cell_values.values())) if cell_values else (0.0, 0.0)
+    )
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
     shade: Callable[[float], float] = math.log10 if is_log else float
     return _map(
         cells,
-        known,
+        cell_values,
         shade=shade,
-        ends=(shade(low), shade(high)) if known else (None, None),
+        ends=(shade(low), shade(high)) if cell_values else (None, None),
         stops=colourscale.VIRIDIS,
         reverse=lower_is_better,
         label=numbers.compact,
@@ -77,7 +79,8 @@ def matrix_plain(
             "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
             **(_log_ticks(low, high) if is_log else {}),
         },
-        summary=_summary(known, unit, title, block) + marks.in_words(flagged or {}, bool(edges)),
+        summary=_summary(cell_values, unit, title, block)
+        + marks.in_words(flagged or {}, bool(edges)),
         links=links or {},
         notes=notes or {},
         flagged=flagged or {},
@@ -104,7 +107,7 @@ def ratio(
         raise ValueError("a ratio of speeds is a positive number")
     widest = max([LEAST_RATIO, *(max(value, 1 / value) for value in cells.values())])
     ticks = _ratio_ticks(widest)
-    made = _map(
+    plain = _map(
         cells,
         cells,
         shade=math.log2,
@@ -124,12 +127,12 @@ def ratio(
         notes=notes or {},
         block=block,
     )
-    return figure(made["data"], made["layout"])
+    return figure(plain["data"], plain["layout"])
 
 
 def _map(
     cells: Mapping[Cell, float | None] | Mapping[Cell, float],
-    known: Mapping[Cell, float],
+    cell_values: Mapping[Cell, float],
     *,
     shade: Callable[[float], float],
     ends: tuple[float | None, float | None],
@@ -146,7 +149,7 @@ def _map(
     edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
     block: str,
 ) -> Plain:
-    """A heat map with an axis for each size; what ``known`` does not hold stays blank."""
+    """A heat map with an axis for each size; what ``cell_values`` does not hold stays blank."""
     records = size_axis(record for record, _ in cells)
     files = size_axis(file for _, file in cells)
     # A size is one of a dozen, and a unit is one: written once, and not with each cell.
@@ -154,7 +157,7 @@ def _map(
     file_names = {size: plain_text(size_name(size)) for size in files.sizes}
 
     def text(cell: Cell) -> str:
-        value = plain_text(words(known[cell]))
+        value = plain_text(words(cell_values[cell]))
         sizes = f"{block} {record_names[cell[0]]}, file {file_names[cell[1]]}<br>{value}"
         return f"{sizes}<br>{plain_text(notes[cell])}" if notes.get(cell) else sizes
 
@@ -162,9 +165,9 @@ def _map(
         "type": "heatmap",
         "x": list(files.edges),
         "y": list(records.edges),
-        "z": _grid(records, files, known, lambda cell: shade(known[cell])),
-        "customdata": _grid(records, files, known, text),
-        **({"zmin": ends[0], "zmax": ends[1]} if known else {}),
+        "z": _grid(records, files, cell_values, lambda cell: shade(cell_values[cell])),
+        "customdata": _grid(records, files, cell_values, text),
+        **({"zmin": ends[0], "zmax": ends[1]} if cell_values else {}),
         "colorscale": colourscale.as_plotly(stops),
         "reversescale": reverse,
         "xgap": 1,
@@ -176,9 +179,9 @@ def _map(
     if links:
         trace["meta"] = {"links": _grid(records, files, links, links.__getitem__)}
     traces = [trace, *marks.hatching(flagged, records, files)]
-    if 0 < len(known) <= TEXT_CELLS_AT_MOST:
+    if 0 < len(cell_values) <= TEXT_CELLS_AT_MOST:
         hatched = {cell for cells_of_flag in flagged.values() for cell in cells_of_flag}
-        traces.append(_labels(known, shade, ends, stops, reverse, label, hatched))
+        traces.append(_labels(cell_values, shade, ends, stops, reverse, label, hatched))
     traces += marks.boundary(edges, records, files)
     is_marked = any(trace.get("name") for trace in traces)
     return {
@@ -197,16 +200,16 @@ def _map(
 
 
 def _grid(
-    records: SizeAxis, files: SizeAxis, known: Mapping[Cell, Any], of: Callable[[Cell], Any]
+    records: SizeAxis, files: SizeAxis, cell_values: Mapping[Cell, Any], of: Callable[[Cell], Any]
 ) -> list[list[Any]]:
-    """A row a record size, a column a file size; None where ``known`` has no such cell."""
-    made: dict[tuple[int | None, int | None], Any]
-    made = {cell: of(cell) for cell in known}  # no cell has None for a size, as a gap has
-    return [[made.get((record, file)) for file in files.columns] for record in records.columns]
+    """A row a record size, a column a file size; None where ``cell_values`` has no such cell."""
+    by_cell: dict[tuple[int | None, int | None], Any]
+    by_cell = {cell: of(cell) for cell in cell_values}  # no cell has None for a size, as a gap has
+    return [[by_cell.get((record, file)) for file in files.columns] for record in records.columns]
 
 
 def _labels(
-    known: Mapping[Cell, float],
+    cell_values: Mapping[Cell, float],
     shade: Callable[[float], float],
     ends: tuple[float | None, float | None],
     stops: colourscale.Stops,
@@ -225,12 +228,12 @@ def _labels(
         part = (shade(value) - low) / (high - low) if high > low else 0.5
         return 1 - part if reverse else part
 
-    shares = [share(value) for value in known.values()]
-    texts = [label(value) for value in known.values()]
+    shares = [share(value) for value in cell_values.values()]
+    texts = [label(value) for value in cell_values.values()]
     trace: dict[str, Any] = {
         "type": "scatter",
-        "x": [file for _, file in known],
-        "y": [record for record, _ in known],
+        "x": [file for _, file in cell_values],
+        "y": [record for record, _ in cell_values],
         "text": texts,
         "mode": "markers+text" if hatched else "text",
         "hoverinfo": "skip",
@@ -245,10 +248,10 @@ def _labels(
             "opacity": 1,
             "size": [
                 _PLATE_A_LETTER * (len(text) + 1) if cell in hatched else 0
-                for cell, text in zip(known, texts, strict=True)
+                for cell, text in zip(cell_values, texts, strict=True)
             ],
             "line": {
-                "width": [14 if cell in hatched else 0 for cell in known],
+                "width": [14 if cell in hatched else 0 for cell in cell_values],
                 "color": [colourscale.css_at(stops, part) for part in shares],
             },
         }
@@ -314,20 +317,20 @@ def _ratio_summary(
     )
 
 
-def _summary(known: Mapping[Cell, float], unit: str, title: str, block: str) -> str:
-    if not known:
+def _summary(cell_values: Mapping[Cell, float], unit: str, title: str, block: str) -> str:
+    if not cell_values:
         return f"{title}: heat map without any value."
 
     def where(key: Cell) -> str:
         record, file = key
         return (
-            f"{numbers.with_unit(known[key], unit)} at {block} {size_name(record)}, "
+            f"{numbers.with_unit(cell_values[key], unit)} at {block} {size_name(record)}, "
             f"file {size_name(file)}"
         )
 
-    lowest = min(known, key=lambda key: known[key])
-    highest = max(known, key=lambda key: known[key])
+    lowest = min(cell_values, key=lambda key: cell_values[key])
+    highest = max(cell_values, key=lambda key: cell_values[key])
     return (
-        f"{title}: heat map of {_counted(len(known), 'cell')}, {block} size by file size. "
+        f"{title}: heat map of {_counted(len(cell_values), 'cell')}, {block} size by file size. "
         f"Lowest {where(lowest)}; highest {where(highest)}."
     )

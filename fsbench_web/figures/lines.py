@@ -122,7 +122,7 @@ def y_axis(
         "automargin": True,
         "nticks": 8,
     }
-    has_logarithms = bool(values) and all(one > 0 for one in (*values, *ends))
+    has_logarithms = bool(values) and all(value > 0 for value in (*values, *ends))
     if has_logarithms and (scale == LOG or (not scale and is_logarithmic(values))):
         axis["title"]["text"] += " (log)"
         axis |= {"type": "log", "rangemode": "normal", **_value_ticks([*values, *ends])}
@@ -153,8 +153,8 @@ def trace(
     look: palette.Style,
     aside: Sequence[float],
 ) -> go.Scatter:
-    known = {point.x: point for point in line.points}
-    points = [known.get(x) for x in places]
+    by_x = {point.x: point for point in line.points}
+    points = [by_x.get(x) for x in places]
     trace = go.Scatter(
         name=plain_text(line.name),
         x=list(aside),
@@ -178,8 +178,8 @@ def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
     return {
         "type": "data",
         "symmetric": False,
-        "array": [max(0, one[2] - one[0]) if one else None for one in sure],
-        "arrayminus": [max(0, one[0] - one[1]) if one else None for one in sure],
+        "array": [max(0, bounds[2] - bounds[0]) if bounds else None for bounds in sure],
+        "arrayminus": [max(0, bounds[0] - bounds[1]) if bounds else None for bounds in sure],
         "thickness": 1.5,
         "width": 4,
     }
@@ -207,8 +207,8 @@ def in_words(point: Point, where: str, unit: str) -> str:
 
 def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
     # A little beyond the ends, where the axis goes on.
-    shown = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
-    return {"tickmode": "array", "tickvals": shown, "ticktext": ticks.names(shown)}
+    marks = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
+    return {"tickmode": "array", "tickvals": marks, "ticktext": ticks.names(marks)}
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:

@@ -67,18 +67,18 @@ def styles(names: Sequence[str], among: Iterable[str] = ()) -> list[Style]:
     nothing else), beyond that the same colour with another marker and another dash. Up to LOOKS
     names no two look alike, however many there are on the page.
     """
-    known = looks(names, among)
-    return [known[name] for name in names]
+    by_name = looks(names, among)
+    return [by_name[name] for name in names]
 
 
 def looks(names: Iterable[str], among: Iterable[str] = ()) -> dict[str, Style]:
     """The look of each of ``names``, as ``styles`` says."""
     drawn = set(names)
-    known = assigned(drawn.union(among))
-    if len({(known[name].number - 1) % LOOKS for name in drawn}) < min(len(drawn), LOOKS):
+    by_name = assigned(drawn.union(among))
+    if len({(by_name[name].number - 1) % LOOKS for name in drawn}) < min(len(drawn), LOOKS):
         # Of a page of more names than looks: what stands in one chart is told apart all the same.
-        known = assigned(drawn)
-    return {name: known[name] for name in drawn}
+        by_name = assigned(drawn)
+    return {name: by_name[name] for name in drawn}
 
 
 def assigned(among: Iterable[str]) -> dict[str, Style]:
@@ -102,8 +102,8 @@ def _assigned(every: tuple[str, ...]) -> dict[str, Style]:
 
 
 def _wish(name: str) -> int:
-    own = _KNOWN.get(file_system_of(name))
-    return crc32(name.encode()) % MOST + 1 if own is None else own
+    number = _KNOWN.get(file_system_of(name))
+    return crc32(name.encode()) % MOST + 1 if number is None else number
 
 
 def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
@@ -113,8 +113,8 @@ def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
         return wish
     if is_few:
         others = (number for number in range(1, MOST + 1) if number not in colours)
-        if (found := next(others, None)) is not None:
-            return found
+        if (number := next(others, None)) is not None:
+            return number
     if len(taken) >= LOOKS:
         return len(taken) + 1
     alike = range(Style(wish).series, LOOKS + 1, MOST)
@@ -134,10 +134,10 @@ def series_of(names: Sequence[str]) -> list[int]:
     numbers: list[int] = []
     others: dict[str, int] = {}
     for name in names:
-        known = _KNOWN.get(file_system_of(name))
-        if known is None:
-            known = others.setdefault(name, len(others) % MOST + 1)
-        numbers.append((known - 1) % MOST + 1)
+        number = _KNOWN.get(file_system_of(name))
+        if number is None:
+            number = others.setdefault(name, len(others) % MOST + 1)
+        numbers.append((number - 1) % MOST + 1)
     return numbers
 
 

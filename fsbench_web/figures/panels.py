@@ -40,9 +40,9 @@ def stacked(
 
     What each is of stands above it: beside a low panel there is no room for a long name.
     """
-    places = sorted({point.x for one in panels for line in one.lines for point in line.points})
+    places = sorted({point.x for panel in panels for line in panel.lines for point in line.points})
     names = {x: f"{x:g}" for x in places}
-    looks = palette.looks([line.name for one in panels for line in one.lines], among)
+    looks = palette.looks([line.name for panel in panels for line in panel.lines], among)
     traces, layout = [], _layout(title, 140 + 260 * len(panels))
     layout["margin"] = layout["margin"] | {"t": 84}
     layout["annotations"] = []
@@ -50,15 +50,15 @@ def stacked(
     sentences: set[str] = set()
     gap = 0.2 / len(panels)
     height = (1 - gap * (len(panels) - 1)) / len(panels)
-    for place, one in enumerate(panels):
-        scaled = [curves.in_shown_unit(line, one.unit) for line in one.lines]
-        unit = numbers.unit_name(one.unit)
+    for place, panel in enumerate(panels):
+        scaled = [curves.in_shown_unit(line, panel.unit) for line in panel.lines]
+        unit = numbers.unit_name(panel.unit)
         axis = "" if not place else str(place + 1)
         top = 1 - place * (height + gap)
-        words = f"{plain_text(one.title)}, {plain_text(unit)}"
+        words = f"{plain_text(panel.title)}, {plain_text(unit)}"
         of_values = curves.y_axis(
             [point for line in scaled for point in line.points],
-            f"{words}, {curves.direction(one.lower_is_better)}",
+            f"{words}, {curves.direction(panel.lower_is_better)}",
             cuts=True,
             scale=scale,
         )
@@ -74,7 +74,7 @@ def stacked(
     layout["xaxis"] = curves.x_axis(places, names, x_title) | {
         "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"
     }
-    text = "; ".join(f"{one.title}: {_hover_text(one, names)}" for one in panels)
+    text = "; ".join(f"{panel.title}: {_hover_text(panel, names)}" for panel in panels)
     layout["meta"] = {"summary": f"{title}: {len(panels)} line charts. {text}."}
     return figure(traces, layout)
 
@@ -110,15 +110,15 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
 
     ``static/js/figures.js`` puts them into fewer columns where the page is narrow.
     """
-    looks = palette.looks([name for one in panels for name, _ in one.points], among)
-    rows = max((len(one.points) for one in panels), default=1)
+    looks = palette.looks([name for panel in panels for name, _ in panel.points], among)
+    rows = max((len(panel.points) for panel in panels), default=1)
     lines = -(-len(panels) // COLUMNS)
     height = rows * ROW_PX + ABOVE_PX + BELOW_PX
     layout = _layout(title, round(96 + lines * height)) | {"showlegend": False}
     layout["annotations"] = []
     traces = []
     wide, high = 1 / COLUMNS, 1 / max(lines, 1)
-    for place, one in enumerate(panels):
+    for place, panel in enumerate(panels):
         number = "" if not place else str(place + 1)
         left, top = (place % COLUMNS) * wide, 1 - (place // COLUMNS) * high
         plot = {"left": left + 0.28 * wide, "right": left + 0.97 * wide}
@@ -145,25 +145,25 @@ def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] 
             {
                 **{"xref": "paper", "yref": "paper", "x": left, "xanchor": "left"},
                 **{"y": top, "yanchor": "top", "showarrow": False, "font": {"size": 12}},
-                "text": plain_text(one.title),
+                "text": plain_text(panel.title),
             }
         )
-        traces.append(_small(one, number, looks))
+        traces.append(_small(panel, number, looks))
     for trace in traces[:1]:
         trace.meta["panel_px"] = height
     text = "; ".join(
-        f"{one.title}: " + ", ".join(f"{name} {point.x:.3g}%" for name, point in one.points)
-        for one in panels
+        f"{panel.title}: " + ", ".join(f"{name} {point.x:.3g}%" for name, point in panel.points)
+        for panel in panels
     )
     layout["meta"] = {"summary": f"{title}. {text}."}
     return figure(traces, layout)
 
 
-def _small(one: SmallMultiple, number: str, looks: Mapping[str, palette.Style]) -> go.Scatter:
-    styles = [looks[name] for name, _ in one.points]
+def _small(panel: SmallMultiple, number: str, looks: Mapping[str, palette.Style]) -> go.Scatter:
+    styles = [looks[name] for name, _ in panel.points]
     return go.Scatter(
-        x=[point.x for _, point in one.points],
-        y=[plain_text(name) for name, _ in one.points],
+        x=[point.x for _, point in panel.points],
+        y=[plain_text(name) for name, _ in panel.points],
         xaxis=f"x{number}",
         yaxis=f"y{number}",
         mode="markers",
@@ -174,12 +174,12 @@ def _small(one: SmallMultiple, number: str, looks: Mapping[str, palette.Style]) 
         },
         customdata=[
             "<br>".join(plain_text(part) for part in (name, point.note) if part)
-            for name, point in one.points
+            for name, point in panel.points
         ],
         hovertemplate="%{customdata}<extra></extra>",
         meta={
             "series": [style.series for style in styles],
-            "links": [point.link or None for _, point in one.points],
+            "links": [point.link or None for _, point in panel.points],
         },
     )
 

@@ -45,15 +45,15 @@ def phases(
     """
     if len(contenders) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} contenders cannot be told apart")
-    if any(len(one.points) != len(names) for one in contenders):
+    if any(len(contender.points) != len(names) for contender in contenders):
         raise ValueError("every contender has a place for every phase")
-    looks = palette.styles([one.name for one in contenders], among)
+    looks = palette.styles([contender.name for contender in contenders], among)
     step = SPREAD / max(len(contenders), 1)
     first = -step * (len(contenders) - 1) / 2
     return figure(
         [
-            _trace(one, names, unit, looks[place], first + step * place)
-            for place, one in enumerate(contenders)
+            _trace(contender, names, unit, looks[place], first + step * place)
+            for place, contender in enumerate(contenders)
         ],
         {
             "title": heading(title),
@@ -74,7 +74,7 @@ def phases(
                 "automargin": True,
             },
             "yaxis": y_axis(
-                [point for one in contenders for point in one.points if point],
+                [point for contender in contenders for point in contender.points if point],
                 f"{plain_text(unit)}, {direction(lower_is_better)}",
                 scale=scale,
             ),
@@ -84,11 +84,11 @@ def phases(
 
 
 def _trace(
-    one: ContenderPhases, names: Sequence[str], unit: str, look: palette.Style, aside: float
+    contender: ContenderPhases, names: Sequence[str], unit: str, look: palette.Style, aside: float
 ) -> go.Scatter:
-    points = one.points
+    points = contender.points
     trace = go.Scatter(
-        name=plain_text(one.name),
+        name=plain_text(contender.name),
         x=[number + aside for number in range(len(names))],
         y=[point and point.y for point in points],
         mode="markers",
@@ -96,7 +96,7 @@ def _trace(
         customdata=[
             point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)
         ],
-        hovertemplate="%{customdata}<extra>" + plain_text(one.name) + "</extra>",
+        hovertemplate="%{customdata}<extra>" + plain_text(contender.name) + "</extra>",
         meta={"series": look.series, "links": [point.link if point else None for point in points]},
     )
     if any(point and point.ends for point in points):
@@ -108,10 +108,10 @@ def _summary(
     contenders: Sequence[ContenderPhases], names: Sequence[str], unit: str, title: str
 ) -> str:
     parts = []
-    for one in contenders:
+    for contender in contenders:
         text = ", ".join(
             f"{name} {numbers.with_unit(point.y, unit) if point else 'no value'}"
-            for name, point in zip(names, one.points, strict=True)
+            for name, point in zip(names, contender.points, strict=True)
         )
-        parts.append(f"{one.name}: {text}")
+        parts.append(f"{contender.name}: {text}")
     return f"{title}: a mark for each contender in each phase. {'; '.join(parts)}."

@@ -47,7 +47,7 @@ def stated(
         ],
     )
     parts = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
-    made = frame(
+    chart = frame(
         [bar],
         title=title,
         x_title=f"{unit_in_words(unit)}, less is better"
@@ -59,5 +59,5 @@ def stated(
     longest = max((value for value in values if value is not None), default=None)
     if longest is not None:
         # Room for the words beside the longest bar.
-        made.layout.xaxis.range = [0, longest * 1.5]
-    return made
+        chart.layout.xaxis.range = [0, longest * 1.5]
+    return chart

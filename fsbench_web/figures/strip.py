@@ -46,7 +46,7 @@ def repeats(
     unit = numbers.unit_name(unit)
     sure = [(strip, strip.interval) for strip in strips if strip.interval is not None]
     direction = "less is better" if lower_is_better else "more is better"
-    made = frame(
+    chart = frame(
         [
             *(_box(strip, unit) for strip in strips if len(strip.values) >= LEAST_FOR_A_BOX),
             _points(strips, unit),
@@ -55,7 +55,7 @@ def repeats(
         title=title,
         x_title=f"{unit}, {direction}; the axis need not begin at zero",
         rows=len(strips),
-        summary=f"{title}: strip plot. {'; '.join(_in_words(one, unit) for one in strips)}.",
+        summary=f"{title}: strip plot. {'; '.join(_in_words(strip, unit) for strip in strips)}.",
         row_px=ROW_PX,
         ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
         layout={
@@ -72,8 +72,8 @@ def repeats(
         },
     )
     # How far repeats scatter would not be seen from zero; a point is no bar, whose length counts.
-    made.layout.xaxis.rangemode = "normal"
-    return made
+    chart.layout.xaxis.rangemode = "normal"
+    return chart
 
 
 def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
@@ -133,7 +133,7 @@ def _means(sure: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
     """The mean of each strip that has an interval."""
     return go.Scatter(
         name="mean with 95% interval",
-        x=[found.mean for _, found in sure],
+        x=[interval.mean for _, interval in sure],
         y=[plain_text(strip.name) for strip, _ in sure],
         mode="markers",
         marker={
@@ -144,16 +144,16 @@ def _means(sure: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
         },
         error_x={
             "type": "data",
-            "array": [found.half_width for _, found in sure],
+            "array": [interval.half_width for _, interval in sure],
             "thickness": 2,
             "width": 6,
         },
         customdata=[
             plain_text(
-                f"mean {numbers.with_unit(found.mean, unit)} "
-                f"± {numbers.amount(found.half_width, unit)}, {found.count} repeats"
+                f"mean {numbers.with_unit(interval.mean, unit)} "
+                f"± {numbers.amount(interval.half_width, unit)}, {interval.count} repeats"
             )
-            for _, found in sure
+            for _, interval in sure
         ],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         meta={"series": 2, "links": [strip.link for strip, _ in sure]},
@@ -166,14 +166,14 @@ def _in_words(strip: Strip, unit: str) -> str:
 
 
 def _in_shown_unit(strip: Strip, unit: str) -> Strip:
-    found = strip.interval
+    interval = strip.interval
     return replace(
         strip,
         values=[numbers.scaled(value, unit) for value in strip.values],
-        interval=found
+        interval=interval
         and replace(
-            found,
-            mean=numbers.scaled(found.mean, unit),
-            half_width=numbers.scaled(found.half_width, unit),
+            interval,
+            mean=numbers.scaled(interval.mean, unit),
+            half_width=numbers.scaled(interval.half_width, unit),
         ),
     )

@@ -36,7 +36,7 @@ def surface(
     low, high = (min(cells.values()), max(cells.values())) if cells else (0.0, 0.0)
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
     heights: dict[tuple[int | None, int | None], float] = {
-        cell: math.log10(one) if is_log else one for cell, one in cells.items()
+        cell: math.log10(value) if is_log else value for cell, value in cells.items()
     }
     ends = f"From {numbers.with_unit(low, unit)} to {numbers.with_unit(high, unit)}."
     sheet = go.Surface(
@@ -114,11 +114,11 @@ def _places(axis: SizeAxis) -> list[float]:
 def _size_layout(axis: SizeAxis, title: str) -> dict[str, Any]:
     # The scene of 3-D plots has no text of its own at ticks of a logarithmic axis, so that the
     # logarithms are taken here.
-    shown = axis.sizes[:: max(1, math.ceil(len(axis.sizes) / 8))]
+    sizes = axis.sizes[:: max(1, math.ceil(len(axis.sizes) / 8))]
     return {
         "title": {"text": title},
-        "tickvals": [_log2(size) for size in shown],
-        "ticktext": [size_name(size) for size in shown],
+        "tickvals": [_log2(size) for size in sizes],
+        "ticktext": [size_name(size) for size in sizes],
     }
 
 

@@ -167,32 +167,34 @@ def _versions(database: str) -> list[tuple[str, str]]:
     ]
 
 
-def _problems(there: Installation) -> "list[str]":
-    found = []
-    if there.files_have_changed:
-        found.append(program_files.NEEDS_A_RESTART)
-    if there.unapplied:
-        found.append(
-            f"{len(there.unapplied)} migrations are not applied: run `manage.py migrate`, then "
-            "restart web and workers."
+def _problems(installation: Installation) -> "list[str]":
+    problems = []
+    if installation.files_have_changed:
+        problems.append(program_files.NEEDS_A_RESTART)
+    if installation.unapplied:
+        problems.append(
+            f"{len(installation.unapplied)} migrations are not applied: run `manage.py migrate`, "
+            "then restart web and workers."
         )
-    if there.broker != "ok":
-        found.append(f"{there.broker} Runs that are submitted wait until it is back.")
-    if there.disk.is_short:
-        found.append(
-            f"The disk of {there.disk.folder} is nearly full: make room, or uploads and (with "
-            "SQLite) every write will fail."
+    if installation.broker != "ok":
+        problems.append(f"{installation.broker} Runs that are submitted wait until it is back.")
+    if installation.disk.is_short:
+        problems.append(
+            f"The disk of {installation.disk.folder} is nearly full: make room, or uploads and "
+            "(with SQLite) every write will fail."
         )
-    if not there.workers:
-        found.append("No worker has announced itself: start one on the host with the disks.")
-    for entry in there.workers:
+    if not installation.workers:
+        problems.append("No worker has announced itself: start one on the host with the disks.")
+    for entry in installation.workers:
         # A drained one that was stopped is meant to be silent.
         if not entry.is_alive and not entry.worker.is_drained:
-            found.append(
+            problems.append(
                 f"{entry.worker.name} is silent, with {entry.waiting} runs waiting for it: start "
                 "it on its host."
             )
-    found.extend(
-        f"{chore.name} failed last time: {chore.problem}" for chore in there.chores if chore.problem
+    problems.extend(
+        f"{chore.name} failed last time: {chore.problem}"
+        for chore in installation.chores
+        if chore.problem
     )
-    return found
+    return problems

@@ -37,8 +37,8 @@ def watched(
 
 
 def _request_id(request: HttpRequest) -> str:
-    given = request.headers.get(HEADER, "")
-    return given if _ACCEPTED.fullmatch(given) else uuid.uuid4().hex
+    request_id = request.headers.get(HEADER, "")
+    return request_id if _ACCEPTED.fullmatch(request_id) else uuid.uuid4().hex
 
 
 def _name_the_run(

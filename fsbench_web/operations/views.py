@@ -27,12 +27,12 @@ def is_administrator(request: HttpRequest) -> bool:
 
 def has_metrics_token(request: HttpRequest) -> bool:
     """Whether the request shows FSBENCH_METRICS_TOKEN; where that is unset nobody can."""
-    scheme, _, shown = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     expected = settings.METRICS_TOKEN
     return (
         bool(expected)
         and scheme.lower() == "bearer"
-        and hmac.compare_digest(shown.strip().encode(), expected.encode())
+        and hmac.compare_digest(token.strip().encode(), expected.encode())
     )
 
 

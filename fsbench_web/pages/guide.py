@@ -59,8 +59,8 @@ def guide(request: HttpRequest, name: str = "") -> HttpResponse:
     paths = pages(settings.GUIDE_DIR)
     path = paths.get(name or START)
     if path is None or name == START:
-        known = ", ".join(sorted(paths.keys() - {START}))
-        raise Http404(f"The guide has no such page. It has: {known}.")
+        names = ", ".join(sorted(paths.keys() - {START}))
+        raise Http404(f"The guide has no such page. It has: {names}.")
     context = {"page": read(path, frozenset(paths)), "is_start": not name}
     return render(request, "guide.html", context)
 
@@ -84,10 +84,10 @@ def pages(folder: Path) -> Mapping[str, Path]:
 
     Raises Http404 where there are none, and looks again the next time.
     """
-    found = {path.stem: path for path in folder.glob("*.md") if re.fullmatch("[a-z-]+", path.stem)}
-    if START not in found:
+    paths = {path.stem: path for path in folder.glob("*.md") if re.fullmatch("[a-z-]+", path.stem)}
+    if START not in paths:
         raise Http404(MISSING)
-    return MappingProxyType(found)
+    return MappingProxyType(paths)
 
 
 @lru_cache

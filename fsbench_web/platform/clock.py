@@ -34,17 +34,17 @@ def now() -> datetime:
     if connection.vendor != "postgresql":
         return timezone.now()
     global _known, _asked
-    known = _known
-    if known is None or _ticks() - _asked > ASK_EVERY_S:
+    anchor = _known
+    if anchor is None or _ticks() - _asked > ASK_EVERY_S:
         try:
-            known = _ask()
+            anchor = _ask()
         except DatabaseError:
             # It is away: the clock goes on, and is not asked again with every line of a log.
-            if known is None:
+            if anchor is None:
                 raise
         with _lock:
-            _known, _asked = known, _ticks()
-    return known[1] + timedelta(seconds=_ticks() - known[0])
+            _known, _asked = anchor, _ticks()
+    return anchor[1] + timedelta(seconds=_ticks() - anchor[0])
 
 
 def since(then: datetime) -> str:

@@ -24,4 +24,4 @@ def _declaring(hint: Any) -> type | None:
     """The first model or dataclass in a type hint such as ``list[Part] | None``."""
     if isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, BaseModel)):
         return hint
-    return next((found for one in get_args(hint) if (found := _declaring(one))), None)
+    return next((model for argument in get_args(hint) if (model := _declaring(argument))), None)

@@ -75,29 +75,29 @@ def words(name: str, default: list[str]) -> list[str]:
     value = os.environ.get(name)
     if not value:
         return default
-    found = [word.strip() for word in value.split(",") if word.strip()]
-    if not found:
+    words = [word.strip() for word in value.split(",") if word.strip()]
+    if not words:
         raise ImproperlyConfigured(f'{name} is "{value}", which names nothing: leave it empty.')
-    return found
+    return words
 
 
 def hosts(name: str, default: list[str]) -> list[str]:
     """Names under which a site is reached: ``fsbench.example``, ``.example`` (all below it), ``*``,
     addresses, ``[::1]``; as browsers send them, but without a port.
     """
-    found = words(name, default)
-    for host in found:
+    hosts = words(name, default)
+    for host in hosts:
         if not re.fullmatch(r"\*|\.?[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\]", host):
             raise ImproperlyConfigured(
                 f'{name} has "{host}"; each must be a name such as fsbench.example, without '
                 "https:// and without a port."
             )
-    return found
+    return hosts
 
 
 def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
     """Addresses and networks such as ``127.0.0.1`` and ``10.0.0.0/24``; never all of them."""
-    found = []
+    networks = []
     for text in words(name, default):
         try:
             network = ip_network(text)
@@ -110,8 +110,8 @@ def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
             raise ImproperlyConfigured(
                 f'{name} has "{text}", which is everybody: name the proxies.'
             )
-        found.append(network)
-    return found
+        networks.append(network)
+    return networks
 
 
 def origins(name: str, *, all_of_them: bool = True) -> list[str]:
@@ -120,16 +120,16 @@ def origins(name: str, *, all_of_them: bool = True) -> list[str]:
     They go into a header as they are, so that nothing else may be in them. Without
     ``all_of_them`` there is no ``*``.
     """
-    given = words(name, [])
+    origins = words(name, [])
     also = ", or *" if all_of_them else ""
-    for origin in given:
+    for origin in origins:
         if not (all_of_them and origin == "*") and not re.fullmatch(
             r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", origin
         ):
             raise ImproperlyConfigured(
                 f'{name} has "{origin}"; each must be a site such as https://wiki.example{also}.'
             )
-    return given
+    return origins
 
 
 def database(name: str, default: str) -> dict[str, Any]:
@@ -194,8 +194,8 @@ def url(name: str, default: str, schemes: list[str]) -> str:
     """An address with one of the given schemes."""
     value = text(name, default)
     if value.partition("://")[0] not in schemes or "://" not in value:
-        known = ", ".join(f"{scheme}://" for scheme in schemes)
-        raise ImproperlyConfigured(f"{name} must start with one of {known}.")
+        prefixes = ", ".join(f"{scheme}://" for scheme in schemes)
+        raise ImproperlyConfigured(f"{name} must start with one of {prefixes}.")
     _check_address(name, value)
     return value
 
@@ -225,7 +225,7 @@ def cache(name: str, broker: str) -> dict[str, Any]:
     _check_address(name, value)
     # Celery writes CERT_REQUIRED, redis-py required.
     address = re.sub(
-        r"(ssl_cert_reqs=)CERT_(\w+)", lambda found: found[1] + found[2].lower(), value
+        r"(ssl_cert_reqs=)CERT_(\w+)", lambda match: match[1] + match[2].lower(), value
     )
     return {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -248,11 +248,11 @@ def sender(name: str, default: str) -> str:
 
 def kept_key(name: str, path: Path) -> str:
     """The site's key: given by the environment, else made once and kept in this file."""
-    given = os.environ.get(name)
-    if given:
-        if len(given) < _SHORTEST_KEY:
+    environment_key = os.environ.get(name)
+    if environment_key:
+        if len(environment_key) < _SHORTEST_KEY:
             raise ImproperlyConfigured(f"{name} is shorter than {_SHORTEST_KEY} characters.")
-        return given
+        return environment_key
     if not path.exists():
         _make_key(name, path)
     try:
@@ -302,10 +302,10 @@ def folder(name: str, default: Path) -> Path:
 
     Raises where it cannot be made or is not a folder.
     """
-    given = os.environ.get(name)
-    if given and not given.strip():
-        raise ImproperlyConfigured(f'{name} is "{given}"; it must be a folder.')
-    path = Path(given or default).expanduser().resolve()
+    value = os.environ.get(name)
+    if value and not value.strip():
+        raise ImproperlyConfigured(f'{name} is "{value}"; it must be a folder.')
+    path = Path(value or default).expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -27,21 +27,26 @@ class FixedQuery:
 
     @cached_property
     def _text(self) -> str:
-        columns = (one if isinstance(one, str) else _named(one) for one in self._columns)
+        columns = (
+            column if isinstance(column, str) else _named(column) for column in self._columns
+        )
         return f"SELECT {', '.join(columns)} {self._rest}"
 
     @cached_property
     def _converted(self) -> list[tuple[int, list[Callable[..., Any]], models.Value]]:
         """The columns whose values the database gives in another form than Django does."""
-        found = []
-        for place, one in enumerate(self._columns):
-            if isinstance(one, str):
+        converted = []
+        for place, column in enumerate(self._columns):
+            if isinstance(column, str):
                 continue
-            of = models.Value(None, output_field=one)
-            converters = [*connection.ops.get_db_converters(of), *of.get_db_converters(connection)]
+            value = models.Value(None, output_field=column)
+            converters = [
+                *connection.ops.get_db_converters(value),
+                *value.get_db_converters(connection),
+            ]
             if converters:
-                found.append((place, converters, of))
-        return found
+                converted.append((place, converters, value))
+        return converted
 
     def rows(self, *values: Any, many: Values = ()) -> list[Values]:
         """All rows there are. ``many`` are the values of ``{many}``, behind all others."""
@@ -50,8 +55,8 @@ class FixedQuery:
             text = text.replace("{many}", ", ".join(["%s"] * len(many)))
         with connection.cursor() as cursor:
             cursor.execute(text, [*values, *many])
-            found: list[Values] = cursor.fetchall()
-        return [self._as_django(row) for row in found] if self._converted else found
+            rows: list[Values] = cursor.fetchall()
+        return [self._as_django(row) for row in rows] if self._converted else rows
 
     def _as_django(self, row: Values) -> Values:
         values = list(row)
@@ -63,14 +68,14 @@ class FixedQuery:
 
 def fields_of(model: type[models.Model], *names: str) -> "list[models.Field[Any, Any]]":
     """The columns of a row, or those of some attributes, in the order ``object_of`` takes."""
-    return [one for one in model._meta.concrete_fields if not names or one.attname in names]
+    return [field for field in model._meta.concrete_fields if not names or field.attname in names]
 
 
 def object_of(
     model: type[_Row], fields: "Sequence[models.Field[Any, Any]]", values: Values
 ) -> _Row:
     """The object of a row; of ``fields_of`` some attributes the others are read when asked for."""
-    return model.from_db(connection.alias, [one.attname for one in fields], values)
+    return model.from_db(connection.alias, [field.attname for field in fields], values)
 
 
 def find(model: type[_Row], name: str, value: Any, *, is_locked: bool = False) -> _Row | None:

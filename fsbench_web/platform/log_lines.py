@@ -106,8 +106,8 @@ def secrets_of(*values: str | None) -> list[str]:
 
     Very short ones are left out: they would blank half of every line.
     """
-    found = {form for value in values if value for form in (value, unquote(value))}
-    return sorted((one for one in found if len(one) >= 6), key=len, reverse=True)
+    forms = {form for value in values if value for form in (value, unquote(value))}
+    return sorted((form for form in forms if len(form) >= 6), key=len, reverse=True)
 
 
 class _Line(logging.Formatter):

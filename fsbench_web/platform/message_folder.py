@@ -98,11 +98,11 @@ class Channel(filesystem.Channel):
         """Bindings of this exchange; none where its table was left unfinished."""
         with self._tables(fcntl.LOCK_SH):
             try:
-                found: list[Any] = super().get_table(exchange)
+                bindings: list[Any] = super().get_table(exchange)
             except ValueError:
                 logger.warning("The bindings of %s cannot be read and are made anew.", exchange)
                 return []
-        return found
+        return bindings
 
     def queue_bind(self, queue: str, exchange: str | None = None, *args: Any, **more: Any) -> None:
         with self._tables(fcntl.LOCK_EX):

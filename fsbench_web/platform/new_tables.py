@@ -18,7 +18,9 @@ class GroupedMigration(Migration):
 
     def __init__(self, name: str, app_label: str) -> None:
         super().__init__(name, app_label)
-        tables = list(takewhile(lambda one: isinstance(one, CreateModel), self.operations))
+        tables = list(
+            takewhile(lambda operation: isinstance(operation, CreateModel), self.operations)
+        )
         self.operations = [  # type: ignore[misc]
             CreateTables(tables),
             *self.operations[len(tables) :],

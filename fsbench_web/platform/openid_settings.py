@@ -74,7 +74,7 @@ def from_environment() -> SignOn | None:
     issuer = env.text("FSBENCH_OIDC_ISSUER", "")
     client_id = env.text("FSBENCH_OIDC_CLIENT_ID", "")
     secret = env.secret("FSBENCH_OIDC_CLIENT_SECRET", minimum=8)
-    given = {
+    texts = {
         "FSBENCH_OIDC_NAME": env.text("FSBENCH_OIDC_NAME", ""),
         "FSBENCH_OIDC_SCOPES": env.text("FSBENCH_OIDC_SCOPES", ""),
         "FSBENCH_OIDC_EMAIL_DOMAINS": env.text("FSBENCH_OIDC_EMAIL_DOMAINS", ""),
@@ -85,27 +85,27 @@ def from_environment() -> SignOn | None:
     }
     if not issuer:
         # A restriction that stands alone would look as if it held.
-        alone = [name for name, value in given.items() if value]
+        alone = [name for name, value in texts.items() if value]
         alone += ["FSBENCH_OIDC_CLIENT_ID"] * bool(client_id)
         alone += ["FSBENCH_OIDC_CLIENT_SECRET"] * bool(secret)
         if alone:
             raise ImproperlyConfigured(f"{alone[0]} is set, but FSBENCH_OIDC_ISSUER is not.")
         return None
     _refuse_client(issuer, client_id, secret)
-    roles = _pairs("FSBENCH_OIDC_ROLES", given["FSBENCH_OIDC_ROLES"])
+    roles = _pairs("FSBENCH_OIDC_ROLES", texts["FSBENCH_OIDC_ROLES"])
     for _, role in roles:
         if role not in _ROLES:
             raise ImproperlyConfigured(
                 f'FSBENCH_OIDC_ROLES has the role "{role}"; there are {", ".join(_ROLES)}.'
             )
-    teams = _pairs("FSBENCH_OIDC_TEAMS", given["FSBENCH_OIDC_TEAMS"])
-    claim = given["FSBENCH_OIDC_GROUPS_CLAIM"]
+    teams = _pairs("FSBENCH_OIDC_TEAMS", texts["FSBENCH_OIDC_TEAMS"])
+    claim = texts["FSBENCH_OIDC_GROUPS_CLAIM"]
     if bool(claim) != bool(roles or teams):
         raise ImproperlyConfigured(
             "FSBENCH_OIDC_GROUPS_CLAIM goes with FSBENCH_OIDC_ROLES or FSBENCH_OIDC_TEAMS: the "
             "claim that names a person's groups, and what they give."
         )
-    scopes = given["FSBENCH_OIDC_SCOPES"].split() or list(SignOn.scopes)
+    scopes = texts["FSBENCH_OIDC_SCOPES"].split() or list(SignOn.scopes)
     if "openid" not in scopes:
         raise ImproperlyConfigured('FSBENCH_OIDC_SCOPES must have "openid" among its words.')
     domains = env.words("FSBENCH_OIDC_EMAIL_DOMAINS", [])
@@ -118,7 +118,7 @@ def from_environment() -> SignOn | None:
         issuer=issuer,
         client_id=client_id,
         secret=secret,
-        name=(given["FSBENCH_OIDC_NAME"] or SignOn.name)[:60],
+        name=(texts["FSBENCH_OIDC_NAME"] or SignOn.name)[:60],
         scopes=tuple(dict.fromkeys(scopes)),
         email_domains=tuple(domain.lower() for domain in domains),
         makes_accounts=env.flag("FSBENCH_OIDC_NEW_ACCOUNTS", True),
@@ -130,12 +130,12 @@ def from_environment() -> SignOn | None:
 
 def _pairs(name: str, text: str) -> tuple[tuple[str, str], ...]:
     """``group=word; group=word``: groups may hold = and commas, as those of LDAP do."""
-    found = []
+    pairs = []
     for part in filter(None, (piece.strip() for piece in text.split(";"))):
         group, equals, word = (piece.strip() for piece in part.rpartition("="))
         if not (group and equals and word):
             raise ImproperlyConfigured(f'{name} has "{part}"; it must be like "group=word; ...".')
         if len(word) > 80:
             raise ImproperlyConfigured(f'{name} has "{word}", which is longer than 80 characters.')
-        found.append((group, word))
-    return tuple(found)
+        pairs.append((group, word))
+    return tuple(pairs)

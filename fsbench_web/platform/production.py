@@ -39,24 +39,24 @@ def problems(
     broker_url: str,
 ) -> list[str]:
     """What is wrong, one sentence each with the variable's name and without any secret."""
-    found = []
+    problems = []
     if is_debug:
-        found.append("FSBENCH_DEBUG is True: every visitor would see tracebacks and settings.")
+        problems.append("FSBENCH_DEBUG is True: every visitor would see tracebacks and settings.")
     if "*" in allowed_hosts:
-        found.append("FSBENCH_ALLOWED_HOSTS is *: name the hosts under which people reach it.")
+        problems.append("FSBENCH_ALLOWED_HOSTS is *: name the hosts under which people reach it.")
     why = weakness(environment.get("FSBENCH_SECRET_KEY", ""), minimum=MINIMUM_KEY_LENGTH)
     if why:
-        found.append(f"FSBENCH_SECRET_KEY {why}.")
+        problems.append(f"FSBENCH_SECRET_KEY {why}.")
     host = str(database.get("HOST") or "")
     is_remote = database["ENGINE"].endswith("postgresql") and host and not host.startswith("/")
     # A certificate instead of a password is as good (libpq, sslcert).
     if is_remote and "sslcert" not in database.get("OPTIONS", {}):
         why = weakness(str(database.get("PASSWORD") or ""))
         if why:
-            found.append(f"The password in DATABASE_URL {why}.")
+            problems.append(f"The password in DATABASE_URL {why}.")
     broker = urlsplit(broker_url)
     if broker.scheme in ("redis", "rediss", "sentinel"):
         why = weakness(broker.password or "")
         if why:
-            found.append(f"The password in CELERY_BROKER_URL {why}.")
-    return found
+            problems.append(f"The password in CELERY_BROKER_URL {why}.")
+    return problems

@@ -33,7 +33,7 @@ def have_changed() -> bool:
 
 def _stamp() -> str:
     """The same as long as no file is written, made or removed. What Python compiles is none."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in FOLDERS:
         for place, folders, files in os.walk(Path(settings.BASE_DIR) / name):
             folders[:] = sorted(set(folders) - {"__pycache__"})
@@ -42,5 +42,5 @@ def _stamp() -> str:
                     status = Path(place, file).stat()
                 except OSError:
                     continue  # removed meanwhile
-                found.update(f"{place}/{file} {status.st_mtime_ns} {status.st_size}\n".encode())
-    return found.hexdigest()
+                digest.update(f"{place}/{file} {status.st_mtime_ns} {status.st_size}\n".encode())
+    return digest.hexdigest()

@@ -39,14 +39,14 @@ def unknown(names: Iterable[str]) -> list[str]:
     A squashed one is known by the last of those that it replaces: whoever began with a version
     that had been squashed up to there has its name, and later versions have other ones.
     """
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or {}}
-    found = []
-    for one in set(names):
-        app, _, name = one.partition(".")
+    disk_names = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or {}}
+    unknown_names = []
+    for migration in set(names):
+        app, _, name = migration.partition(".")
         squashed = _SQUASHED.fullmatch(name)
-        if one not in known and not (squashed and f"{app}.{squashed[1]}" in known):
-            found.append(one)
-    return sorted(found)
+        if migration not in disk_names and not (squashed and f"{app}.{squashed[1]}" in disk_names):
+            unknown_names.append(migration)
+    return sorted(unknown_names)
 
 
 def problem() -> str:

@@ -118,8 +118,8 @@ def _plain(content: object) -> object:
     if isinstance(content, set | frozenset):
         return ("set", *sorted(map(repr, map(_plain, content))))
     if is_dataclass(content):
-        name, known = type(content).__qualname__, fields(content)
-        return (name, *(_plain(getattr(content, field.name)) for field in known))
+        name, content_fields = type(content).__qualname__, fields(content)
+        return (name, *(_plain(getattr(content, field.name)) for field in content_fields))
     if isinstance(content, str):  # safe text, members of enumerations
         return str(content)
     raise TypeError(f"{type(content)} cannot be told apart from others of its kind")

@@ -47,24 +47,24 @@ class RenderingCache:
         if waited_for is not None:
             return waited_for.result()
         try:
-            made = make()
+            content = make()
         except BaseException as error:
             self._under_way_no_more(key).set_exception(error)
             raise
         with self._lock:
-            self._keep(key, made)
-        self._under_way_no_more(key).set_result(made)
-        return made
+            self._keep(key, content)
+        self._under_way_no_more(key).set_result(content)
+        return content
 
     def _under_way_no_more(self, key: str) -> Future[bytes]:
         with self._lock:
             return self._under_way.pop(key)
 
-    def _keep(self, key: str, made: bytes) -> None:
-        if len(made) > min(self._most_bytes_of_one, self._most_bytes):
+    def _keep(self, key: str, content: bytes) -> None:
+        if len(content) > min(self._most_bytes_of_one, self._most_bytes):
             return
-        self._bytes[key] = made
-        self._size_bytes += len(made)
+        self._bytes[key] = content
+        self._size_bytes += len(content)
         while self._size_bytes > self._most_bytes:
             _, oldest = self._bytes.popitem(last=False)
             self._size_bytes -= len(oldest)

@@ -32,19 +32,19 @@ def prepare_admin(folder: Path, *, is_private: bool) -> str:
         password = secrets.token_urlsafe(12)
         _write_private(file, password)
         with transaction.atomic():
-            made = users.create_superuser(NAME, password=password)
-            audit.note(None, "account made", f"account {made}", role=Role.ADMINISTRATOR)
+            admin = users.create_superuser(NAME, password=password)
+            audit.note(None, "account made", f"account {admin}", role=Role.ADMINISTRATOR)
             if not is_private:
-                passwords.give(made)
+                passwords.give(admin)
         text = f"user {NAME}, password {password}"
         return text if is_private else f"{text} (said this once: at the sign-in choose another)"
-    kept = file.read_text().strip() if file.exists() else ""
+    first_password = file.read_text().strip() if file.exists() else ""
     user = users.filter(username=NAME, is_active=True).first()
     if user is None:
         return f"with your own account (there is no user {NAME} any more)"
-    if kept and user.check_password(kept):
+    if first_password and user.check_password(first_password):
         if is_private:
-            return f"user {NAME}, password {kept}"
+            return f"user {NAME}, password {first_password}"
         # Also where the site was private until now, or an older version printed it every time.
         passwords.give(user)
         return (

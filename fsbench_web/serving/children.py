@@ -59,21 +59,21 @@ class Child:
         parent = os.getpid()
         self._started_at = self._clock()
         self._restart_at = None
-        own: list[int] = []
+        descriptors: list[int] = []
         if self._tells_ready:
             self._forget()
             self._ready_pipe, ready_fd = os.pipe()
-            own = [ready_fd]
+            descriptors = [ready_fd]
         try:
             self.process = subprocess.Popen(
-                [*self._argv, *map(str, own)],
+                [*self._argv, *map(str, descriptors)],
                 stdin=subprocess.DEVNULL,
-                pass_fds=[*self._pass_fds, *own],
+                pass_fds=[*self._pass_fds, *descriptors],
                 start_new_session=True,
                 preexec_fn=lambda: _end_with(parent),  # safe: this process has one thread
             )
         finally:
-            for descriptor in own:
+            for descriptor in descriptors:
                 os.close(descriptor)
 
     @property

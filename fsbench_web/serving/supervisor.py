@@ -346,13 +346,13 @@ def _shared_counters() -> TemporaryDirectory[str]:
     return folder
 
 
-def _try(what: str, work: Callable[[], object]) -> None:
+def _try(subject: str, work: Callable[[], object]) -> None:
     try:
         work()
     except DatabaseError as error:
-        logger.warning("%s wait, the database does not answer: %s", what, error)
+        logger.warning("%s wait, the database does not answer: %s", subject, error)
     except Exception:
-        logger.exception("%s: it is tried again in some minutes", what)
+        logger.exception("%s: it is tried again in some minutes", subject)
 
 
 def _is_make_that_catches_interrupts(status: Path) -> bool:

@@ -101,8 +101,8 @@ def settings_of(application: object) -> uvicorn.Config:
 
 def open_as_many_files_as_allowed() -> None:
     """Each connection is one. Where a process may open no more, nobody can connect."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
 def main(descriptor: int, ready_fd: int | None = None) -> None:

@@ -316,8 +316,8 @@ def _seen(watch: Watch) -> str:
 def _problem(line_history: History) -> str:
     if line_history.points and not is_known(line_history.unit):
         return (
-            f'Nobody knows whether more or less of "{line_history.unit}" is better, so that nothing can '
-            "be called slower."
+            f'Nobody knows whether more or less of "{line_history.unit}" is better, so that '
+            "nothing can be called slower."
         )
     return line_history.problem
 
@@ -360,7 +360,11 @@ def _write(watch: Watch, line_history: History, change: Change, kind: str) -> Wa
 
 
 def _payload(
-    one: Watch, message: WatchMessage, shown: History | None, change: Change | None, point: str
+    watch: Watch,
+    message: WatchMessage,
+    line_history: History | None,
+    change: Change | None,
+    point: str,
 ) -> dict[str, Any]:
     """What a webhook gets: docs/comparing.md."""
     payload: dict[str, Any] = {
@@ -369,36 +373,38 @@ def _payload(
         "at": message.created_at.isoformat(),
         "sentence": message.sentence,
         "watch": {
-            "id": one.pk,
-            "title": title_of(one),
-            "url": f"{one.site}{reverse('compare:watch', args=[one.pk])}",
+            "id": watch.pk,
+            "title": title_of(watch),
+            "url": f"{watch.site}{reverse('compare:watch', args=[watch.pk])}",
         },
         "line": {
-            "configuration": one.configuration.label,
-            "filesystem": one.configuration.filesystem,
-            "study": one.study.slug if one.study else None,
-            "team": one.team.name if one.team else None,
-            "workload": one.workload.title if one.workload else None,
-            "hardware": one.hardware.name if one.hardware else None,
-            "lun": one.lun.name if one.lun else None,
-            "test": one.test,
-            "category": one.category,
-            "along": one.along,
-            "url": f"{one.site}{address_of(one)}",
+            "configuration": watch.configuration.label,
+            "filesystem": watch.configuration.filesystem,
+            "study": watch.study.slug if watch.study else None,
+            "team": watch.team.name if watch.team else None,
+            "workload": watch.workload.title if watch.workload else None,
+            "hardware": watch.hardware.name if watch.hardware else None,
+            "lun": watch.lun.name if watch.lun else None,
+            "test": watch.test,
+            "category": watch.category,
+            "along": watch.along,
+            "url": f"{watch.site}{address_of(watch)}",
         },
     }
-    if shown is not None and change is not None:
+    if line_history is not None and change is not None:
         payload["change"] = {
-            "from": shown.points[change.place - 1].name,
+            "from": line_history.points[change.place - 1].name,
             "to": point,
             "before": change.before,
             "after": change.after,
-            "unit": shown.unit,
+            "unit": line_history.unit,
             "percent": change.change_percent,
             "p_value": change.p_value,
-            "margin_percent": one.margin_percent,
-            "runs": list(shown.points[change.place].runs),
-            "reference": shown.reference,
-            "runs_of_line": sorted(run for each in shown.points for run in each.runs),
+            "margin_percent": watch.margin_percent,
+            "runs": list(line_history.points[change.place].runs),
+            "reference": line_history.reference,
+            "runs_of_line": sorted(
+                run for point_of_line in line_history.points for run in point_of_line.runs
+            ),
         }
     return payload

@@ -152,7 +152,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
     # The system's resolver has no limit of time; it is left behind where it takes too long.
     resolver = ThreadPoolExecutor(1, thread_name_prefix="webhook-name")
     try:
-        found = resolver.submit(
+        entries = resolver.submit(
             socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
         ).result(timeout=_left(deadline))
     except (socket.gaierror, UnicodeError):
@@ -161,7 +161,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
         raise WebhookProblem(f"The name {host} has no address.") from None
     finally:
         resolver.shutdown(wait=False)
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     if not settings.WEBHOOK_PRIVATE and not all(map(is_public, addresses)):
         raise WebhookProblem(_NOT_PUBLIC.format(host))
     return addresses

@@ -23,9 +23,9 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
         # The share below a value; behind the last one nothing is known, so it has no place.
         points = _thinned([(_nines(share), value) for value, share in shares if share < 1])
         traces.append((name, points))
-    shown = numbers.unit_name(unit)
-    most = max((x for _, points in traces for x, _ in points), default=1.0)
-    places = [one for one in _PERCENTS if _nines(one / 100) <= most + 0.3]
+    unit_name = numbers.unit_name(unit)
+    end = max((x for _, points in traces for x, _ in points), default=1.0)
+    places = [percent for percent in _PERCENTS if _nines(percent / 100) <= end + 0.3]
     return _figure(
         [
             (
@@ -40,15 +40,15 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
             for name, points in traces
         ],
         title,
-        shown,
+        unit_name,
         {
             "title": {"text": "percentile", "font": {"size": 12}},
             "tickmode": "array",
-            "tickvals": [_nines(one / 100) for one in places],
+            "tickvals": [_nines(percent / 100) for percent in places],
             # 0% and 50% would run into each other on a narrow screen.
-            "ticktext": [f"{one:g}%" if one else "" for one in places],
+            "ticktext": [f"{percent:g}%" if percent else "" for percent in places],
         },
-        _logarithmic(lines, unit, f"{shown}, less is better (log)"),
+        _logarithmic(lines, unit, f"{unit_name}, less is better (log)"),
         lines,
         unit,
     )
@@ -56,7 +56,7 @@ def percentile_curve(lines: Mapping[str, Shares], unit: str, title: str) -> Plai
 
 def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
     """Shares over values (CDF), these on a logarithmic axis. Raises as ``percentile_curve``."""
-    shown = numbers.unit_name(unit)
+    unit_name = numbers.unit_name(unit)
     traces = []
     for name, shares in lines.items():
         points = _thinned([(share, value) for value, share in shares], 1.0)
@@ -71,8 +71,8 @@ def cumulative(lines: Mapping[str, Shares], unit: str, title: str) -> Plain:
     return _figure(
         traces,
         title,
-        shown,
-        _logarithmic(lines, unit, f"{shown}, less is better (log)"),
+        unit_name,
+        _logarithmic(lines, unit, f"{unit_name}, less is better (log)"),
         {
             "title": {"text": "% of all", "font": {"size": 12}, "standoff": 12},
             "range": [0, 101],
@@ -91,29 +91,29 @@ def _thinned(
 ) -> list[tuple[float, float]]:
     """As many as can be seen, those that were there among them; the last one always."""
     least = whole / MOST_POINTS
-    found: list[tuple[float, float]] = []
+    thinned: list[tuple[float, float]] = []
     for point in points:
-        if not found or point[0] - found[-1][0] >= least or point is points[-1]:
-            found.append(point)
-    return found
+        if not thinned or point[0] - thinned[-1][0] >= least or point is points[-1]:
+            thinned.append(point)
+    return thinned
 
 
 def _logarithmic(lines: Mapping[str, Shares], unit: str, title: str) -> dict[str, object]:
     values = [numbers.scaled(v, unit) for shares in lines.values() for v, _ in shares if v > 0]
-    shown = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
+    marks = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
     return {
         "title": {"text": plain_text(title), "font": {"size": 12}, "standoff": 12},
         "type": "log",
         "tickmode": "array",
-        "tickvals": shown,
-        "ticktext": ticks.names(shown),
+        "tickvals": marks,
+        "ticktext": ticks.names(marks),
     }
 
 
 def _figure(
     traces: Sequence[tuple[str, Sequence[float], Sequence[float], Sequence[str]]],
     title: str,
-    shown: str,
+    unit_name: str,
     x_axis: dict[str, object],
     y_axis: dict[str, object],
     lines: Mapping[str, Shares],
@@ -128,10 +128,10 @@ def _figure(
             {
                 "type": "scatter",
                 "name": plain_text(name),
-                "x": [float(f"{one:.6g}") for one in xs],
-                "y": [float(f"{one:.6g}") for one in ys],
+                "x": [float(f"{x:.6g}") for x in xs],
+                "y": [float(f"{y:.6g}") for y in ys],
                 "mode": "lines",
-                "customdata": [plain_text(one) for one in sentence],
+                "customdata": [plain_text(text) for text in sentence],
                 "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
                 "line": {
                     "color": style.colour,

@@ -59,12 +59,14 @@ def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> Plain:
 
 
 def _figure(drawn: Sequence[_Drawn], unit: str, title: str) -> Plain:
-    values = [numbers.scaled(one, unit) for each in drawn for one in each.line[0] if one > 0]
+    values = [
+        numbers.scaled(value, unit) for curve in drawn for value in curve.line[0] if value > 0
+    ]
     marks = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
     axis = {"fixedrange": True, "automargin": True, "zeroline": False}
-    shown = plain_text(f"{numbers.unit_name(unit)}, less is better (log)")
+    y_title = plain_text(f"{numbers.unit_name(unit)}, less is better (log)")
     return {
-        "data": [_trace(one, unit) for one in drawn],
+        "data": [_trace(curve, unit) for curve in drawn],
         "layout": {
             "title": heading(title),
             "height": 380,
@@ -79,7 +81,7 @@ def _figure(drawn: Sequence[_Drawn], unit: str, title: str) -> Plain:
             },
             "yaxis": axis
             | {
-                "title": {"text": shown, "font": {"size": 12}, "standoff": 12},
+                "title": {"text": y_title, "font": {"size": 12}, "standoff": 12},
                 "type": "log",
                 "tickmode": "array",
                 "tickvals": marks,
@@ -90,31 +92,31 @@ def _figure(drawn: Sequence[_Drawn], unit: str, title: str) -> Plain:
     }
 
 
-def _trace(one: _Drawn, unit: str) -> Plain:
-    values, seconds, counts = one.line
+def _trace(curve: _Drawn, unit: str) -> Plain:
+    values, seconds, counts = curve.line
     return {
         "type": "scatter",
-        "name": plain_text(one.name),
+        "name": plain_text(curve.name),
         "x": list(seconds),
         # Nothing at 0 has a place on a logarithmic axis.
         "y": [float(f"{numbers.scaled(value, unit):.5g}") or None for value in values],
         "mode": "lines+markers" if len(seconds) < FEW else "lines",
-        "line": {"color": one.style.colour, "dash": one.style.dash, "width": 1.5},
-        "marker": {"color": one.style.colour, "symbol": one.style.symbol, "size": 5},
+        "line": {"color": curve.style.colour, "dash": curve.style.dash, "width": 1.5},
+        "marker": {"color": curve.style.colour, "symbol": curve.style.symbol, "size": 5},
         "customdata": [
             f"{numbers.with_unit(value, unit)} of {count:,}"
             for value, count in zip(values, counts, strict=True)
         ],
         "hovertemplate": "until %{x:.4~g} s<br>%{customdata}<extra>"
-        + plain_text(one.name)
+        + plain_text(curve.name)
         + "</extra>",
-        "meta": {"series": one.style.series},
+        "meta": {"series": curve.style.series},
     }
 
 
 def _notes(drawn: Sequence[_Drawn], unit: str) -> Iterator[str]:
-    for one in drawn:
-        values = one.line[0]
+    for curve in drawn:
+        values = curve.line[0]
         if values:
             ends = " to ".join(numbers.with_unit(end, unit) for end in (min(values), max(values)))
-            yield f"{one.name} from {ends} in {len(values)} intervals"
+            yield f"{curve.name} from {ends} in {len(values)} intervals"

@@ -17,7 +17,7 @@ _MOST_LABELS = 6
 
 
 def latencies(
-    bins: Mapping[str, Bins], title: str, what: str = "requests", smallest_ns: int = 1000
+    bins: Mapping[str, Bins], title: str, noun: str = "requests", smallest_ns: int = 1000
 ) -> Plain:
     """How many by the time that they took, a line an operation, both in powers of two."""
 
@@ -29,25 +29,25 @@ def latencies(
     labels = {place: _from(smallest_ns << place if place else 0) for place in order}
     step = math.ceil(len(order) / _MOST_LABELS)
     traces = []
-    for place, (name, rows) in enumerate(bins.items()):
-        known = {place_of(low): (low, high, count) for low, high, count in rows}
+    for number, (name, rows) in enumerate(bins.items()):
+        by_place = {place_of(low): (low, high, count) for low, high, count in rows}
         total = sum(count for _, _, count in rows)
         traces.append(
             {
                 "type": "bar",
                 "name": plain_text(name),
-                "x": [labels[one] for one in order],
-                "y": [known[one][2] if one in known else None for one in order],
+                "x": [labels[place] for place in order],
+                "y": [by_place[place][2] if place in by_place else None for place in order],
                 "customdata": [
-                    f"{_from(known[one][0])} to {_from(known[one][1])}: {known[one][2]:,} of "
-                    f"{total:,}"
-                    if one in known
+                    f"{_from(by_place[place][0])} to {_from(by_place[place][1])}: "
+                    f"{by_place[place][2]:,} of {total:,}"
+                    if place in by_place
                     else ""
-                    for one in order
+                    for place in order
                 ],
                 "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
-                "marker": {"color": palette.colour(place % 7 + 1)},
-                "meta": {"series": place % 7 + 1},
+                "marker": {"color": palette.colour(number % 7 + 1)},
+                "meta": {"series": number % 7 + 1},
             }
         )
     return {
@@ -64,20 +64,22 @@ def latencies(
                 "title": {"text": "latency, from", "font": {"size": 12}},
                 "type": "category",
                 "tickmode": "array",
-                "tickvals": [labels[one] for one in order[::step]],
-                "ticktext": [_short(smallest_ns << one if one else 0) for one in order[::step]],
+                "tickvals": [labels[place] for place in order[::step]],
+                "ticktext": [
+                    _short(smallest_ns << place if place else 0) for place in order[::step]
+                ],
                 "tickangle": 0,
                 "fixedrange": True,
                 "automargin": True,
             },
             "yaxis": {
-                "title": {"text": f"{what} (log)", "font": {"size": 12}, "standoff": 12},
+                "title": {"text": f"{noun} (log)", "font": {"size": 12}, "standoff": 12},
                 "type": "log",
                 "dtick": 1,
                 "fixedrange": True,
                 "automargin": True,
             },
-            "meta": {"summary": f"{title}. " + "; ".join(_most(*one) for one in bins.items())},
+            "meta": {"summary": f"{title}. " + "; ".join(_most(*entry) for entry in bins.items())},
         },
     }
 
@@ -115,8 +117,8 @@ def over_device(
     for (when, where), count in cells.items():
         shades[where][when] = round(math.log10(count), 2)
         entries[where][when] = f"{count:,}"
-    most = max(cells.values(), default=1)
-    ticks = [0, *(one for one in range(1, 12) if 10**one <= most)]
+    largest = max(cells.values(), default=1)
+    ticks = [0, *(power for power in range(1, 12) if 10**power <= largest)]
     unit, factor = next(
         (name, factor)
         for name, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
@@ -138,11 +140,11 @@ def over_device(
                 "hoverongaps": False,
                 "colorscale": colourscale.as_plotly(colourscale.BETWEEN),
                 "zmin": 0,
-                "zmax": max(math.log10(most), 0.3),
+                "zmax": max(math.log10(largest), 0.3),
                 "colorbar": {
                     "title": {"text": "requests, log", "side": "right"},
                     "tickvals": ticks,
-                    "ticktext": [f"{10**one:,}" for one in ticks],
+                    "ticktext": [f"{10**power:,}" for power in ticks],
                     "thickness": 12,
                 },
             }

@@ -120,8 +120,8 @@ def over_time(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) -
 def _summary(panel: Panel, phases: Sequence[Phase]) -> str:
     parts = []
     for name, line in panel.lines.items():
-        known = [value for value in line if value is not None]
-        most = numbers.with_unit(max(known), panel.unit) if known else "no value"
-        parts.append(f"{name} at most {most}")
+        values = [value for value in line if value is not None]
+        largest = numbers.with_unit(max(values), panel.unit) if values else "no value"
+        parts.append(f"{name} at most {largest}")
     during = ", ".join(phase.name for phase in phases)
     return f"{panel.name} over the seconds of the run ({during}): {'; '.join(parts)}."

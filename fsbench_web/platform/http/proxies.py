@@ -34,15 +34,15 @@ def seen(scope: Scope, trusted: Sequence[Network]) -> Scope:
     before it was written by that client. The name of the host is never taken from a proxy
     (``X-Forwarded-Host``); it must pass ``Host`` on.
     """
-    kept: list[tuple[bytes, bytes]] = []
+    headers: list[tuple[bytes, bytes]] = []
     forwarded: list[tuple[bytes, str]] = []
     for name, value in scope["headers"]:
         lower = name.lower()
         if lower in (b"forwarded", b"x-real-ip") or lower.startswith(b"x-forwarded-"):
             forwarded.append((lower, value.decode("latin-1")))
         else:
-            kept.append((name, value))
-    changed = dict(scope) | {"headers": kept}
+            headers.append((name, value))
+    changed = dict(scope) | {"headers": headers}
     peer = _address(scope["client"][0]) if scope.get("client") else None
     if peer is None or not _is_trusted(peer, trusted):
         return changed

@@ -15,14 +15,14 @@ class StaticFiles(WhiteNoiseMiddleware):
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        static_response = static_file.get_response(request.method, request.META)
         body = b""
-        if found.file is not None:
-            with found.file:
-                body = found.file.read()
-        answer = HttpResponse(body, status=int(found.status))
+        if static_response.file is not None:
+            with static_response.file:
+                body = static_response.file.read()
+        answer = HttpResponse(body, status=int(static_response.status))
         # Only what WhiteNoise says: an answer without a body, say, has no content type.
         del answer["Content-Type"]
-        for name, value in found.headers:
+        for name, value in static_response.headers:
             answer[name] = value
         return answer

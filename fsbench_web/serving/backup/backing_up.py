@@ -51,7 +51,7 @@ def take(folder: Path) -> Manifest:
             server=databases.server(),
             migrations=migrations,
             counts=counts,
-            files=[manifest.described(unfinished, one) for one in files],
+            files=[manifest.described(unfinished, path) for path in files],
         )
         taken.write(unfinished)
         unfinished.rename(folder)
@@ -97,9 +97,9 @@ _REPLACED = "The database was replaced all the same; all its workers are drained
 
 def _make_fit(backup: Manifest, held: list[str], echo: Callable[[str], None]) -> None:
     """What was loaded is whole, of this version, and nobody works in it. Raises BackupError."""
-    found = databases.counts()
+    counts = databases.counts()
     differing = sorted(
-        table for table in backup.counts if backup.counts[table] != found.get(table, -1)
+        table for table in backup.counts if backup.counts[table] != counts.get(table, -1)
     )
     if differing:
         raise BackupError(
@@ -156,7 +156,7 @@ def _refuse_to_overwrite(overwrite: str) -> None:
 
 def damaged_artefacts() -> list[int]:
     """The keys of raw output that cannot be read, or does not have its digest."""
-    found = []
+    keys = []
     for key in Artefact.objects.order_by("pk").values_list("pk", flat=True).iterator():
         packed, expected = Artefact.objects.values_list("content_gzip", "sha256").get(pk=key)
         digest = hashlib.sha256()
@@ -165,11 +165,11 @@ def damaged_artefacts() -> list[int]:
                 while chunk := raw.read(_CHUNK):
                     digest.update(chunk)
         except (OSError, EOFError):
-            found.append(key)
+            keys.append(key)
             continue
         if digest.hexdigest() != expected:
-            found.append(key)
-    return found
+            keys.append(key)
+    return keys
 
 
 def _end_recorded_runs(echo: Callable[[str], None]) -> None:

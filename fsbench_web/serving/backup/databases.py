@@ -56,12 +56,12 @@ def _dump_sqlite(folder: Path) -> tuple[Path, dict[str, int], list[str]]:
 
 def counts() -> dict[str, int]:
     """Rows by table, as they are now."""
-    found = {}
+    by_table = {}
     with connection.cursor() as cursor:
         for table in _counted(connection.introspection.table_names(cursor)):
             cursor.execute(f'SELECT count(*) FROM "{table}"')  # noqa: S608 - names from the schema
-            found[table] = int(cursor.fetchone()[0])
-    return found
+            by_table[table] = int(cursor.fetchone()[0])
+    return by_table
 
 
 def _counted(tables: list[str]) -> list[str]:
@@ -133,12 +133,12 @@ def _load_script(file: Path) -> None:
         *("psql", "--dbname", str(connection.settings_dict["NAME"]), "--no-password"),
         *("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"),
     )
-    with tempfile.TemporaryFile() as said, ExitStack() as at_the_end:
+    with tempfile.TemporaryFile() as errors, ExitStack() as at_the_end:
 
         def start(command: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":
             environment = _environment(connection.settings_dict)
             with _installed(command[0]):
-                process = subprocess.Popen(command, env=environment, stderr=said, **streams)
+                process = subprocess.Popen(command, env=environment, stderr=errors, **streams)
             at_the_end.callback(process.wait)
             at_the_end.callback(process.kill)
             return process
@@ -159,8 +159,8 @@ def _load_script(file: Path) -> None:
         dump.stdout.close()
         for name, process in (("psql", psql), ("pg_restore", dump)):
             if process.wait():
-                said.seek(0)
-                last = _last(said.read().decode(errors="replace"))
+                errors.seek(0)
+                last = _last(errors.read().decode(errors="replace"))
                 raise BackupError(f"{name} failed: {last}\n{_AS_IT_WAS}")
 
 
@@ -180,8 +180,8 @@ def _tool(name: str, *arguments: str) -> None:
         raise BackupError(f"{name} failed: {_last(done.stderr)}")
 
 
-def _last(said: str) -> str:
-    return "\n".join(said.strip().splitlines()[-5:])
+def _last(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[-5:])
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def _installed(name: str) -> Iterator[None]:
 def _environment(values: Mapping[str, Any]) -> dict[str, str]:
     """libpq's variables (libpq, 34.15), with what DATABASE_URL says of TLS."""
     options = {key: str(value) for key, value in values.get("OPTIONS", {}).items()}
-    given = {
+    variables = {
         "PGHOST": str(values.get("HOST") or options.get("host", "")),
         "PGPORT": str(values.get("PORT") or ""),
         "PGUSER": str(values.get("USER") or ""),
@@ -209,4 +209,4 @@ def _environment(values: Mapping[str, Any]) -> dict[str, str]:
         "PGSSLKEY": options.get("sslkey", ""),
         "PGCONNECT_TIMEOUT": options.get("connect_timeout", ""),
     }
-    return os.environ | {name: value for name, value in given.items() if value}
+    return os.environ | {name: value for name, value in variables.items() if value}

@@ -40,10 +40,10 @@ class Manifest:
     @property
     def dump(self) -> str:
         """The file of the database, by its path in the folder. Raises ValueError."""
-        found = [file.path for file in self.files if file.path.startswith("database.")]
-        if len(found) != 1:
-            raise ValueError(f"it names {len(found)} files of a database, not one")
-        return found[0]
+        paths = [file.path for file in self.files if file.path.startswith("database.")]
+        if len(paths) != 1:
+            raise ValueError(f"it names {len(paths)} files of a database, not one")
+        return paths[0]
 
     def write(self, folder: Path) -> None:
         text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
@@ -65,10 +65,10 @@ def read(folder: Path) -> Manifest:
         data: dict[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
         if not isinstance(data, dict):
             raise ValueError("it is no object")
-        found = data.pop("format")
-        if found != FORMAT:
+        backup_format = data.pop("format")
+        if backup_format != FORMAT:
             raise BackupError(
-                f"{folder} is a backup of format {found}; this fsbench reads {FORMAT}."
+                f"{folder} is a backup of format {backup_format}; this fsbench reads {FORMAT}."
             )
         files = [BackupFile(**file) for file in data.pop("files")]
         manifest = Manifest(files=files, **data)
