@@ -77,7 +77,7 @@ def best_case_plain(
     lun_ceilings = lun_ceilings.in_shown_unit(unit)
     unit = numbers.unit_name(unit)
     has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
-    sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
+    intervals = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
     series = [style.series for style in palette.styles(names or labels, among)]
     trace = _trace(bars, series, links)
     traces = [trace]
@@ -85,17 +85,17 @@ def best_case_plain(
     layout = bar_layout(
         title=title,
         x_title=f"{unit_in_words(unit)}, {direction}"
-        + drawn_in_words(any(bar.is_mean for bar in bars), has_dots, bool(sure)),
+        + drawn_in_words(any(bar.is_mean for bar in bars), has_dots, bool(intervals)),
         rows=len(bars),
         summary=f"{title}: bar chart, {direction}. {'; '.join(bar.in_words for bar in bars)}.",
         gaps=gaps_of(labels, values),
         row_px=row_height_px(labels, row_px),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
-    if sure:
+    if intervals:
         # Whiskers reach anywhere: the numbers stand beside the plot, as on paper.
         trace["textposition"] = "none"
-        traces.append(_intervals(sure, unit))
+        traces.append(_intervals(intervals, unit))
         if links:
             leads = [link for link, bar in zip(links, bars, strict=True) if bar.ends]
             traces[-1]["meta"] = {"role": "interval", "links": leads}
@@ -141,9 +141,9 @@ class _Bar(NamedTuple):
     def hover_lines(self) -> list[str]:
         """What a pointer is told: value, n and interval."""
         count = None if self.is_mean else len(self.repeats) or self.runs
-        sure = f"95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
-        more = (f"n = {count}" if count else "", sure, self.share)
-        return [*self.value_lines, *filter(None, more)]
+        interval_words = f"95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
+        details = (f"n = {count}" if count else "", interval_words, self.share)
+        return [*self.value_lines, *filter(None, details)]
 
     @property
     def text(self) -> str:
@@ -161,9 +161,11 @@ class _Bar(NamedTuple):
     def in_words(self) -> str:
         """For the text alternative."""
         is_best = " (best)" if self.is_best else ""
-        sure = f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
+        interval_words = (
+            f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
+        )
         value, *score = self.value_lines
-        return ", ".join([f"{self.label} {value}{is_best}{sure}", *score])
+        return ", ".join([f"{self.label} {value}{is_best}{interval_words}", *score])
 
 
 def _bars(
@@ -181,7 +183,8 @@ def _bars(
     """The rows, from ``unit`` into the one that is shown."""
     scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
     ends = [
-        sure and (numbers.scaled(sure[0], unit), numbers.scaled(sure[1], unit)) for sure in errors
+        error and (numbers.scaled(error[0], unit), numbers.scaled(error[1], unit))
+        for error in errors
     ]
     best = _best(scaled, lower_is_better) if best is None else best
     unit_name, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
@@ -190,7 +193,7 @@ def _bars(
             label,
             value,
             is_best,
-            sure,
+            bar_ends,
             unit_name,
             least,
             tuple(numbers.scaled(repeat, unit) for repeat in bar_repeats),
@@ -198,7 +201,7 @@ def _bars(
             count,
             share,
         )
-        for label, value, is_best, sure, bar_repeats, score, count, share in zip(
+        for label, value, is_best, bar_ends, bar_repeats, score, count, share in zip(
             labels, scaled, best, ends, repeats, scores, counts, shares, strict=True
         )
     ]

@@ -200,11 +200,15 @@ def _map(
 
 
 def _grid(
-    records: SizeAxis, files: SizeAxis, cell_values: Mapping[Cell, Any], of: Callable[[Cell], Any]
+    records: SizeAxis,
+    files: SizeAxis,
+    cell_values: Mapping[Cell, Any],
+    value_of: Callable[[Cell], Any],
 ) -> list[list[Any]]:
     """A row a record size, a column a file size; None where ``cell_values`` has no such cell."""
     by_cell: dict[tuple[int | None, int | None], Any]
-    by_cell = {cell: of(cell) for cell in cell_values}  # no cell has None for a size, as a gap has
+    # No cell has None for a size, as a gap has.
+    by_cell = {cell: value_of(cell) for cell in cell_values}
     return [[by_cell.get((record, file)) for file in files.columns] for record in records.columns]
 
 

@@ -174,12 +174,12 @@ def trace(
 
 def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
     """The intervals of points as plotly draws them: how far they reach above and below each."""
-    sure = [(point.y, *point.ends) if point and point.ends else None for point in points]
+    intervals = [(point.y, *point.ends) if point and point.ends else None for point in points]
     return {
         "type": "data",
         "symmetric": False,
-        "array": [max(0, bounds[2] - bounds[0]) if bounds else None for bounds in sure],
-        "arrayminus": [max(0, bounds[0] - bounds[1]) if bounds else None for bounds in sure],
+        "array": [max(0, bounds[2] - bounds[0]) if bounds else None for bounds in intervals],
+        "arrayminus": [max(0, bounds[0] - bounds[1]) if bounds else None for bounds in intervals],
         "thickness": 1.5,
         "width": 4,
     }
@@ -188,17 +188,22 @@ def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
 def _asides(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
     """Where each line is drawn: at its places, or a little beside them where intervals would lie
     on each other."""
-    sure = [place for place, line in enumerate(lines) if any(point.ends for point in line.points)]
-    if len(sure) < 2 or len(places) < 2:
+    with_intervals = [
+        place for place, line in enumerate(lines) if any(point.ends for point in line.points)
+    ]
+    if len(with_intervals) < 2 or len(places) < 2:
         return [places] * len(lines)
-    on, back = (math.log2, math.exp2) if is_logarithmic(places) else (float, float)
-    step = _APART * min(on(b) - on(a) for a, b in itertools.pairwise(places))
+    to_scale, from_scale = (math.log2, math.exp2) if is_logarithmic(places) else (float, float)
+    step = _APART * min(to_scale(b) - to_scale(a) for a, b in itertools.pairwise(places))
     middle = (len(lines) - 1) / 2
-    return [[back(on(x) + (place - middle) * step) for x in places] for place in range(len(lines))]
+    return [
+        [from_scale(to_scale(x) + (place - middle) * step) for x in places]
+        for place in range(len(lines))
+    ]
 
 
-def in_words(point: Point, where: str, unit: str) -> str:
-    parts = [where, numbers.with_unit(point.y, unit)]
+def in_words(point: Point, x_name: str, unit: str) -> str:
+    parts = [x_name, numbers.with_unit(point.y, unit)]
     if point.ends:
         low, high = (numbers.amount(end, unit) for end in point.ends)
         parts.append(f"95% interval {low} to {high}")

@@ -92,11 +92,11 @@ def _turn(name: str) -> tuple[bool, bool, str]:
 
 
 @lru_cache(maxsize=8)
-def _assigned(every: tuple[str, ...]) -> dict[str, Style]:
+def _assigned(names: tuple[str, ...]) -> dict[str, Style]:
     # All charts of a page ask for the same names.
-    is_few = len(every) <= MOST
+    is_few = len(names) <= MOST
     taken: dict[int, str] = {}
-    for name in every:
+    for name in names:
         taken[_free(_wish(name), taken, is_few=is_few)] = name
     return {name: Style(number) for number, name in taken.items()}
 
@@ -117,8 +117,8 @@ def _free(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
             return number
     if len(taken) >= LOOKS:
         return len(taken) + 1
-    alike = range(Style(wish).series, LOOKS + 1, MOST)
-    return next(number for number in (*alike, *range(1, LOOKS + 1)) if number not in taken)
+    same_colour = range(Style(wish).series, LOOKS + 1, MOST)
+    return next(number for number in (*same_colour, *range(1, LOOKS + 1)) if number not in taken)
 
 
 def file_system_of(name: str) -> str:

@@ -167,17 +167,17 @@ def _drawn(
 
 def _trace(line: Shares, look: palette.Style, unit: str, *, along_shares: bool) -> go.Scatter:
     values = [pair.value for pair in line.pairs]
-    at = [_nines(pair.share) if along_shares else 100 * pair.share for pair in line.pairs]
+    positions = [_nines(pair.share) if along_shares else 100 * pair.share for pair in line.pairs]
     points = [Point(pair.share, pair.value, pair.ends) for pair in line.pairs]
-    sure = whiskers(points) if any(pair.ends for pair in line.pairs) else None
+    error_bars = whiskers(points) if any(pair.ends for pair in line.pairs) else None
     return go.Scatter(
         name=plain_text(line.name),
-        x=at if along_shares else values,
-        y=values if along_shares else at,
+        x=positions if along_shares else values,
+        y=values if along_shares else positions,
         mode="lines+markers",
         line={"color": look.colour, "dash": look.dash, "width": 2},
         marker={"color": look.colour, "symbol": look.symbol, "size": 8},
-        **({("error_y" if along_shares else "error_x"): sure} if sure else {}),
+        **({("error_y" if along_shares else "error_x"): error_bars} if error_bars else {}),
         customdata=["<br>".join(map(plain_text, _words(pair, unit))) for pair in line.pairs],
         hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
         meta={"series": look.series, "links": [pair.link or None for pair in line.pairs]},

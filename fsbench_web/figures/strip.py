@@ -44,13 +44,13 @@ def repeats(
         raise ValueError("every repeat has a value, a link and a note")
     strips = [_in_shown_unit(strip, unit) for strip in strips]
     unit = numbers.unit_name(unit)
-    sure = [(strip, strip.interval) for strip in strips if strip.interval is not None]
+    pairs = [(strip, strip.interval) for strip in strips if strip.interval is not None]
     direction = "less is better" if lower_is_better else "more is better"
     chart = frame(
         [
             *(_box(strip, unit) for strip in strips if len(strip.values) >= LEAST_FOR_A_BOX),
             _points(strips, unit),
-            *([_means(sure, unit)] if sure else []),
+            *([_means(pairs, unit)] if pairs else []),
         ],
         title=title,
         x_title=f"{unit}, {direction}; the axis need not begin at zero",
@@ -78,21 +78,21 @@ def repeats(
 
 def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
     """Every repeat."""
-    each = [
+    dots = [
         (strip.name, value, note, link)
         for strip in strips
         for value, note, link in zip(strip.values, strip.notes, strip.links, strict=True)
     ]
-    sentences = [(numbers.with_unit(value, unit), note) for _, value, note, _ in each]
+    sentences = [(numbers.with_unit(value, unit), note) for _, value, note, _ in dots]
     return go.Scatter(
         name="repeat",
-        x=[value for _, value, _, _ in each],
-        y=[plain_text(name) for name, _, _, _ in each],
+        x=[value for _, value, _, _ in dots],
+        y=[plain_text(name) for name, _, _, _ in dots],
         mode="markers",
         marker={"color": palette.colour(1), "size": 11, "opacity": 0.55, "symbol": "circle"},
         customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in sentences],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
-        meta={"series": 1, "links": [link for _, _, _, link in each]},
+        meta={"series": 1, "links": [link for _, _, _, link in dots]},
     )
 
 
@@ -129,12 +129,12 @@ def _box(strip: Strip, unit: str) -> go.Box:
     )
 
 
-def _means(sure: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
+def _means(pairs: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
     """The mean of each strip that has an interval."""
     return go.Scatter(
         name="mean with 95% interval",
-        x=[interval.mean for _, interval in sure],
-        y=[plain_text(strip.name) for strip, _ in sure],
+        x=[interval.mean for _, interval in pairs],
+        y=[plain_text(strip.name) for strip, _ in pairs],
         mode="markers",
         marker={
             "color": palette.colour(2),
@@ -144,7 +144,7 @@ def _means(sure: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
         },
         error_x={
             "type": "data",
-            "array": [interval.half_width for _, interval in sure],
+            "array": [interval.half_width for _, interval in pairs],
             "thickness": 2,
             "width": 6,
         },
@@ -153,10 +153,10 @@ def _means(sure: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
                 f"mean {numbers.with_unit(interval.mean, unit)} "
                 f"± {numbers.amount(interval.half_width, unit)}, {interval.count} repeats"
             )
-            for _, interval in sure
+            for _, interval in pairs
         ],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
-        meta={"series": 2, "links": [strip.link for strip, _ in sure]},
+        meta={"series": 2, "links": [strip.link for strip, _ in pairs]},
     )
 
 

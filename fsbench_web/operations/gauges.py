@@ -71,8 +71,8 @@ def read_gauges() -> Gauges:
     )
 
 
-def _by_state(which: Q, states: Sequence[RunState]) -> dict[str, int]:
-    rows = Run.objects.filter(which, state__in=states).values_list("state")
+def _by_state(condition: Q, states: Sequence[RunState]) -> dict[str, int]:
+    rows = Run.objects.filter(condition, state__in=states).values_list("state")
     counted = dict(rows.annotate(count=Count("pk")).order_by("state"))
     return {str(state): counted.get(state, 0) for state in states}
 
@@ -106,15 +106,15 @@ def _luns(now: datetime) -> list[LunGauges]:
     note_other_use(luns)
     since = now - DAY
     busy: dict[int, float] = {}
-    had = Run.objects.filter(
+    runs = Run.objects.filter(
         Q(ended_at__gt=since) | Q(state__in=ACTIVE_STATES),
         started_at__isnull=False,
         series__lun__isnull=False,
     )
-    for lun_id, began, ended in had.values_list("series__lun", "started_at", "ended_at"):
+    for lun_id, began, ended in runs.values_list("series__lun", "started_at", "ended_at"):
         assert began is not None
-        within = (min(ended or now, now) - max(began, since)).total_seconds()
-        busy[lun_id] = busy.get(lun_id, 0.0) + max(0.0, within)
+        seconds = (min(ended or now, now) - max(began, since)).total_seconds()
+        busy[lun_id] = busy.get(lun_id, 0.0) + max(0.0, seconds)
     return [
         LunGauges(
             worker=lun.worker.name,

@@ -113,14 +113,14 @@ def disk_of(folder: Path) -> Disk:
 
 def _taken(folder: Path) -> int:
     """Bytes on the disk: a sparse file counts with what is written. Files may vanish meanwhile."""
-    taken = 0
+    size_bytes = 0
     for place, _, names in os.walk(folder):
         for name in names:
             try:
-                taken += (Path(place) / name).lstat().st_blocks * 512
+                size_bytes += (Path(place) / name).lstat().st_blocks * 512
             except OSError:
                 continue
-    return taken
+    return size_bytes
 
 
 def _database() -> tuple[str, int | None]:

@@ -47,18 +47,18 @@ def now() -> datetime:
     return anchor[1] + timedelta(seconds=_ticks() - anchor[0])
 
 
-def since(then: datetime) -> str:
+def since(moment: datetime) -> str:
     """How long ago that was: ``40 seconds``, ``2 days, 3 hours``."""
     now_ = now()
-    seconds = int((now_ - then).total_seconds())
+    seconds = int((now_ - moment).total_seconds())
     if 0 <= seconds < 60:
         return f"{seconds} second{'' if seconds == 1 else 's'}"
-    return timesince(then, now_)
+    return timesince(moment, now_)
 
 
-def at(here: float) -> datetime:
-    """What the database's clock showed when this host's showed ``here`` (seconds since 1970)."""
-    return now() + timedelta(seconds=here - time.time())
+def at(host_time: float) -> datetime:
+    """What the database's clock showed when this host's showed ``host_time`` (seconds since 1970)."""
+    return now() + timedelta(seconds=host_time - time.time())
 
 
 def forget() -> None:

@@ -60,9 +60,9 @@ class FixedQuery:
 
     def _as_django(self, row: Values) -> Values:
         values = list(row)
-        for place, converters, of in self._converted:
+        for place, converters, value in self._converted:
             for convert in converters:
-                values[place] = convert(values[place], of, connection)
+                values[place] = convert(values[place], value, connection)
         return values
 
 

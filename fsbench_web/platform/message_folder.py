@@ -46,13 +46,13 @@ class Channel(filesystem.Channel):
     def whole_messages(self) -> Iterator[None]:
         """What is put here meanwhile gets its name at the end. Raises OSError."""
         with TemporaryDirectory(prefix=UNFINISHED, dir=self.data_folder_in) as folder:
-            there, self.data_folder_out = self.data_folder_out, folder
+            out_folder, self.data_folder_out = self.data_folder_out, folder
             try:
                 yield
             finally:
-                self.data_folder_out = there
+                self.data_folder_out = out_folder
             for message in sorted(Path(folder).iterdir()):
-                message.replace(Path(there) / message.name)
+                message.replace(Path(out_folder) / message.name)
 
     def basic_publish(self, *args: Any, **kwargs: Any) -> None:
         with self.whole_messages():
@@ -81,13 +81,13 @@ class Channel(filesystem.Channel):
             raise Empty from error
 
     @contextmanager
-    def _tables(self, how: int) -> Iterator[None]:
+    def _tables(self, operation: int) -> Iterator[None]:
         if self._has_tables:  # a call within a call: flock(2) would wait for ourselves
             yield
             return
         self.control_folder.mkdir(parents=True, exist_ok=True)
         with (self.control_folder / "lock").open("w") as lock:
-            fcntl.flock(lock, how)
+            fcntl.flock(lock, operation)
             self._has_tables = True
             try:
                 yield

@@ -27,8 +27,8 @@ def note() -> None:
 
 def have_changed() -> bool:
     """Since ``note``; False where nobody noted. Looks at some 1,500 files: a few milliseconds."""
-    noted = os.environ.get(_AT_START)
-    return noted is not None and noted != _stamp()
+    noted_stamp = os.environ.get(_AT_START)
+    return noted_stamp is not None and noted_stamp != _stamp()
 
 
 def _stamp() -> str:

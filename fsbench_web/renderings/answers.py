@@ -72,8 +72,8 @@ def answer(
     # Weak: made anew after a restart, it says when, and is else the same.
     tag = f'W/"{key[:32]}"'
     headers = {"ETag": tag, "Cache-Control": cache_control}
-    wanted = parse_etags(request.headers.get("If-None-Match", ""))
-    if "*" in wanted or tag in wanted:
+    known_tags = parse_etags(request.headers.get("If-None-Match", ""))
+    if "*" in known_tags or tag in known_tags:
         response = HttpResponse(status=304, headers=headers)
         del response["Content-Type"]
         return _varied(response)

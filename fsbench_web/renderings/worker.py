@@ -31,12 +31,12 @@ def main() -> None:
     import django
 
     django.setup(set_prefix=False)
-    wanted = os.fdopen(0, "rb", buffering=0)
-    while select.select([wanted], [], [], IDLE_S)[0]:
-        head = _read(wanted, LENGTH.size)
+    requests = os.fdopen(0, "rb", buffering=0)
+    while select.select([requests], [], [], IDLE_S)[0]:
+        head = _read(requests, LENGTH.size)
         if head is None:
             return  # the web process has ended
-        message = _read(wanted, LENGTH.unpack(head)[0])
+        message = _read(requests, LENGTH.unpack(head)[0])
         if message is None:
             return
         kind, body = drawn_up(message)

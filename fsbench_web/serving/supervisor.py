@@ -312,9 +312,9 @@ class Supervisor:
 
     def _judge(self) -> None:
         """Some of what an update left to be judged, until all is: once is enough for a start."""
-        done, self._all_judged = rejudging.judge_waiting(JUDGES_FOR_S)
-        if done:
-            logger.info("%d series were judged anew by the present rules", done)
+        count, self._all_judged = rejudging.judge_waiting(JUDGES_FOR_S)
+        if count:
+            logger.info("%d series were judged anew by the present rules", count)
 
     def _end_children(self) -> None:
         started = [child for child in self.children if child.is_running]
@@ -359,7 +359,7 @@ def _is_make_that_catches_interrupts(status: Path) -> bool:
     """Read from /proc/PID/status: the name and the mask of caught signals (proc(5))."""
     try:
         fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
-        caught = int(fields["SigCgt"], 16)
+        caught_signals = int(fields["SigCgt"], 16)
     except (OSError, ValueError, KeyError):
         return False
-    return fields["Name"] in ("make", "gmake") and bool(caught >> (signal.SIGINT - 1) & 1)
+    return fields["Name"] in ("make", "gmake") and bool(caught_signals >> (signal.SIGINT - 1) & 1)

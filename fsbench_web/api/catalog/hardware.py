@@ -129,9 +129,9 @@ class ConfigurationsOut(PageOut):
 def list_luns(request: HttpRequest) -> dict[str, Any]:
     """What workers' own files list as free to erase, with what uses it now."""
     user = rights.person()
-    every = rights.is_administrator(user) if user is not None else False
+    is_administrator = rights.is_administrator(user) if user is not None else False
     granted = set()
-    if user is not None and user.is_authenticated and not every:
+    if user is not None and user.is_authenticated and not is_administrator:
         granted = set(rights.granted_luns(user).values_list("lun_id", flat=True))  # type: ignore[arg-type]
     may_run = user is not None and rights.may(user, rights.Action.RUN)
     return {
@@ -141,7 +141,7 @@ def list_luns(request: HttpRequest) -> dict[str, Any]:
                 "worker": state.worker.name,
                 "worker_state": state.state,
                 "identity": lun.identity,
-                "granted": may_run and (every or lun.pk in granted),
+                "granted": may_run and (is_administrator or lun.pk in granted),
             }
             for state in worker_states(luns_with_use())
             for lun in state.luns

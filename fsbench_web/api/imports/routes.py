@@ -215,14 +215,14 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
         target, description, only_new = options_of(request, ONLY_NEW)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         user = user_of(request)
-        done = import_uploads(
+        result = import_uploads(
             files, target, user, only_new=only_new, within_request=True, given=description
         )
     except TooLargeForRequest as too_large:
         return _accepted(response, too_large, target, user, only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
-    return Status(200 if done.id is None else 201, vars(done))
+    return Status(200 if result.id is None else 201, vars(result))
 
 
 def _accepted(

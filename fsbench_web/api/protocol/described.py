@@ -76,14 +76,14 @@ def _refuse_unknown(word: str, names: Iterable[str], known_names: list[str]) -> 
         raise Refused(422, problems)
 
 
-def _refuse_conditions(request: HttpRequest, taken: list[str]) -> None:
+def _refuse_conditions(request: HttpRequest, headers: list[str]) -> None:
     """A condition that a call does not keep must not become a change without one.
 
     ``If-Match: *`` asks only that there is something, which every change asks anyway.
     """
     for name in _CONDITIONS:
         value = request.headers.get(name)
-        is_kept = name in taken or (name == "If-Match" and value == "*")
+        is_kept = name in headers or (name == "If-Match" and value == "*")
         if value is not None and not is_kept:
             sentence = f"This call keeps no {name}: nothing was changed. Send it without."
             raise Refused(412, [(name, sentence)])

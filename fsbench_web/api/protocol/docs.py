@@ -130,9 +130,11 @@ def _operation(
         needs_token=bool(call.get("security")),
         area=next(iter(call.get("tags", [])), "other"),
         parameters=[
-            _field(item["name"], item["schema"], item.get("required", False), item)
-            for item in call.get("parameters", [])
-            if method != "get" or item["name"] not in CONDITIONS  # said once, for all of them
+            _field(
+                parameter["name"], parameter["schema"], parameter.get("required", False), parameter
+            )
+            for parameter in call.get("parameters", [])
+            if method != "get" or parameter["name"] not in CONDITIONS  # said once, for all of them
         ],
         media_type=media_type,
         body=_properties(_resolved(schema, body)) if body else [],

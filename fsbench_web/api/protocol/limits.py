@@ -54,18 +54,18 @@ def _before_view(
     is_drawn_up = settings.RENDERED_CALLS_A_MINUTE and is_rendered(request.path_info)
     if not is_call and not is_drawn_up:
         return None
-    who, limit = _caller(request)
-    refused = _refused(request, who, limit, "calls") if is_call else None
+    caller, limit = _caller(request)
+    refused = _refused(request, caller, limit, "calls") if is_call else None
     if refused is None and is_drawn_up:
         limit = settings.RENDERED_CALLS_A_MINUTE
-        refused = _refused(request, f"rendered:{who}", limit, "reports, workbooks and pictures")
+        refused = _refused(request, f"rendered:{caller}", limit, "reports, workbooks and pictures")
     return refused
 
 
-def _refused(request: HttpRequest, who: str, limit: int, noun: str) -> HttpResponse | None:
+def _refused(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpResponse | None:
     """429 where this is one more than the limit; 0: any number."""
     now = time.time()
-    count = _counted(who, now) if limit else None
+    count = _counted(caller, now) if limit else None
     if count is None or count <= limit:
         return None
     wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
@@ -94,13 +94,13 @@ def _network(request: HttpRequest) -> str:
     return network_of(request.META.get("REMOTE_ADDR", ""))
 
 
-def _counted(who: str, now: float) -> int | None:
+def _counted(caller: str, now: float) -> int | None:
     """How many calls this is in the window; None while nobody can count."""
     global _away_until
     if now < _away_until:
         return None
     cache = caches["shared"]
-    key = f"calls:{who}:{int(now // WINDOW_S)}"
+    key = f"calls:{caller}:{int(now // WINDOW_S)}"
     try:
         cache.add(key, 0, timeout=2 * WINDOW_S)
         return int(cache.incr(key))

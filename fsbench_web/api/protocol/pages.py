@@ -28,16 +28,16 @@ class PageOut(Schema):
 
 
 def page(
-    request: HttpRequest, response: HttpResponse, rows: QuerySet[Any], wanted: Page
+    request: HttpRequest, response: HttpResponse, rows: QuerySet[Any], part: Page
 ) -> tuple[list[Any], dict[str, int]]:
     """The rows of this page, and what its answer says of the list; sets ``Link``.
 
     ``rows`` are in an order that does not change while somebody pages.
     """
     total = rows.count()
-    link(request, response, total, wanted.limit, wanted.offset)
-    page_rows: list[Model] = list(rows[wanted.offset : wanted.offset + wanted.limit])
-    return page_rows, {"total": total, "limit": wanted.limit, "offset": wanted.offset}
+    link(request, response, total, part.limit, part.offset)
+    page_rows: list[Model] = list(rows[part.offset : part.offset + part.limit])
+    return page_rows, {"total": total, "limit": part.limit, "offset": part.offset}
 
 
 def link(request: HttpRequest, response: HttpResponse, total: int, limit: int, offset: int) -> None:
@@ -48,14 +48,14 @@ def link(request: HttpRequest, response: HttpResponse, total: int, limit: int, o
         places["prev"] = min(max(0, offset - limit), last)
     if offset + limit < total:
         places["next"] = offset + limit
-    others = [
+    parameters = [
         (name, value)
         for name, values in request.GET.lists()
         if name not in ("limit", "offset")
         for value in values
     ]
     response["Link"] = ", ".join(
-        f"<{request.path}?{urlencode([*others, ('limit', limit), ('offset', place)])}>; "
+        f"<{request.path}?{urlencode([*parameters, ('limit', limit), ('offset', place)])}>; "
         f'rel="{name}"'
         for name, place in places.items()
     )

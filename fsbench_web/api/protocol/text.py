@@ -21,16 +21,16 @@ def unstorable(value: Any) -> str | None:
     """
     waiting = [("", value)]
     while waiting:
-        place, item = waiting.pop()
-        if isinstance(item, str) and not is_storable(item):
+        place, node = waiting.pop()
+        if isinstance(node, str) and not is_storable(node):
             return place
-        if isinstance(item, dict):
-            for key, inner in item.items():
+        if isinstance(node, dict):
+            for key, inner in node.items():
                 if not is_storable(str(key)):
                     return place
                 waiting.append((f"{place}.{key}".lstrip("."), inner))
-        elif isinstance(item, list):
-            waiting += [(f"{place}.{n}".lstrip("."), inner) for n, inner in enumerate(item)]
+        elif isinstance(node, list):
+            waiting += [(f"{place}.{n}".lstrip("."), inner) for n, inner in enumerate(node)]
     return None
 
 
@@ -43,8 +43,8 @@ def is_too_deep(value: Any) -> bool:
     for _ in range(MOST_LEVELS + 1):
         level = [
             inner
-            for item in level
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
+            for node in level
+            if isinstance(node, dict | list)
+            for inner in (node.values() if isinstance(node, dict) else node)
         ]
     return bool(level)

@@ -187,7 +187,7 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
         runs.setdefault(row[0], Counter())[row[1]] += 1
     states: Counter[str] = sum(runs.values(), Counter())
     configurations = _configurations(series, runs)
-    profiles = {item.hardware.pk: item.hardware for item in series if item.hardware}
+    profiles = {row.hardware.pk: row.hardware for row in series if row.hardware}
     profiles = {profile.pk: profile for profile in study.systems.order_by("id")} | profiles
     scores = Score.objects.filter(series__study=study).count()
     return {
@@ -195,7 +195,7 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
         "runs_by_state": {str(state): states[state] for state in RunState if states[state]},
         "configurations": configurations[: limits.MOST_LISTED],
         "hardware": [_hardware(profile) for profile in profiles.values()],
-        "workloads": sorted({item.workload.slug for item in series if item.workload}),
+        "workloads": sorted({row.workload.slug for row in series if row.workload}),
         "sections": study.sections,
     }
 

@@ -217,16 +217,16 @@ def _letter(place: int) -> str:
     return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]
 
 
-def _text(heading: str, of: Callable[[DeltaRow], str | None]) -> Column:
-    return Column(heading, "text", of, lambda row: of(row) or numbers.MISSING)
+def _text(heading: str, value_of: Callable[[DeltaRow], str | None]) -> Column:
+    return Column(heading, "text", value_of, lambda row: value_of(row) or numbers.MISSING)
 
 
-def _percent(heading: str, of: Callable[[DeltaRow], float | None]) -> Column:
-    return Column(heading, "number", of, lambda row: numbers.percent(of(row)))
+def _percent(heading: str, value_of: Callable[[DeltaRow], float | None]) -> Column:
+    return Column(heading, "number", value_of, lambda row: numbers.percent(value_of(row)))
 
 
-def _printed(heading: str, of: Callable[[DeltaRow], Decimal | None]) -> Column:
-    return Column(heading, "number", of, lambda row: _plain(of(row)))
+def _printed(heading: str, value_of: Callable[[DeltaRow], Decimal | None]) -> Column:
+    return Column(heading, "number", value_of, lambda row: _plain(value_of(row)))
 
 
 def _plain(value: object) -> str:

@@ -152,7 +152,7 @@ def _of_permalink(
 def _page(
     request: HttpRequest, document: Document, prefix: str, query: str, back: str
 ) -> HttpResponse:
-    few = 0 < len(document.tables) <= TEXT_TABLES
+    is_few = 0 < len(document.tables) <= TEXT_TABLES
     context = {
         "document": document,
         "formats": [
@@ -162,7 +162,7 @@ def _page(
         "texts": [
             (file_format, file_format.write(document).decode())
             for file_format in FORMATS.values()
-            if file_format.text and few
+            if file_format.text and is_few
         ],
         "text_tables": TEXT_TABLES,
         "back": back + (f"?{query}" if query and prefix.startswith("compare") else ""),

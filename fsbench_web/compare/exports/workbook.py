@@ -175,8 +175,8 @@ def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None
             [*(column.of(row) for column in table_columns), mark, ", ".join(marks(row, notes))]
         ):
             _put(sheet, place, number, value)
-    below = [f"({note.mark}) {note.label}: {note.sentence}" for note in notes]
-    for place, line in enumerate([*remarks(table), *below], start=5 + len(table.rows)):
+    note_lines = [f"({note.mark}) {note.label}: {note.sentence}" for note in notes]
+    for place, line in enumerate([*remarks(table), *note_lines], start=5 + len(table.rows)):
         _put(sheet, place, 0, line)
     sheet.freeze_panes(4, 1)
     sheet.set_column(0, 1, 30)

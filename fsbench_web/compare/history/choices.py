@@ -86,9 +86,9 @@ def asked(
         return RequestedLine(test, chosen)
     name = testnames.label(test)
     if category not in categories.all_slugs():
-        has = joined(of_test)
+        slugs = joined(of_test)
         return RequestedLine(
-            test, category, f'{name} has no category "{short(category)}"; it has {has}.'
+            test, category, f'{name} has no category "{short(category)}"; it has {slugs}.'
         )
     category_name = categories.in_sentence(categories.label(category))
     chosen_name = categories.in_sentence(categories.label(chosen))

@@ -212,13 +212,13 @@ def _latest(
 
     Of ``tests`` those of any workload that measured one of them in the same place.
     """
-    same = Series.objects.filter(same_line(line, studies, any_workload=bool(tests)))
+    series = Series.objects.filter(same_line(line, studies, any_workload=bool(tests)))
     if tests:
         scored = Score.objects.filter(test__in=list(tests), series=OuterRef("pk"))
-        same = same.filter(Exists(scored))
+        series = series.filter(Exists(scored))
     runs = (
         Run.objects.filter(
-            series__in=same.values("pk"),
+            series__in=series.values("pk"),
             state=RunState.DONE,
             tracing=UNTRACED,
         )

@@ -86,13 +86,13 @@ def why_not(line: Series, category: str, studies: Collection[int] = ()) -> str:
 
 
 def _measured(
-    line: Series | Watch, wanted: Collection[str], studies: Collection[int]
+    line: Series | Watch, tests: Collection[str], studies: Collection[int]
 ) -> list[tuple[str, int | None]]:
-    """The tests of ``wanted`` that were measured in the place of a line, with the workload of
+    """Those of ``tests`` that were measured in the place of a line, with the workload of
     each. One query.
     """
-    same = Series.objects.filter(same_line(line, studies, any_workload=True))
-    rows = Score.objects.filter(series__in=same.values("pk"), test__in=list(wanted))
+    series = Series.objects.filter(same_line(line, studies, any_workload=True))
+    rows = Score.objects.filter(series__in=series.values("pk"), test__in=list(tests))
     return list(rows.order_by().values_list("test", "series__workload_id").distinct())
 
 

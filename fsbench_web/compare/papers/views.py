@@ -37,20 +37,20 @@ class _PaperAndStudy(NamedTuple):
 @requires(Action.READ)
 def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
     """Appendix A of the paper with the study's own numbers beside it, by file system."""
-    both = _both(slug, paper)
-    groups = comparison.by_test(both.tables)
+    pair = _both(slug, paper)
+    groups = comparison.by_test(pair.tables)
     context = {
-        "study": both.own,
-        "paper": both.paper,
+        "study": pair.own,
+        "paper": pair.paper,
         "groups": groups,
         "is_flat": all(len(group.tables) == 1 for group in groups),
-        "agreement": comparison.agreement(both.tables),
-        "hardware_there": _named(both.theirs, "hardware"),
-        "hardware_here": _named(both.ours, "hardware"),
-        "kernels_there": _named(both.theirs, "kernel"),
-        "kernels_here": _named(both.ours, "kernel"),
-        "emulated": both.emulated,
-        "missing": sum(table.own is None for table in both.tables),
+        "agreement": comparison.agreement(pair.tables),
+        "hardware_there": _named(pair.theirs, "hardware"),
+        "hardware_here": _named(pair.ours, "hardware"),
+        "kernels_there": _named(pair.theirs, "kernel"),
+        "kernels_here": _named(pair.ours, "kernel"),
+        "emulated": pair.emulated,
+        "missing": sum(table.own is None for table in pair.tables),
         "formats": files.FORMATS,
     }
     return render(request, "compare/paper_comparison.html", context)
@@ -64,22 +64,22 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
     if chosen is None:
         suffixes = " and ".join(files.FORMATS)
         raise Http404(f"These tables can be had as {suffixes}, and not as “{suffix[:20]}”.")
-    both = _both(slug, paper)
+    pair = _both(slug, paper)
     heading = files.Heading(
-        title=f"{both.own.title} beside {both.paper.title}",
+        title=f"{pair.own.title} beside {pair.paper.title}",
         address=request.build_absolute_uri(reverse("compare:paper_comparison", args=[slug, paper])),
         as_of=timezone.localtime(),
-        notes=[HARDWARE_DIFFERS, *([both.emulated.sentence] if both.emulated else [])],
+        notes=[HARDWARE_DIFFERS, *([pair.emulated.sentence] if pair.emulated else [])],
     )
     name = f"fsbench-{slug}-and-paper-{paper}.{suffix}"
     midnight = heading.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
     return answers.answer(
         request,
         chosen.write,
-        both.tables,
+        pair.tables,
         heading,
         # One that says the same and was made earlier today is as good.
-        cache_key=(both.tables, heading._replace(as_of=midnight)),
+        cache_key=(pair.tables, heading._replace(as_of=midnight)),
         media_type=chosen.media_type,
         disposition=f'attachment; filename="{name}"',
     )

@@ -104,7 +104,7 @@ def pin(
     if not live.tables:
         raise EmptyComparison("No score matches this comparison: there is nothing to pin.")
     snapshot = _snapshot(live)
-    same = {
+    values = {
         "query": spec.to_query(),
         "view": view,
         "sha256": _digest(snapshot),
@@ -114,11 +114,11 @@ def pin(
         "expires_on": expires_on,
         "created_by_id": user.pk,
     }
-    existing = Permalink.objects.filter(**same).first()
+    existing = Permalink.objects.filter(**values).first()
     if existing is not None:
         return existing
     with transaction.atomic():
-        permalink = Permalink.objects.create(snapshot=snapshot, **same)
+        permalink = Permalink.objects.create(snapshot=snapshot, **values)
         audit.note(user, "permalink made", f"permalink {permalink.key}", visibility=visibility)
     return permalink
 

@@ -45,10 +45,10 @@ def order(request: HttpRequest) -> HttpResponse:
         return plain_refusal(error)
     serieses = _alike(missing.series_ids)
     lun = _lun(request, serieses)
-    wanted = measuring(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
+    plan = measuring(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
     if not missing.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
-    unmeasured = {*wanted.left, *(demand for demand, _ in wanted.refused)}
+    unmeasured = {*plan.left, *(demand for demand, _ in plan.refused)}
     again = [demand for demand in missing.again if demand not in unmeasured]
     if again:
         messages.info(
@@ -57,22 +57,22 @@ def order(request: HttpRequest) -> HttpResponse:
             "together with what is there (another way of measuring, or other circumstances): so it "
             "measures every cell by itself.",
         )
-    if wanted.left:
+    if plan.left:
         messages.warning(
             request,
-            f"No workload of fsbench measures {_named(wanted.left)}: "
+            f"No workload of fsbench measures {_named(plan.left)}: "
             "upload a job file of fio for it, or import a measurement.",
         )
-    if wanted.refused:
+    if plan.refused:
         rest = (
             "What is ticked measures the others."
-            if wanted.workloads
+            if plan.workloads
             else "Measure it on a larger LUN with New run, or import a measurement."
         )
-        cells = _named([demand for demand, _ in wanted.refused])
-        messages.warning(request, f"Not chosen: {cells}. {wanted.refused[0][1]} {rest}")
+        cells = _named([demand for demand, _ in plan.refused])
+        messages.warning(request, f"Not chosen: {cells}. {plan.refused[0][1]} {rest}")
     workloads = [
-        WorkloadSpec(slug, dict(parameters)) for slug, parameters in wanted.workloads.items()
+        WorkloadSpec(slug, dict(parameters)) for slug, parameters in plan.workloads.items()
     ]
     if not workloads:
         return redirect(f"{reverse('compare:page')}?{spec.to_query()}")

@@ -45,15 +45,15 @@ def _tests(
 ) -> Iterable[Block]:
     findings_here = findings.findings(tables, place)
     tests = dict.fromkeys(table.test for table in printed_tables(tables))
-    for each in folds.placed(tests, str):
-        test = each.entry
-        if each.opens:
-            yield FoldBegins(each.opens.title, each.opens.of)
+    for folded_test in folds.placed(tests, str):
+        test = folded_test.entry
+        if folded_test.opens:
+            yield FoldBegins(folded_test.opens.title, folded_test.opens.of)
         of_test = [table for table in tables if table.test == test]
         yield Heading(testnames.label(test), 2)
         yield Charts(tuple(charts.chart(table, width=_CHARTS_WIDTH, most=12) for table in of_test))
         yield bullets([finding for finding in findings_here if finding.test == test], site)
-        if each.closes:
+        if folded_test.closes:
             yield FoldEnds()
 
 

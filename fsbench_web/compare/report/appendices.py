@@ -45,10 +45,10 @@ def tables_of(
         )
     )
     printed = printed_tables(tables)
-    for each in folds.placed(printed, lambda table: table.test):
-        table = each.entry
-        if each.opens:
-            yield FoldBegins(each.opens.title, each.opens.of)
+    for folded_table in folds.placed(printed, lambda table: table.test):
+        table = folded_table.entry
+        if folded_table.opens:
+            yield FoldBegins(folded_table.opens.title, folded_table.opens.of)
         table_columns, notes = columns(table), footnotes(table)
         yield Grid(
             columns=tuple((column.heading, column.kind == "number") for column in table_columns),
@@ -69,7 +69,7 @@ def tables_of(
                 *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
             ),
         )
-        if each.closes:
+        if folded_table.closes:
             yield FoldEnds()
     if len(tables) > len(printed):
         yield paragraph(

@@ -286,30 +286,30 @@ def _grid(block: Grid) -> Iterable[Flowable]:
 
 def _widths(block: Grid) -> list[float]:
     """Widths by the longest text of each column, none so narrow that a number would break."""
-    wants = []
+    columns = []
     for place, (name, is_numeric) in enumerate(block.columns):
         cells = [row[place] for row in block.rows]
         longest = max((text_width(cell) for cell in cells), default=0)
         words = max((text_width(word) for word in name.split()), default=0)
         in_two_lines = text_width(name) / 2 + 4 if " " in name else 0
-        wants.append((max(longest, words, in_two_lines) + 8, is_numeric))
-    total = sum(want for want, _ in wants)
+        columns.append((max(longest, words, in_two_lines) + 8, is_numeric))
+    total = sum(width for width, _ in columns)
     if total <= WIDTH:
-        return [want for want, _ in wants]
+        return [width for width, _ in columns]
     # Numbers keep their width; the texts share the rest, no column more than it wants.
-    fixed = sum(want for want, is_numeric in wants if is_numeric)
+    fixed = sum(width for width, is_numeric in columns if is_numeric)
     if fixed > WIDTH * 0.8:
-        return [want * WIDTH / total for want, _ in wants]
-    texts = [want for want, is_numeric in wants if not is_numeric]
+        return [width * WIDTH / total for width, _ in columns]
+    texts = [width for width, is_numeric in columns if not is_numeric]
     share = _shares(texts, WIDTH - fixed)
-    return [want if is_numeric else share.pop(0) for want, is_numeric in wants]
+    return [width if is_numeric else share.pop(0) for width, is_numeric in columns]
 
 
-def _shares(wants: list[float], room: float) -> list[float]:
+def _shares(wanted_widths: list[float], room: float) -> list[float]:
     """Narrow columns get what they want, the wide ones an equal part of what is left."""
-    widths = [0.0] * len(wants)
-    order = sorted(range(len(wants)), key=wants.__getitem__)
+    widths = [0.0] * len(wanted_widths)
+    order = sorted(range(len(wanted_widths)), key=wanted_widths.__getitem__)
     for number, place in enumerate(order):
-        widths[place] = min(wants[place], room / (len(order) - number))
+        widths[place] = min(wanted_widths[place], room / (len(order) - number))
         room -= widths[place]
     return widths

@@ -22,18 +22,18 @@ def systems(
     machine have all but their tools and mount options in common.
     """
     entries: list[tuple[str, Facts]] = []
-    whole: dict[str, str] = {}
+    first_facts: dict[str, str] = {}
     for name, configurations, sections in recorded:
         facts: dict[str, str] = {}
         for label, value in _in_order(sections):
             facts[label] = f"{facts[label]}; {value}" if label in facts else value
         heading = f"{name}: {_named(configurations)}" if configurations else name
         if not entries:
-            whole = facts
+            first_facts = facts
             entries.append((heading, tuple(facts.items())))
             continue
-        other = tuple(fact for fact in facts.items() if whole.get(fact[0]) != fact[1])
-        lacking = tuple((label, numbers.MISSING) for label in whole if label not in facts)
+        other = tuple(fact for fact in facts.items() if first_facts.get(fact[0]) != fact[1])
+        lacking = tuple((label, numbers.MISSING) for label in first_facts if label not in facts)
         entries.append((f"{heading}; what differs from the first", (*other, *lacking)))
     return tuple(entries)
 

@@ -67,10 +67,10 @@ def apart(places: Iterable[FoldedEntry[Entry]]) -> tuple[list[Entry], list[Entry
     in_sight: list[Entry] = []
     folded: list[Entry] = []
     is_inside = False
-    for each in places:
-        is_inside = is_inside or each.opens is not None
-        (folded if is_inside else in_sight).append(each.entry)
-        is_inside = is_inside and not each.closes
+    for folded_entry in places:
+        is_inside = is_inside or folded_entry.opens is not None
+        (folded if is_inside else in_sight).append(folded_entry.entry)
+        is_inside = is_inside and not folded_entry.closes
     return in_sight, folded
 
 

@@ -154,9 +154,9 @@ def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
 
 
 def _of_configuration(
-    slug: str, singular: str, plural: str, of: Callable[[ConfigurationFacts], Value]
+    slug: str, singular: str, plural: str, value_of: Callable[[ConfigurationFacts], Value]
 ) -> Property:
-    return Property(slug, singular, plural, of, is_of_configuration=True)
+    return Property(slug, singular, plural, value_of, is_of_configuration=True)
 
 
 PROPERTIES: dict[str, Property] = {
@@ -261,16 +261,16 @@ def condition(parameter: str, chosen: Collection[str]) -> Condition:
             by_key[slug.partition("=")[0]].add(slug)
 
     def takes(row: Any) -> bool:
-        has = row.options
+        options = row.options
         if by_key and all(
-            key in has
+            key in options
             and STAGES.get((row.filesystem, key)) == parameter
-            and single(key, has[key]).slug in values
+            and single(key, options[key]).slug in values
             for key, values in by_key.items()
         ):
             return True
-        whole = chosen_property.of(row)
-        return whole in (DEFAULTS, UNKNOWN) and whole.slug in chosen
+        value = chosen_property.of(row)
+        return value in (DEFAULTS, UNKNOWN) and value.slug in chosen
 
     return Condition(takes, chosen_property.is_of_configuration)
 
@@ -284,8 +284,8 @@ def options_in_words(labels: Iterable[str]) -> str:
             by_key[label.partition("=")[0]].append(label)
         else:
             whole.append(label)
-    several = len(by_key) > 1 and any(len(values) > 1 for values in by_key.values())
-    joined = (", and " if several else " and ").join(
+    has_several = len(by_key) > 1 and any(len(values) > 1 for values in by_key.values())
+    joined = (", and " if has_several else " and ").join(
         " or ".join(values) for values in by_key.values()
     )
     return (", or " if len(by_key) > 1 else " or ").join([*([joined] if joined else []), *whole])

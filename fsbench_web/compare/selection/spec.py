@@ -194,8 +194,8 @@ class ComparisonSpec:
 
     def without(self, name: str) -> "ComparisonSpec":
         """The same comparison with one filter or setting as it is when nothing is said."""
-        nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
-        return replace(self, **nothing)
+        default: dict[str, Any] = {name: getattr(EVERYTHING, name)}
+        return replace(self, **default)
 
     def with_profile(self, name: str) -> "ComparisonSpec":
         """The same by this profile."""

@@ -163,15 +163,15 @@ def _intervals(table: DeltaTable) -> str:
     if not intervals:
         return "no interval: single runs, or published without their repeats"
     kinds = {interval.of for interval in intervals}
-    of = " and ".join(words for kind, words in _INTERVALS_OF.items() if kind in kinds)
+    kind_words = " and ".join(words for kind, words in _INTERVALS_OF.items() if kind in kinds)
     count = (
         "" if len(intervals) == len(table.rows) else f" of {len(intervals)} of {len(table.rows)}"
     )
-    return f"lines: 95% intervals of the {of}{count} (Student's t)"
+    return f"lines: 95% intervals of the {kind_words}{count} (Student's t)"
 
 
-def _named(names: Iterable[str], nothing: str) -> str:
-    return wording.joined(sorted(names), 3) or nothing
+def _named(names: Iterable[str], fallback: str) -> str:
+    return wording.joined(sorted(names), 3) or fallback
 
 
 def _sentence(text: str) -> list[Shape]:

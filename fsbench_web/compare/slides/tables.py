@@ -109,29 +109,31 @@ def _of_scores(spec: ComparisonSpec, query: QueryDict) -> SlideTable:
     if not tests:
         raise SpecError([NOTHING])
     test = asked(query.get("of"), tests, "test")
-    wanted, label = query.get("in"), testnames.label(test)
-    category = asked(wanted, slugs_of[test], "category", label) if wanted else ""
+    requested_category, label = query.get("in"), testnames.label(test)
+    category = (
+        asked(requested_category, slugs_of[test], "category", label) if requested_category else ""
+    )
     category = category or category_of(PictureSpec(spec), slugs_of[test])
     delta_tables, _ = tables(PictureSpec(spec), [test], category)
     if not delta_tables:
         raise SpecError([NOTHING])
     table = max(delta_tables, key=lambda candidate: len(candidate.rows))
     among = {value.slug for value in field_of(spec).values.values()}
-    alone = replace(spec.whole, tests=(test,), categories=(category,)).on_page
-    return SlideTable(table, tests, slugs_of[test], among, alone.to_query())
+    single_spec = replace(spec.whole, tests=(test,), categories=(category,)).on_page
+    return SlideTable(table, tests, slugs_of[test], among, single_spec.to_query())
 
 
 def asked(
-    wanted: str | None, names: Sequence[str], noun: str, whose: str = "This comparison"
+    requested: str | None, names: Sequence[str], noun: str, whose: str = "This comparison"
 ) -> str:
     """What is asked for, the first without it. Raises SpecError for what is not there."""
-    if not wanted:
+    if not requested:
         return names[0]
-    if wanted not in names:
+    if requested not in names:
         named = ", ".join(map(short, names[:MOST_NAMED]))
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        raise SpecError([f'{whose} has no {noun} "{short(wanted)}"; it has {named}{more}.'])
-    return wanted
+        raise SpecError([f'{whose} has no {noun} "{short(requested)}"; it has {named}{more}.'])
+    return requested
 
 
 def _by_test(delta_tables: Iterable[DeltaTable]) -> Mapping[str, Mapping[str, DeltaTable]]:

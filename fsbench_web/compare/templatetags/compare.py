@@ -46,15 +46,15 @@ def flags_of(sections: Iterable[Section]) -> list[str]:
 @register.simple_tag
 def checkboxes(group: Filter) -> SafeString:
     """The boxes of one group of filters: there may be hundreds. Further percentiles are folded."""
-    chosen = [each.value for each in group.choices if each.is_chosen]
+    chosen = [choice.value for choice in group.choices if choice.is_chosen]
     folded: Collection[str] = ()
     if group.parameter == "test":
-        folded = further((each.value for each in group.choices), chosen)
-    boxes = _boxes(group, (each for each in group.choices if each.value not in folded))
+        folded = further((choice.value for choice in group.choices), chosen)
+    boxes = _boxes(group, (choice for choice in group.choices if choice.value not in folded))
     if folded:
         boxes += [
             f"<details><summary>More percentiles ({len(folded)})</summary>",
-            *_boxes(group, (each for each in group.choices if each.value in folded)),
+            *_boxes(group, (choice for choice in group.choices if choice.value in folded)),
             "</details>",
         ]
     return SafeString("\n".join(boxes))  # each part of it is escaped
@@ -75,9 +75,10 @@ def _option(choice: Choice) -> str:
 def contender_boxes(choices: Iterable[Choice]) -> SafeString:
     """What contenders can be: one of them."""
     boxes = [
-        f'\n    <label class="check"><input type="radio" name="by" value="{escaped(each.value)}"'
-        f"{' checked' if each.is_chosen else ''}><span>{escaped(each.label)}</span></label>\n    "
-        for each in choices
+        f'\n    <label class="check"><input type="radio" name="by" value="{escaped(choice.value)}"'
+        f"{' checked' if choice.is_chosen else ''}><span>{escaped(choice.label)}</span>"
+        "</label>\n    "
+        for choice in choices
     ]
     return SafeString("".join(boxes))  # each part of it is escaped
 
@@ -85,9 +86,9 @@ def contender_boxes(choices: Iterable[Choice]) -> SafeString:
 def _boxes(group: Filter, choices: Iterable[Choice]) -> list[str]:
     name = escaped(group.parameter)
     return [
-        f'<label class="check"><input type="checkbox" name="{name}" value="{escaped(each.value)}"'
-        f"{' checked' if each.is_chosen else ''}><span>{escaped(each.label)}</span></label>"
-        for each in choices
+        f'<label class="check"><input type="checkbox" name="{name}" value="{escaped(choice.value)}"'
+        f"{' checked' if choice.is_chosen else ''}><span>{escaped(choice.label)}</span></label>"
+        for choice in choices
     ]
 
 

@@ -168,8 +168,8 @@ def _of_best(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], str]:
     has_standing = uncertainty.has_standing(table)
 
     def cell(row: DeltaRow) -> str:
-        behind = row.delta1_percent
-        text = _signed(None if behind is None else -behind, row.verdict, view)
+        percent = row.delta1_percent
+        text = _signed(None if percent is None else -percent, row.verdict, view)
         return text + (
             standing(uncertainty.verdict_words(row), row.verdict) if has_standing else ""
         )
@@ -200,9 +200,11 @@ def _change(table: DeltaTable, view: TableView) -> Iterable[Column]:
 
     def cell(row: DeltaRow) -> str:
         word = change_words(row.change_percent, row.is_baseline)
-        sure = standing(uncertainty.change_standing(row), row.change_verdict) if has_sure else ""
+        standing_text = (
+            standing(uncertainty.change_standing(row), row.change_verdict) if has_sure else ""
+        )
         text = _signed(row.change_percent, row.change_verdict, view)
-        return f'{text}<span class="sub">{word}</span>{sure}'
+        return f'{text}<span class="sub">{word}</span>{standing_text}'
 
     yield Column(
         "change",
@@ -261,12 +263,12 @@ def _runs(table: DeltaTable, view: TableView) -> Iterable[Column]:
         )
 
 
-def _text(slug: str, of: Callable[[DeltaRow], str | None]) -> "_Maker":
+def _text(slug: str, value_of: Callable[[DeltaRow], str | None]) -> "_Maker":
     def make(table: DeltaTable, view: TableView) -> Iterable[Column]:
         yield Column(
             slug,
             COLUMNS[slug],
-            lambda row: escaped(of(row) or numbers.MISSING),
+            lambda row: escaped(value_of(row) or numbers.MISSING),
             slug,
             is_number=False,
         )

@@ -242,7 +242,7 @@ def of_sections(sections: Iterable[Section]) -> list[DeltaTable]:
 def winner_cells(winners: Iterable[Winner | None]) -> SafeString:
     """The cells of one test in the overview of a study: who is best in each category."""
     # What is not written here is escaped.
-    return SafeString("".join([f"<td>{_winner(each)}</td>" for each in winners]))
+    return SafeString("".join([f"<td>{_winner(winner)}</td>" for winner in winners]))
 
 
 def _winner(winner: Winner | None) -> str:

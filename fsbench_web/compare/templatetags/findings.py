@@ -64,9 +64,9 @@ def study_findings(
 ) -> dict[str, Any]:
     """The same of a study's page (``study_page.TestGroup``), and what its text states."""
     # The summary of a measured study has no tables: they are on the tab of its tests.
-    at = "" if context.get("all_categories", True) else context.get("tests_at", "")
+    page = "" if context.get("all_categories", True) else context.get("tests_at", "")
     places = {
-        id(shown_table.table): f"{at}#{shown_table.anchor}"
+        id(shown_table.table): f"{page}#{shown_table.anchor}"
         for group in groups
         for shown_table in group.tables
     }

@@ -42,10 +42,10 @@ def secret_of(watch: Watch) -> str:
 def enqueue(message: WatchMessage, now: datetime) -> None:
     """Let the message be sent to whatever addresses its watch has."""
     watch = message.watch
-    wanted = [(Channel.EMAIL, watch.email), (Channel.WEBHOOK, watch.webhook_url)]
+    addresses = [(Channel.EMAIL, watch.email), (Channel.WEBHOOK, watch.webhook_url)]
     WatchDelivery.objects.bulk_create(
         WatchDelivery(message=message, channel=channel, next_try_at=now)
-        for channel, address in wanted
+        for channel, address in addresses
         if address
     )
 

@@ -21,15 +21,15 @@ def not_hidden(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
 
     A run that is deleted hides nothing.
     """
-    every = list(messages)
+    all_messages = list(messages)
     hidden = hidden_studies()
-    if not hidden or not every:
-        return every
-    runs = {run for message in every for run in _runs_of(message)}
+    if not hidden or not all_messages:
+        return all_messages
+    runs = {run for message in all_messages for run in _runs_of(message)}
     secret = set(
         Run._base_manager.filter(pk__in=runs, series__study__in=hidden).values_list("pk", flat=True)
     )
-    return [message for message in every if secret.isdisjoint(_runs_of(message))]
+    return [message for message in all_messages if secret.isdisjoint(_runs_of(message))]
 
 
 def may_be_sent(message: WatchMessage) -> bool:

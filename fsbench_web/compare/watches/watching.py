@@ -303,9 +303,9 @@ def _look(watch: Watch) -> tuple[str, History]:
 
 def _seen(watch: Watch) -> str:
     # Parts of a work profile may be of other workloads in the same place.
-    same = same_line(watch, any_workload=categories.is_of_work(watch.category))
+    condition = same_line(watch, any_workload=categories.is_of_work(watch.category))
     totals = Run.objects.filter(
-        Q(series__in=Series.objects.filter(same).values("pk")),
+        Q(series__in=Series.objects.filter(condition).values("pk")),
         state=RunState.DONE,
         tracing=UNTRACED,
     ).aggregate(count=Count("pk"), latest=Max("pk"), ended=Max("ended_at"))

@@ -114,9 +114,9 @@ def over_device(
     (times, places), (seconds, size) = parts, ends
     shades: list[list[float | None]] = [[None] * times for _ in range(places)]
     entries: list[list[str | None]] = [[None] * times for _ in range(places)]
-    for (when, where), count in cells.items():
-        shades[where][when] = round(math.log10(count), 2)
-        entries[where][when] = f"{count:,}"
+    for (time_part, device_part), count in cells.items():
+        shades[device_part][time_part] = round(math.log10(count), 2)
+        entries[device_part][time_part] = f"{count:,}"
     largest = max(cells.values(), default=1)
     ticks = [0, *(power for power in range(1, 12) if 10**power <= largest)]
     unit, factor = next(
@@ -179,7 +179,7 @@ def _where(
     title: str,
 ) -> str:
     total = sum(cells.values())
-    touched = len({where for _, where in cells})
+    touched = len({device_part for _, device_part in cells})
     return (
         f"{title}: {total:,} requests in {ends[0]:.4g} s, to {touched} of {parts[1]} equal parts "
         f"of {numbers.size(ends[1])}."

@@ -22,13 +22,13 @@ class PageTemplate(DjangoTemplate):
         40 ms. What is pushed and popped is gone at once.
         """
         autoescape = self.backend.engine.autoescape
-        above = (
+        page_context = (
             Context(autoescape=autoescape)
             if request is None
             else RequestContext(request, autoescape=autoescape)
         )
-        with above.push(dict(context or {})):
-            return str(self.template.render(above))
+        with page_context.push(dict(context or {})):
+            return str(self.template.render(page_context))
 
 
 class PageTemplates(DjangoTemplates):

@@ -44,7 +44,7 @@ def take(folder: Path) -> Manifest:
         if luns.is_file():
             files.append(unfinished / "luns.toml")
             shutil.copyfile(luns, files[-1])
-        taken = Manifest(
+        backup = Manifest(
             version=VERSION,
             taken_at=clock.now().isoformat(timespec="seconds"),
             database=databases.kind(),
@@ -53,7 +53,7 @@ def take(folder: Path) -> Manifest:
             counts=counts,
             files=[manifest.described(unfinished, path) for path in files],
         )
-        taken.write(unfinished)
+        backup.write(unfinished)
         unfinished.rename(folder)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -61,7 +61,7 @@ def take(folder: Path) -> Manifest:
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-    return taken
+    return backup
 
 
 def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Manifest:
@@ -76,14 +76,14 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     databases.load(folder / backup.dump)
     # Before anything that may fail or be killed: runs of that day wait in there.
     try:
-        held = maintenance.hold_all(by=BY)
+        held_workers = maintenance.hold_all(by=BY)
     except DatabaseError as error:
         raise BackupError(
             f"The database was replaced, and its workers could not be drained: {error}. Start no "
             "worker: make room, and restore again."
         ) from None
     try:
-        _make_fit(backup, held, echo)
+        _make_fit(backup, held_workers, echo)
     except DatabaseError as error:
         raise BackupError(
             f"The database does not take what follows: {error}. {_REPLACED}"
@@ -95,7 +95,7 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
 _REPLACED = "The database was replaced all the same; all its workers are drained."
 
 
-def _make_fit(backup: Manifest, held: list[str], echo: Callable[[str], None]) -> None:
+def _make_fit(backup: Manifest, held_workers: list[str], echo: Callable[[str], None]) -> None:
     """What was loaded is whole, of this version, and nobody works in it. Raises BackupError."""
     counts = databases.counts()
     differing = sorted(
@@ -107,7 +107,7 @@ def _make_fit(backup: Manifest, held: list[str], echo: Callable[[str], None]) ->
         )
     echo("Bringing the tables to this version ...")
     call_command("migrate", interactive=False, verbosity=0)
-    maintenance.note_held(held, by=BY)
+    maintenance.note_held(held_workers, by=BY)
     _end_recorded_runs(echo)
     # Somebody may have signed out since, or lost the account: nobody is signed in any more.
     Session.objects.all().delete()

@@ -169,15 +169,15 @@ def _tool(name: str, *arguments: str) -> None:
     values = connection.settings_dict
     with _installed(name):
         # pg_restore without a database writes a script to its standard output.
-        done = subprocess.run(
+        process = subprocess.run(
             [name, "--dbname", str(values["NAME"]), "--no-password", *arguments],
             env=_environment(values),
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
         )
-    if done.returncode:
-        raise BackupError(f"{name} failed: {_last(done.stderr)}")
+    if process.returncode:
+        raise BackupError(f"{name} failed: {_last(process.stderr)}")
 
 
 def _last(text: str) -> str:

@@ -19,10 +19,10 @@ class Command(SiteCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         try:
-            taken = take(folder.absolute())
+            backup = take(folder.absolute())
         except BackupError as error:
             raise CommandError(str(error)) from None
-        size = sum(file.size_bytes for file in taken.files)
+        size = sum(file.size_bytes for file in backup.files)
         self.stdout.write(
-            f"{folder}: {sum(taken.counts.values())} rows of {taken.server}, {size} bytes."
+            f"{folder}: {sum(backup.counts.values())} rows of {backup.server}, {size} bytes."
         )
