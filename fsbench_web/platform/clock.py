@@ -57,7 +57,7 @@ def since(moment: datetime) -> str:
 
 
 def at(host_time: float) -> datetime:
-    """What the database's clock showed when this host's showed ``host_time`` (seconds since 1970)."""
+    """What the database's clock showed at ``host_time`` of this host's (seconds since 1970)."""
     return now() + timedelta(seconds=host_time - time.time())
 
 
