@@ -270,28 +270,28 @@ def _bare(text: str) -> str:
     return text.removeprefix("<b>").removesuffix("</b>")
 
 
-def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> dict[str, Any]:
+def _intervals(intervals: Sequence[tuple[str, tuple[float, float]]], unit: str) -> dict[str, Any]:
     """Whiskers around a dot in the middle of each interval, which need not be the end of its bar.
 
     A score is not always the mean of its repeats: a maximum is of all of them.
     """
     return {
         "type": "scatter",
-        "x": [(low + high) / 2 for _, (low, high) in drawn],
-        "y": [plain_text(label) for label, _ in drawn],
+        "x": [(low + high) / 2 for _, (low, high) in intervals],
+        "y": [plain_text(label) for label, _ in intervals],
         "mode": "markers",
         "marker": {"size": 4},
         "meta": {"role": "interval"},
         "error_x": {
             "type": "data",
-            "array": [(high - low) / 2 for _, (low, high) in drawn],
+            "array": [(high - low) / 2 for _, (low, high) in intervals],
             "thickness": 1.5,
             "width": 4,
         },
         "hovertemplate": [
             f"{plain_text(label)}<br>95% interval {plain_text(_ends_in_words(ends, unit))}"
             "<extra></extra>"
-            for label, ends in drawn
+            for label, ends in intervals
         ],
     }
 

@@ -116,10 +116,10 @@ def extra_px(values: Sequence[float | None]) -> int:
     return _LINE_PX if any(value is not None for value in values) else 0
 
 
-def _marks(drawn: Sequence[float | None], labels: Sequence[str]) -> Plain:
+def _marks(values: Sequence[float | None], labels: Sequence[str]) -> Plain:
     """An upright stroke on each bar."""
     marks = [
-        (value, label) for value, label in zip(drawn, labels, strict=True) if value is not None
+        (value, label) for value, label in zip(values, labels, strict=True) if value is not None
     ]
     return {
         "type": "scatter",

@@ -98,22 +98,22 @@ def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     """The three of them, interpolated (Hyndman and Fan, 1996, definition 7)."""
-    first, middle, third = np.percentile(values, [25, 50, 75], method="linear")
-    return float(first), float(middle), float(third)
+    first, median, third = np.percentile(values, [25, 50, 75], method="linear")
+    return float(first), float(median), float(third)
 
 
 def _box(strip: Strip, unit: str) -> go.Box:
     """Quartiles, and whiskers to the repeats that are farthest within 1.5 boxes (Tukey, 1977)."""
-    first, middle, third = quartiles(strip.values)
+    first, median, third = quartiles(strip.values)
     reach = 1.5 * (third - first)
     inside = [value for value in strip.values if first - reach <= value <= third + reach]
-    text = f"median {numbers.with_unit(middle, unit)}, quartiles {numbers.span(first, third, unit)}"
+    text = f"median {numbers.with_unit(median, unit)}, quartiles {numbers.span(first, third, unit)}"
     return go.Box(
         name="quartiles",
         orientation="h",
         y=[plain_text(strip.name)],
         q1=[first],
-        median=[middle],
+        median=[median],
         q3=[third],
         lowerfence=[min(inside)],
         upperfence=[max(inside)],

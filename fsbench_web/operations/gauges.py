@@ -73,8 +73,8 @@ def read_gauges() -> Gauges:
 
 def _by_state(condition: Q, states: Sequence[RunState]) -> dict[str, int]:
     rows = Run.objects.filter(condition, state__in=states).values_list("state")
-    counted = dict(rows.annotate(count=Count("pk")).order_by("state"))
-    return {str(state): counted.get(state, 0) for state in states}
+    counts = dict(rows.annotate(count=Count("pk")).order_by("state"))
+    return {str(state): counts.get(state, 0) for state in states}
 
 
 def _workers(now: datetime) -> list[WorkerGauges]:

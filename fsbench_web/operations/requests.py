@@ -42,11 +42,11 @@ def _request_id(request: HttpRequest) -> str:
 
 
 def _name_the_run(
-    request: HttpRequest, view: Callable[..., Any], arguments: Any, named: dict[str, Any]
+    request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> None:
     """The lines of a request for a run are about that run (process_view: its address is known)."""
-    if "run_id" in named:
-        log_lines.also(run=named["run_id"])
+    if "run_id" in kwargs:
+        log_lines.also(run=kwargs["run_id"])
 
 
 def route_of(request: HttpRequest) -> str:

@@ -80,5 +80,5 @@ def _ask() -> tuple[float, datetime]:
     with connection.wrap_database_errors:
         row = connection.connection.execute("SELECT clock_timestamp()").fetchone()
     after = _ticks()
-    answered: datetime = row[0]
-    return (before + after) / 2, answered.astimezone(UTC)
+    answer: datetime = row[0]
+    return (before + after) / 2, answer.astimezone(UTC)

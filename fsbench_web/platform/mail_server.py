@@ -26,9 +26,9 @@ class _InTime(smtplib.SMTP):
 
     def getreply(self) -> tuple[int, bytes]:
         left = self._began + LIMIT_S - time.monotonic()
-        cut = Timer(max(left, 0), self._cut)
-        cut.daemon = True
-        cut.start()
+        timer = Timer(max(left, 0), self._cut)
+        timer.daemon = True
+        timer.start()
         try:
             answer = super().getreply()
         except OSError:
@@ -39,7 +39,7 @@ class _InTime(smtplib.SMTP):
             if not self._is_cut:
                 return answer
         finally:
-            cut.cancel()
+            timer.cancel()
         raise smtplib.SMTPServerDisconnected(f"no answer within {LIMIT_S:g} s") from None
 
     def _cut(self) -> None:

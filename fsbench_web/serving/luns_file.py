@@ -28,13 +28,13 @@ def prepare_luns_file(folder: Path, *, is_root: bool) -> str | None:
     if is_root and has_loop_devices and size_bytes:
         place = folder / "luns" / "scratch.img"
         lun = {"kind": "sparse-file", "path": str(place), "size": f"{size_bytes // MIB} MiB"}
-        news = f"Made the LUN “scratch”: a sparse file of {size_bytes // MIB} MiB, {place}"
+        sentence = f"Made the LUN “scratch”: a sparse file of {size_bytes // MIB} MiB, {place}"
     else:
         place = folder / "luns" / "scratch"
         place.mkdir(parents=True, exist_ok=True)
         lun = {"kind": "directory", "path": str(place)}
         reason = "not root" if not is_root else "no loop devices, or too little free space"
-        news = f"Made the LUN “scratch”: the folder {place}, without mkfs ({reason})"
+        sentence = f"Made the LUN “scratch”: the folder {place}, without mkfs ({reason})"
     place.parent.mkdir(parents=True, exist_ok=True)
     lines = [_HEAD, "[[lun]]", 'name = "scratch"']
     # A JSON text without \\u escapes is a TOML basic string.
@@ -43,7 +43,7 @@ def prepare_luns_file(folder: Path, *, is_root: bool) -> str | None:
     unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
     unfinished.chmod(0o600)
     unfinished.rename(file)
-    return news
+    return sentence
 
 
 def sparse_size(free_bytes: int) -> int:

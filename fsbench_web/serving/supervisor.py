@@ -214,9 +214,9 @@ class Supervisor:
 
     def _watch_children(self) -> None:
         for child in self.children:
-            news = child.watch()
-            if news:
-                self._warn(news)
+            sentence = child.watch()
+            if sentence:
+                self._warn(sentence)
 
     def _wait_for_health(self) -> None:
         """Look often at the start; what then is missing is named, and waited for more patiently."""

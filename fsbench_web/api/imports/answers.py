@@ -44,11 +44,11 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
     if row.state == ImportState.PREVIEWED and not is_large:
         files, problems, warnings = _preview(request, row)
     elif row.state != ImportState.DONE:
-        unread = row.report.get("unused", [])
+        unread_columns = row.report.get("unused", [])
         waiting = list(row.files.defer("content_gzip"))
         known_by_digest = known_files.by_digest(file.sha256 for file in waiting)
         files = [
-            _file(file, unread_columns=unread, known_file=known_by_digest.get(file.sha256))
+            _file(file, unread_columns=unread_columns, known_file=known_by_digest.get(file.sha256))
             for file in waiting
         ]
         if row.state == ImportState.PREVIEWED:

@@ -135,9 +135,9 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
             problems.append(ImportProblem(f"This import has no file {sentence.id}."))
         else:
             form |= _form_of(file, sentence)
-    corrections, wrong = preview.corrections_of(form, rows.values())
+    corrections, correction_problems = preview.corrections_of(form, rows.values())
     target = preview.corrected_target(Target(**row.target), form)
-    problems += [*wrong, *target_problems(target)]
+    problems += [*correction_problems, *target_problems(target)]
     if problems:
         raise refusal(ImportRefused(problems))
     try:

@@ -198,8 +198,8 @@ def _type(part: Mapping[str, Any]) -> tuple[str, str]:
         return f"list of {text}", model
     variants = part.get("anyOf") or part.get("allOf")
     if variants:
-        named = [_type(variant) for variant in variants]
-        return _alternatives(named), next((model for _, model in named if model), "")
+        types = [_type(variant) for variant in variants]
+        return _alternatives(types), next((model for _, model in types if model), "")
     if part.get("enum"):
         return " | ".join(str(value) for value in part["enum"]), ""
     text = str(part.get("type", ""))
@@ -208,5 +208,5 @@ def _type(part: Mapping[str, Any]) -> tuple[str, str]:
     ) or "any", ""
 
 
-def _alternatives(named: Iterable[tuple[str, str]]) -> str:
-    return " or ".join(dict.fromkeys(text for text, _ in named))
+def _alternatives(types: Iterable[tuple[str, str]]) -> str:
+    return " or ".join(dict.fromkeys(text for text, _ in types))

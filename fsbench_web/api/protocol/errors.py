@@ -90,8 +90,8 @@ def body(status: int, problems: list[tuple[str | None, str]]) -> dict[str, Any]:
 def nearest(name: str, names: Iterable[str]) -> str:
     """How a sentence about a name that there is not ends: with the nearest, and all there are."""
     names = list(names)
-    near = difflib.get_close_matches(name[:60].lower(), names, n=1)
-    guess = f': did you mean "{near[0]}"?' if near else "."
+    matches = difflib.get_close_matches(name[:60].lower(), names, n=1)
+    guess = f': did you mean "{matches[0]}"?' if matches else "."
     return f"{guess} There is {', '.join(names) or 'none'}."
 
 

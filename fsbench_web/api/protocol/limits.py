@@ -55,11 +55,11 @@ def _before_view(
     if not is_call and not is_drawn_up:
         return None
     caller, limit = _caller(request)
-    refused = _refused(request, caller, limit, "calls") if is_call else None
-    if refused is None and is_drawn_up:
+    response = _refused(request, caller, limit, "calls") if is_call else None
+    if response is None and is_drawn_up:
         limit = settings.RENDERED_CALLS_A_MINUTE
-        refused = _refused(request, f"rendered:{caller}", limit, "reports, workbooks and pictures")
-    return refused
+        response = _refused(request, f"rendered:{caller}", limit, "reports, workbooks and pictures")
+    return response
 
 
 def _refused(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpResponse | None:

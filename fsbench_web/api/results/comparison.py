@@ -373,10 +373,10 @@ def table_of(table: DeltaTable) -> dict[str, Any]:
 
 
 def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
-    middle = row.median
+    median = row.median
     values = row.as_dict() | {
         "harmonic_mean": table.harmonic_mean_of(row),
-        "median": middle and middle.as_dict(),
+        "median": median and median.as_dict(),
     }
     published = values["published"]
     return {name: values[name] for name in ComparedRow.model_fields} | {

@@ -154,8 +154,8 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
     )
     states: dict[int, Counter[str]] = {}
     runs = Run.objects.filter(tracing=UNTRACED).order_by()
-    counted = runs.values_list("series__study", "state").annotate(n=Count("id"))
-    for study_id, state, n in counted:
+    counts = runs.values_list("series__study", "state").annotate(n=Count("id"))
+    for study_id, state, n in counts:
         states.setdefault(study_id, Counter())[state] = n
     return [
         _summary(study, configurations[study.pk], states.get(study.pk, Counter()), scores[study.pk])
@@ -182,8 +182,8 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
         .order_by("configuration__filesystem", "configuration__label", "id")
     )
     runs: dict[int, Counter[str]] = {}
-    counted = Run.objects.filter(series__study=study, tracing=UNTRACED)
-    for row in counted.values_list("series", "state"):
+    untraced_runs = Run.objects.filter(series__study=study, tracing=UNTRACED)
+    for row in untraced_runs.values_list("series", "state"):
         runs.setdefault(row[0], Counter())[row[1]] += 1
     states: Counter[str] = sum(runs.values(), Counter())
     configurations = _configurations(series, runs)

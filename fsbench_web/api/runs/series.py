@@ -112,12 +112,12 @@ def get_series(
 
 
 def _listed() -> Any:
-    counted = Q(runs__tracing=UNTRACED)
+    is_untraced = Q(runs__tracing=UNTRACED)
     return Series.objects.select_related(
         *("study", "configuration", "workload", "hardware", "lun__worker", "journal_lun")
     ).annotate(
-        run_count=Count("runs", filter=counted),
-        done_count=Count("runs", filter=counted & Q(runs__state=RunState.DONE)),
+        run_count=Count("runs", filter=is_untraced),
+        done_count=Count("runs", filter=is_untraced & Q(runs__state=RunState.DONE)),
     )
 
 

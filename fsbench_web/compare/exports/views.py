@@ -50,7 +50,7 @@ def comparison_file(
     """The comparison of the address as a file; a refusal is plain text. For programs its baseline
     must be there (``refuse_missing_baseline``), and units are as printed unless it says others.
     """
-    chosen = _format(suffix)
+    file_format = _format(suffix)
     try:
         spec = ComparisonSpec.from_query(request.GET)
         spec = spec.for_programs if is_for_program else spec
@@ -61,8 +61,8 @@ def comparison_file(
         return plain_refusal(error)
     # One that says the same and was made earlier today is as good; where it does not say when, one
     # that was made on any day.
-    same = replace(document, as_of=_midnight(document.as_of) if chosen.is_dated else _UNDATED)
-    return _file(request, chosen, document, "fsbench-deltas", cache_key=same)
+    same = replace(document, as_of=_midnight(document.as_of) if file_format.is_dated else _UNDATED)
+    return _file(request, file_format, document, "fsbench-deltas", cache_key=same)
 
 
 @require_safe
@@ -83,11 +83,11 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
 @requires(Action.READ)
 def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpResponse:
     """The pinned numbers as a file; none when they were changed."""
-    chosen = _format(suffix)
+    file_format = _format(suffix)
     pinned = records.read(link)
     if not pinned.is_intact:
         return not_intact(link)
-    return _file(request, chosen, _of_permalink(request, link, pinned), f"fsbench-{link.key}")
+    return _file(request, file_format, _of_permalink(request, link, pinned), f"fsbench-{link.key}")
 
 
 def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
@@ -172,18 +172,18 @@ def _page(
 
 def _file(
     request: HttpRequest,
-    chosen: Format,
+    file_format: Format,
     document: Document,
     name: str,
     cache_key: Document | None = None,
 ) -> HttpResponse:
     return answers.answer(
         request,
-        chosen.write,
+        file_format.write,
         document,
         cache_key=cache_key,
-        media_type=chosen.media_type,
-        disposition=f'attachment; filename="{name}.{chosen.suffix}"',
+        media_type=file_format.media_type,
+        disposition=f'attachment; filename="{name}.{file_format.suffix}"',
     )
 
 

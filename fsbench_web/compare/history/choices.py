@@ -106,16 +106,18 @@ def _asked_work(
 ) -> RequestedLine:
     """The latest version of a profile where none is named."""
     profile = profile_line.profile_of(category)
-    named = profile_line.category_of(profile) if profile else category
+    work_category = profile_line.category_of(profile) if profile else category
     if test not in ("", testnames.WORK):
         name = testnames.label(test)
-        refusal = f"{profiles.label_of(named)} is no category of {name}: it is of test=work."
+        refusal = (
+            f"{profiles.label_of(work_category)} is no category of {name}: it is of test=work."
+        )
         return RequestedLine(test, category, refusal)
-    if named not in offered.get(testnames.WORK, ()):
+    if work_category not in offered.get(testnames.WORK, ()):
         return RequestedLine(
             testnames.WORK, category, profile_line.why_not(series, category, studies)
         )
-    return RequestedLine(testnames.WORK, named)
+    return RequestedLine(testnames.WORK, work_category)
 
 
 def _no_test(test: str, offered: Collection[str]) -> str:

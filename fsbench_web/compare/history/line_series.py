@@ -58,8 +58,8 @@ def same_line(
     )
 
 
-def _same_machine(stored: Mapping[str, Any]) -> Q:
+def _same_machine(machine: Mapping[str, Any]) -> Q:
     """Series of the same kind of machine: a guest is never on a line with the host itself."""
-    if stored.get("executor") != GUEST:
-        return Q(machine=dict(stored))
-    return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
+    if machine.get("executor") != GUEST:
+        return Q(machine=dict(machine))
+    return Q(**{name: machine.get(name.removeprefix("machine__")) for name in MACHINE})

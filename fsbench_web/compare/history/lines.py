@@ -170,9 +170,9 @@ def history(
         probes = {pk: probe for pk, probe in _probes(latest).items() if pk in scores}
         score_key = (test, category, unit)
         lun_line = own_line(line, [point.runs for point in points], probes, scores, score_key)
-    named = [(point.name, point.values) for point in points]
-    drawn = {run for point in points for run in point.runs} | set(scores)
-    flags = {row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn}
+    named_points = [(point.name, point.values) for point in points]
+    drawn_runs = {run for point in points for run in point.runs} | set(scores)
+    flags = {row[0]: flags_of_run(*row[6:]) for row in latest if row[0] in drawn_runs}
     is_emulated = Machine.of(line.machine).is_emulated
     bare_history = History(points, flags=flags, is_emulated=is_emulated)
     return History(
@@ -180,7 +180,7 @@ def history(
         changes=[
             replace(
                 shown_change(
-                    *(change, named, unit, lower, measured.reference is not None),
+                    *(change, named_points, unit, lower, measured.reference is not None),
                     bare_history.flags_of(points[change.place]),
                     is_emulated,
                 ),
@@ -194,7 +194,7 @@ def history(
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
-        undated=frozenset(row[0] for row in latest if row[3] and row[0] in drawn),
+        undated=frozenset(row[0] for row in latest if row[3] and row[0] in drawn_runs),
         problem=f"{measured.unknown} of its runs do not say their {along}, and are left out."
         if measured.unknown
         else "",
@@ -353,18 +353,18 @@ def _scores(
     names = {testnames.parts(test)}
     blocks = MeasurementBlock.objects.filter(run__in=list(tools))
     cells: dict[int, dict[tuple[int, int], float]] = defaultdict(dict)
-    single: dict[int, list[float]] = defaultdict(list)
+    single_values: dict[int, list[float]] = defaultdict(list)
     units: dict[int, Printed] = {}
     for of_run in measurements.read(blocks, names.__contains__):
         for name, record_kb, file_kb, value, _ in of_run.columns.rows():
             units[of_run.run_id] = (name.unit, tools[of_run.run_id])
             if record_kb is None or file_kb is None:
-                single[of_run.run_id].append(value)
+                single_values[of_run.run_id].append(value)
             else:
                 cells[of_run.run_id][record_kb, file_kb] = value
     run_scores: dict[int, float] = {}
     if category == categories.MEAN:
-        for run_id, values in single.items():
+        for run_id, values in single_values.items():
             score = score_mean(values)
             if score is not None:
                 run_scores[run_id] = score.value

@@ -60,8 +60,8 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
 @requires(Action.READ)
 def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpResponse:
     """The same numbers as a file, unrounded."""
-    chosen = files.FORMATS.get(suffix)
-    if chosen is None:
+    file_format = files.FORMATS.get(suffix)
+    if file_format is None:
         suffixes = " and ".join(files.FORMATS)
         raise Http404(f"These tables can be had as {suffixes}, and not as “{suffix[:20]}”.")
     pair = _both(slug, paper)
@@ -75,12 +75,12 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
     midnight = heading.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
     return answers.answer(
         request,
-        chosen.write,
+        file_format.write,
         pair.tables,
         heading,
         # One that says the same and was made earlier today is as good.
         cache_key=(pair.tables, heading._replace(as_of=midnight)),
-        media_type=chosen.media_type,
+        media_type=file_format.media_type,
         disposition=f'attachment; filename="{name}"',
     )
 

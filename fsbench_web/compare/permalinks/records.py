@@ -209,19 +209,19 @@ def _count_of_shown(runs: frozenset[int], considered: QuerySet[Score]) -> int:
     """
     if not runs:
         return 0
-    named: set[int] = set()
+    named_runs: set[int] = set()
     without_runs: set[int] = set()
     for series, of_score in considered.order_by().values_list("series_id", "run_ids"):
         if of_score is None:
             without_runs.add(series)
         else:
-            named.update(of_score)
+            named_runs.update(of_score)
     others = (
-        Run.objects.filter(pk__in=runs - named, series__in=without_runs).count()
+        Run.objects.filter(pk__in=runs - named_runs, series__in=without_runs).count()
         if without_runs
         else 0
     )
-    return len(runs & named) + others
+    return len(runs & named_runs) + others
 
 
 def _shown_values(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:

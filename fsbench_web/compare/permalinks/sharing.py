@@ -55,10 +55,10 @@ def closed_studies(link: Permalink) -> list[Study]:
     """
     if link.visibility == LinkVisibility.PRIVATE:
         return []
-    closed = Study.objects.exclude(visibility=Visibility.PUBLIC)
-    named = QueryDict(link.query).getlist("study")
+    closed_studies = Study.objects.exclude(visibility=Visibility.PUBLIC)
+    slugs = QueryDict(link.query).getlist("study")
     runs = json.loads(link.snapshot)["run_ids"]
-    return list(closed.filter(Q(slug__in=named) | Q(series__runs__in=runs)).distinct())
+    return list(closed_studies.filter(Q(slug__in=slugs) | Q(series__runs__in=runs)).distinct())
 
 
 def may_change(link: Permalink, user: AnyUser) -> bool:
@@ -146,9 +146,9 @@ class SharingForm(forms.ModelForm):
         return self.cleaned_data["visibility"] or LinkVisibility.PUBLIC
 
     def clean_expires_on(self) -> date | None:
-        chosen: date | None = self.cleaned_data["expires_on"]
-        if chosen is not None and chosen < timezone.localdate():
+        expires_on: date | None = self.cleaned_data["expires_on"]
+        if expires_on is not None and expires_on < timezone.localdate():
             raise forms.ValidationError(
-                f"{chosen:%Y-%m-%d} is past: nobody could open it. Choose today or a later day."
+                f"{expires_on:%Y-%m-%d} is past: nobody could open it. Choose today or a later day."
             )
-        return chosen
+        return expires_on

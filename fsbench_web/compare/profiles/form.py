@@ -114,9 +114,9 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     problems: list[str] = []
     parts = []
     for number, row in enumerate(rows, start=1):
-        stored, wrong = _document(row)
-        parts.append(stored)
-        problems += [f"Part {number}: {problem}" for problem in wrong]
+        part, part_problems = _document(row)
+        parts.append(part)
+        problems += [f"Part {number}: {problem}" for problem in part_problems]
     team = (
         teams_of(user).filter(pk=int(form.team)).first()
         if form.team.isdecimal() and len(form.team) < 10

@@ -42,9 +42,9 @@ def make(
     profile: Profile, user: User, *, visibility: str = Visibility.PUBLIC, team: Team | None = None
 ) -> WorkProfileVersion:
     """A new profile with this as its first version, under a free slug of its title."""
-    wished = names.slug_of(profile.title)[:LONGEST_SLUG].strip("-") or "profile"
+    base_slug = names.slug_of(profile.title)[:LONGEST_SLUG].strip("-") or "profile"
     for place in range(1, _TRIES + 1):
-        slug = wished if place == 1 else f"{wished}-{place}"
+        slug = base_slug if place == 1 else f"{base_slug}-{place}"
         if slug in LATEST or slug in _RESERVED or WorkProfile.objects.filter(slug=slug).exists():
             continue
         try:

@@ -120,8 +120,8 @@ def _rows(study: Study) -> list[Any]:
 
 
 def _parameters(workload: Workload) -> tuple[tuple[str, str], ...]:
-    named = named_parameters(workload.tool, workload.parameters)
-    return (("Tool", workload.tool), *((str(key), str(value)) for key, value in named))
+    parameters = named_parameters(workload.tool, workload.parameters)
+    return (("Tool", workload.tool), *((str(key), str(value)) for key, value in parameters))
 
 
 def grouped(

@@ -17,8 +17,8 @@ def configurations_of(contender: str, spec: ComparisonSpec) -> ComparisonSpec | 
         return None
     if spec.by in _KNOWN_ALONE and contender == "unknown":
         return None
-    chosen: dict[str, tuple[str, ...]] = {name: (contender,)}
-    return replace(spec, by="configuration", baseline="", sort="", **chosen)  # type: ignore[arg-type]
+    filters: dict[str, tuple[str, ...]] = {name: (contender,)}
+    return replace(spec, by="configuration", baseline="", sort="", **filters)  # type: ignore[arg-type]
 
 
 _KNOWN_ALONE = ("workload", "hardware")

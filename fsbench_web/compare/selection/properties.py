@@ -113,14 +113,14 @@ def options(row: ConfigurationFacts, stage: str) -> Value:
     """All options of one stage (mkfs or mount) together, by name."""
     if not row.configuration_is_known:
         return UNKNOWN
-    chosen = {
+    stage_options = {
         key: value
         for key, value in row.options.items()
         if STAGES.get((row.filesystem, key)) == stage
     }
-    if not chosen:
+    if not stage_options:
         return DEFAULTS
-    words = [single(key, value).label for key, value in sorted(chosen.items())]
+    words = [single(key, value).label for key, value in sorted(stage_options.items())]
     return Value(slug_of(",".join(words)), ", ".join(words))
 
 

@@ -164,10 +164,10 @@ class ComparisonSpec:
             else:
                 values[name] = tuple(texts)
         for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
-            named = [
+            score_categories = [
                 category for category in values.get(name, ()) if not categories.is_of_work(category)
             ]
-            problems += unknown(parameter, named, categories.all_slugs())
+            problems += unknown(parameter, score_categories, categories.all_slugs())
         problems += _work_of_category(single, values)
         if problems:
             raise SpecError(problems)

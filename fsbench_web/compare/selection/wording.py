@@ -218,11 +218,11 @@ def _settings(spec: ComparisonSpec) -> Iterable[str]:
 def _part(spec: ComparisonSpec) -> str:
     tests = [testnames.label(test) for test in spec.part_tests]
     slugs = [categories.label(slug) for slug in spec.part_categories]
-    named = [
+    parts = [
         *([_chosen("test", "tests", tests)] if tests else []),
         *([_chosen("category", "categories", slugs)] if slugs else []),
     ]
-    return f"shown of these: {', '.join(named)}"
+    return f"shown of these: {', '.join(parts)}"
 
 
 def joined(names: Iterable[str], limit: int = _NAMED_AT_MOST) -> str:

@@ -27,22 +27,22 @@ def sentence(table: DeltaTable) -> str:
 
 
 def _against(best: DeltaRow, second: DeltaRow) -> str:
-    ahead, verdict = best.contender, second.verdict
+    leader, verdict = best.contender, second.verdict
     if verdict is not None and verdict.status == EQUIVALENT:
-        return f"{ahead} and {second.contender} are equivalent"
+        return f"{leader} and {second.contender} are equivalent"
     if verdict is not None and verdict.status == SIGNIFICANT:
         # What the second is told against the best, turned round.
         effect = uncertainty.effect(verdict.turned()).rsplit(", ", 1)[0]
         if "% faster, " not in effect:
-            return f"{ahead} is {_faster(second)}faster than {second.contender}"
-        return f"{ahead} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
+            return f"{leader} is {_faster(second)}faster than {second.contender}"
+        return f"{leader} is {effect.replace('% faster, ', f'% faster than {second.contender} (')})"
     if verdict is not None and verdict.is_inconclusive and verdict.ratio is not None:
-        return f"{ahead} leads; whether it is faster than {second.contender} is open"
+        return f"{leader} leads; whether it is faster than {second.contender} is open"
     faster = _faster(second)
     by = f", {faster}before {second.contender}" if faster else ""
     if verdict is not None and verdict.method == FREENIX and verdict.status == TIE:
-        return f"{ahead} has the best score{by}; a tie with {second.contender}, not significant"
-    return f"{ahead} has the best score{by}; how sure that is is not known"
+        return f"{leader} has the best score{by}; a tie with {second.contender}, not significant"
+    return f"{leader} has the best score{by}; how sure that is is not known"
 
 
 def _faster(second: DeltaRow) -> str:

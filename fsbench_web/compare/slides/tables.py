@@ -57,12 +57,12 @@ def _placed(query: QueryDict) -> QueryDict:
     """A work profile in the place of a category (``in=profile:oltp``) is what is ranked by, as on
     the page of charts, unless the comparison ranks by some work already.
     """
-    chosen = query.get("in") or ""
+    category = query.get("in") or ""
     rest = rest_of(query)
-    if not chosen.startswith(categories.PROFILE) or ComparisonSpec.from_query(rest).is_of_work:
+    if not category.startswith(categories.PROFILE) or ComparisonSpec.from_query(rest).is_of_work:
         return query
     placed = without(query, ("of", "in"))
-    placed["profile"] = chosen.removeprefix(categories.PROFILE)
+    placed["profile"] = category.removeprefix(categories.PROFILE)
     return placed
 
 

@@ -109,18 +109,18 @@ def _loosened(
     for names in ((), ("in",), ("of", "in")):
         if names and names[0] not in query:
             continue
-        loose = without(query, names)
+        reduced = without(query, names)
         try:
-            table = of_query(loose).table
+            table = of_query(reduced).table
         except SpecError as error:
             first = first or error
             continue
         problems = list(first.problems) if first else []
         try:
-            _sentence(loose, table)
+            _sentence(reduced, table)
         except SpecError as error:
-            loose, problems = without(loose, ("sentence",)), [*problems, *error.problems]
-        return loose, problems
+            reduced, problems = without(reduced, ("sentence",)), [*problems, *error.problems]
+        return reduced, problems
     raise first or SpecError([tables.NOTHING])
 
 

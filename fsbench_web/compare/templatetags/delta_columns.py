@@ -54,11 +54,11 @@ class Column(NamedTuple):
 
 def columns_of(table: DeltaTable, view: TableView) -> list[Column]:
     """The columns beside the contender, those that are pinned first."""
-    chosen = view.columns or _ALWAYS
+    slugs = view.columns or _ALWAYS
     columns = [
         column
         for slug in COLUMNS
-        if slug in chosen or slug in view.pinned
+        if slug in slugs or slug in view.pinned
         for column in _MADE[slug](table, view)
     ]
     pinned = [column for column in columns if _slug(column) in view.pinned]
@@ -113,8 +113,8 @@ def _interval_details(table: DeltaTable, row: DeltaRow, view: TableView) -> str:
         interval, unit = row.interval, "" if table.unit == "score" else f" {table.unit}"
         short = f"{interval.low!r} to {interval.high!r}"
         sentence += f" Exactly {short}{unit}, around {interval.mean!r}{unit}."
-    if middle := row.median:
-        sentence += f" {median_sentence(middle, row.interval, table.unit)}"
+    if median := row.median:
+        sentence += f" {median_sentence(median, row.interval, table.unit)}"
     return details(f"{short}{of}", sentence)
 
 

@@ -89,12 +89,12 @@ def study_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
 def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -> SafeString:
     """All rows; those that the view does not show are there for paper and for the browser."""
     columns = [(f"<td{column.attributes}>", column.cell) for column in columns_of(table, view)]
-    unseen, has_baseline = hidden(table, view), bool(table.baseline)
+    hidden_places, has_baseline = hidden(table, view), bool(table.baseline)
     lines = []
     for place, row in enumerate(table.rows):
         cells = [
             f"<tr{_class(row)}{_sortable(row)}{_known(row, has_baseline)}",
-            " hidden>" if place in unseen else ">",
+            " hidden>" if place in hidden_places else ">",
             f'<th scope="row">{name(row)}</th>',
             *(f"{begin}{cell(row)}</td>" for begin, cell in columns),
             "</tr>\n",
@@ -107,7 +107,7 @@ def _rows(table: DeltaTable, view: TableView, name: Callable[[DeltaRow], str]) -
 def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeString:
     """The rows of a table on the page of a study that printed something beside its scores."""
     common = table.common_flags
-    unseen, least = hidden(table, view), table.least_decimals
+    hidden_places, least = hidden(table, view), table.least_decimals
     has_standing = uncertainty.has_standing(table)
     lines = []
     for place, row in enumerate(table.rows):
@@ -115,7 +115,7 @@ def paper_rows(table: DeltaTable, by: str, view: TableView = USUAL) -> SafeStrin
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         score = repr(row.score) if view.is_exact else numbers.amount(row.score, table.unit, least)
         lines += [
-            f"<tr{_class(row)}{' hidden' if place in unseen else ''}>",
+            f"<tr{_class(row)}{' hidden' if place in hidden_places else ''}>",
             f'<th scope="row">{escaped(row.contender)}{BADGES[row.mark]}',
             f" {text}" if text else "",
             f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",

@@ -21,8 +21,8 @@ def export_address(context: Context, table: DeltaTable) -> str:
     if context.get("is_embedded"):
         return ""  # A page in a frame leads nowhere but to the whole of it.
     if isinstance(link, Permalink):
-        chosen = urlencode({"test": table.test, "category": table.category})
-        return f"{reverse('compare:permalink_export', args=[link.key])}?{chosen}"
+        query = urlencode({"test": table.test, "category": table.category})
+        return f"{reverse('compare:permalink_export', args=[link.key])}?{query}"
     if isinstance(spec, ComparisonSpec):
         page, before = _before(spec, get_script_prefix())
         part = urlencode({"part_test": table.test, "part_category": table.category})

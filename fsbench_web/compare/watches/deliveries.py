@@ -126,10 +126,10 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
 def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
     # Not where somebody else took it up meanwhile because this try had lasted too long. What was
     # taken while its watch was paused and resumed was delivered all the same.
-    ended = WatchDelivery.objects.filter(pk=delivery.pk, tries=tries)
+    rows = WatchDelivery.objects.filter(pk=delivery.pk, tries=tries)
     if columns.get("state") != State.DELIVERED:
-        ended = ended.filter(state=State.WAITING)
-    ended.update(**columns)
+        rows = rows.filter(state=State.WAITING)
+    rows.update(**columns)
 
 
 def _send_webhook(message: WatchMessage) -> None:

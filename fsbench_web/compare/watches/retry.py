@@ -58,15 +58,15 @@ def unreported(
     taken = set(exact)
     for place in moved:
         level = reported[names[place]]
-        near = [
+        nearby_places = [
             change.place
             for change, (start, end) in slower_changes
             if start < place < end
             and change.place not in taken
             and not _is_worse(change.after, level, margin_percent, lower_is_better)
         ]
-        if near:
-            taken.add(min(near, key=lambda other: (abs(other - place), other)))
+        if nearby_places:
+            taken.add(min(nearby_places, key=lambda other: (abs(other - place), other)))
     return [change for change, _ in slower_changes if change.place not in taken]
 
 

@@ -26,10 +26,10 @@ def not_hidden(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
     if not hidden or not all_messages:
         return all_messages
     runs = {run for message in all_messages for run in _runs_of(message)}
-    secret = set(
+    hidden_runs = set(
         Run._base_manager.filter(pk__in=runs, series__study__in=hidden).values_list("pk", flat=True)
     )
-    return [message for message in all_messages if secret.isdisjoint(_runs_of(message))]
+    return [message for message in all_messages if hidden_runs.isdisjoint(_runs_of(message))]
 
 
 def may_be_sent(message: WatchMessage) -> bool:

@@ -163,16 +163,16 @@ def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
 def _page(
     request: HttpRequest, watch: Watch, *, secret: str = "", status: int = 200
 ) -> HttpResponse:
-    listed = watch.messages.prefetch_related("deliveries")
-    newest = list(listed[:SHOWN_MESSAGES])
-    shown_messages = rights.not_hidden(newest)
+    all_messages = watch.messages.prefetch_related("deliveries")
+    newest_messages = list(all_messages[:SHOWN_MESSAGES])
+    shown_messages = rights.not_hidden(newest_messages)
     context = {
         "watch": watch,
         "title": watching.title_of(watch),
         "line": watching.address_of(watch),
         "is_there": rights.is_there(watch),
         "listed": shown_messages,
-        "total": listed.count() - len(newest) + len(shown_messages),
+        "total": all_messages.count() - len(newest_messages) + len(shown_messages),
         "secret": secret if watch.webhook_url else "",
         "is_new": status == 201,
         "signature_header": webhook.SIGNATURE_HEADER,

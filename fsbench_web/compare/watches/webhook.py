@@ -185,9 +185,9 @@ def _connected(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
             connection = HTTPSConnection(
                 address, port, timeout=timeout, server_hostname=host, ssl_context=context
             )
-        cut = Timer(timeout, _cut, [connection])
-        cut.daemon = True
-        cut.start()
+        timer = Timer(timeout, _cut, [connection])
+        timer.daemon = True
+        timer.start()
         try:
             try:
                 connection.connect()
@@ -197,7 +197,7 @@ def _connected(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
             yield connection
             return
         finally:
-            cut.cancel()
+            timer.cancel()
             connection.close()
     raise problem
 

@@ -38,11 +38,11 @@ def over_time(
     """``lines`` are values in ``unit`` by what they are called, one an interval that ended at one
     of ``seconds`` with so many completions. Raises ValueError where lengths differ.
     """
-    drawn = [
+    curves = [
         _Drawn(name, (values, seconds, counts), Style(place))
         for place, (name, values) in enumerate(lines.items(), start=1)
     ]
-    return _figure(drawn, unit, title)
+    return _figure(curves, unit, title)
 
 
 def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> Plain:
@@ -52,21 +52,21 @@ def of_contenders(lines: Mapping[str, Line], unit: str, title: str) -> Plain:
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
     styles = palette.styles(list(lines))
-    drawn = [
+    curves = [
         _Drawn(name, line, style) for (name, line), style in zip(lines.items(), styles, strict=True)
     ]
-    return _figure(drawn, unit, title)
+    return _figure(curves, unit, title)
 
 
-def _figure(drawn: Sequence[_Drawn], unit: str, title: str) -> Plain:
+def _figure(curves: Sequence[_Drawn], unit: str, title: str) -> Plain:
     values = [
-        numbers.scaled(value, unit) for curve in drawn for value in curve.line[0] if value > 0
+        numbers.scaled(value, unit) for curve in curves for value in curve.line[0] if value > 0
     ]
     marks = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
     axis = {"fixedrange": True, "automargin": True, "zeroline": False}
     y_title = plain_text(f"{numbers.unit_name(unit)}, less is better (log)")
     return {
-        "data": [_trace(curve, unit) for curve in drawn],
+        "data": [_trace(curve, unit) for curve in curves],
         "layout": {
             "title": heading(title),
             "height": 380,
@@ -87,7 +87,7 @@ def _figure(drawn: Sequence[_Drawn], unit: str, title: str) -> Plain:
                 "tickvals": marks,
                 "ticktext": ticks.names(marks),
             },
-            "meta": {"summary": f"{title}. {'; '.join(_notes(drawn, unit))}."},
+            "meta": {"summary": f"{title}. {'; '.join(_notes(curves, unit))}."},
         },
     }
 
@@ -114,8 +114,8 @@ def _trace(curve: _Drawn, unit: str) -> Plain:
     }
 
 
-def _notes(drawn: Sequence[_Drawn], unit: str) -> Iterator[str]:
-    for curve in drawn:
+def _notes(curves: Sequence[_Drawn], unit: str) -> Iterator[str]:
+    for curve in curves:
         values = curve.line[0]
         if values:
             ends = " to ".join(numbers.with_unit(end, unit) for end in (min(values), max(values)))

@@ -29,10 +29,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, overwrite: str, **options: Any) -> None:
         try:
             with only_user_of(settings.DATA_DIR):
-                restored = restore(folder.absolute(), overwrite=overwrite, echo=self.stdout.write)
+                backup = restore(folder.absolute(), overwrite=overwrite, echo=self.stdout.write)
         except (BackupError, FolderInUse) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(
-            f"Restored {sum(restored.counts.values())} rows as of {restored.taken_at}. Workers are "
+            f"Restored {sum(backup.counts.values())} rows as of {backup.taken_at}. Workers are "
             "drained, and people sign in again: resume the workers when you have looked."
         )

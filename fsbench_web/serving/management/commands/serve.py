@@ -85,9 +85,9 @@ class Command(SiteCommand):
         sign_in = prepare_database(self._echo, is_private=is_private)
         collect_static_files()
         if with_worker and not env.text("FSBENCH_LUNS", ""):
-            news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
-            if news:
-                self._echo(news)
+            sentence = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
+            if sentence:
+                self._echo(sentence)
         return sign_in
 
     def _echo(self, line: str) -> None:
