@@ -132,8 +132,8 @@ def list_permalinks(
             raise Refused(422, [("created_by", "There is no such account; see /people.")])
         author = account
     links = Permalink.objects.filter(created_by=author).select_related("created_by")
-    rows, about = page(request, response, links.defer("snapshot").order_by("-id"), filters)
-    return {**about, "permalinks": [_summary(row) for row in rows]}
+    rows, paging = page(request, response, links.defer("snapshot").order_by("-id"), filters)
+    return {**paging, "permalinks": [_summary(row) for row in rows]}
 
 
 @router.post(
@@ -205,7 +205,7 @@ def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
     response={404: Error, 409: Error, 410: Error},
     summary="A permalink as a file",
     url_name="permalink_file",
-    openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
+    openapi_extra=binary(*[file_format.media_type for file_format in FORMATS.values()]),
 )
 @requires(Action.READ)
 def export_permalink(

@@ -95,7 +95,7 @@ def list_profiles(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """The latest version of each that you may see."""
-    rows, about = page(
+    rows, paging = page(
         request,
         response,
         stored_profiles.visible().prefetch_related("versions__created_by").order_by("slug"),
@@ -108,7 +108,7 @@ def list_profiles(
         if profile is not None:
             profiles.append(_out(profile, versions))
     presets = [] if filters.offset else [_preset(preset) for preset in LATEST.values()]
-    return {**about, "presets": presets, "profiles": profiles}
+    return {**paging, "presets": presets, "profiles": profiles}
 
 
 @router.get(

@@ -261,7 +261,7 @@ def _watch(watch: Watch) -> dict[str, Any]:
         **({} if is_there else _NOTHING),
         "links": {
             "self": address,
-            **{act: f"{address}/{act}" for act in ("pause", "resume", "test")},
+            **{action: f"{address}/{action}" for action in ("pause", "resume", "test")},
             "page": f"/watches/{watch.pk}/",
         },
     }

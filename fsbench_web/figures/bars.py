@@ -97,8 +97,8 @@ def best_case_plain(
         trace["textposition"] = "none"
         traces.append(_intervals(intervals, unit))
         if links:
-            leads = [link for link, bar in zip(links, bars, strict=True) if bar.ends]
-            traces[-1]["meta"] = {"role": "interval", "links": leads}
+            interval_links = [link for link, bar in zip(links, bars, strict=True) if bar.ends]
+            traces[-1]["meta"] = {"role": "interval", "links": interval_links}
         if has_dots:
             traces.append(_dots(bars, links))
         _add_column(layout, list(zip(trace["y"], trace["text"], strict=True)))
@@ -299,14 +299,14 @@ def _intervals(intervals: Sequence[tuple[str, tuple[float, float]]], unit: str) 
 def _dots(bars: Sequence[_Bar], links: Sequence[str] | None) -> dict[str, Any]:
     """Every repeat, on its bar; each leads where the bar does."""
     dots = [(bar, value, place) for place, bar in enumerate(bars) for value in bar.repeats]
-    leads = {"links": [links[place] for _, _, place in dots]} if links else {}
+    link_meta = {"links": [links[place] for _, _, place in dots]} if links else {}
     return {
         "type": "scatter",
         "x": [value for _, value, _ in dots],
         "y": [plain_text(bar.label) for bar, _, _ in dots],
         "mode": "markers",
         "marker": {"size": 6},
-        "meta": {"role": "repeats"} | leads,
+        "meta": {"role": "repeats"} | link_meta,
         "hovertemplate": [
             f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(value, bar.unit))}"
             "<extra></extra>"
@@ -350,7 +350,9 @@ def drawn_in_words(are_means: bool, has_dots: bool, has_intervals: bool) -> str:
 
 def gaps_of(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:
     """The rows without a bar: a missing value is never a bar of zero."""
-    return [(label, NOT_STATED) for label, v in zip(labels, values, strict=True) if v is None]
+    return [
+        (label, NOT_STATED) for label, value in zip(labels, values, strict=True) if value is None
+    ]
 
 
 def unit_in_words(unit: str) -> str:

@@ -52,8 +52,8 @@ def css_at(stops: Stops, share: float) -> str:
 
 def text_on(stops: Stops, share: float) -> str:
     """Black or white, whichever reads better there: never below a contrast of 4.5 to 1."""
-    back = luminance(colour_at(stops, share))
-    return DARK if (back + 0.05) / 0.05 >= 1.05 / (back + 0.05) else LIGHT
+    background = luminance(colour_at(stops, share))
+    return DARK if (background + 0.05) / 0.05 >= 1.05 / (background + 0.05) else LIGHT
 
 
 def luminance(rgb: tuple[float, float, float]) -> float:

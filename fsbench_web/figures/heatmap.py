@@ -56,7 +56,9 @@ def matrix_plain(
     {record KB: (last file KB within it, first beyond it)}. ``block`` is the word for a record
     (``testnames.block_word``).
     """
-    cells = {k: None if v is None else numbers.scaled(v, unit) for k, v in cells.items()}
+    cells = {
+        key: None if value is None else numbers.scaled(value, unit) for key, value in cells.items()
+    }
     limits = limits and (numbers.scaled(limits[0], unit), numbers.scaled(limits[1], unit))
     unit = numbers.unit_name(unit)
     cell_values = {key: value for key, value in cells.items() if value is not None}

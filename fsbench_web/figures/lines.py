@@ -67,11 +67,11 @@ def curves(
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
     looks = palette.styles([line.name for line in lines], among)
-    asides = _asides(lines, places)
+    all_xs = _asides(lines, places)
     return figure(
         [
-            trace(line, places, names, unit, look, aside)
-            for line, look, aside in zip(lines, looks, asides, strict=True)
+            trace(line, places, names, unit, style, xs)
+            for line, style, xs in zip(lines, looks, all_xs, strict=True)
         ],
         {
             "title": heading(title),
@@ -150,22 +150,22 @@ def trace(
     places: Sequence[float],
     names: Mapping[float, str],
     unit: str,
-    look: palette.Style,
-    aside: Sequence[float],
+    style: palette.Style,
+    xs: Sequence[float],
 ) -> go.Scatter:
     by_x = {point.x: point for point in line.points}
     points = [by_x.get(x) for x in places]
     trace = go.Scatter(
         name=plain_text(line.name),
-        x=list(aside),
+        x=list(xs),
         y=[point and point.y for point in points],
         mode="lines+markers",
         connectgaps=False,
-        line={"color": look.colour, "dash": look.dash, "width": 2},
-        marker={"color": look.colour, "symbol": look.symbol, "size": 8},
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 8},
         customdata=[point and in_words(point, names[point.x], unit) for point in points],
         hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
-        meta={"series": look.series, "links": [point.link if point else None for point in points]},
+        meta={"series": style.series, "links": [point.link if point else None for point in points]},
     )
     if any(point.ends for point in line.points):
         trace.error_y = whiskers(points)

@@ -84,20 +84,20 @@ def phases(
 
 
 def _trace(
-    contender: ContenderPhases, names: Sequence[str], unit: str, look: palette.Style, aside: float
+    contender: ContenderPhases, names: Sequence[str], unit: str, style: palette.Style, offset: float
 ) -> go.Scatter:
     points = contender.points
     trace = go.Scatter(
         name=plain_text(contender.name),
-        x=[number + aside for number in range(len(names))],
+        x=[number + offset for number in range(len(names))],
         y=[point and point.y for point in points],
         mode="markers",
-        marker={"color": look.colour, "symbol": look.symbol, "size": 10},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 10},
         customdata=[
             point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)
         ],
         hovertemplate="%{customdata}<extra>" + plain_text(contender.name) + "</extra>",
-        meta={"series": look.series, "links": [point.link if point else None for point in points]},
+        meta={"series": style.series, "links": [point.link if point else None for point in points]},
     )
     if any(point and point.ends for point in points):
         trace.error_y = whiskers(points)

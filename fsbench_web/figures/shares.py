@@ -151,8 +151,8 @@ def _drawn(
 ) -> go.Figure:
     looks = palette.styles([line.name for line in lines], among)
     traces = [
-        _trace(line, look, unit, along_shares=along_shares)
-        for line, look in zip(lines, looks, strict=True)
+        _trace(line, style, unit, along_shares=along_shares)
+        for line, style in zip(lines, looks, strict=True)
     ]
     text = "; ".join(
         f"{line.name}: "
@@ -165,7 +165,7 @@ def _drawn(
     return figure(traces, layout | {"meta": {"summary": f"{title}: {kind}. {text}."}})
 
 
-def _trace(line: Shares, look: palette.Style, unit: str, *, along_shares: bool) -> go.Scatter:
+def _trace(line: Shares, style: palette.Style, unit: str, *, along_shares: bool) -> go.Scatter:
     values = [pair.value for pair in line.pairs]
     positions = [_nines(pair.share) if along_shares else 100 * pair.share for pair in line.pairs]
     points = [Point(pair.share, pair.value, pair.ends) for pair in line.pairs]
@@ -175,12 +175,12 @@ def _trace(line: Shares, look: palette.Style, unit: str, *, along_shares: bool) 
         x=positions if along_shares else values,
         y=values if along_shares else positions,
         mode="lines+markers",
-        line={"color": look.colour, "dash": look.dash, "width": 2},
-        marker={"color": look.colour, "symbol": look.symbol, "size": 8},
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 8},
         **({("error_y" if along_shares else "error_x"): error_bars} if error_bars else {}),
         customdata=["<br>".join(map(plain_text, _words(pair, unit))) for pair in line.pairs],
         hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
-        meta={"series": look.series, "links": [pair.link or None for pair in line.pairs]},
+        meta={"series": style.series, "links": [pair.link or None for pair in line.pairs]},
     )
 
 

@@ -40,7 +40,10 @@ def repeats(
     A point that lies on another is seen through it; nothing is moved aside. Raises ValueError when
     the lengths of a strip differ.
     """
-    if any({len(s.values)} != {len(s.links), len(s.notes), len(s.values)} for s in strips):
+    if any(
+        {len(strip.values)} != {len(strip.links), len(strip.notes), len(strip.values)}
+        for strip in strips
+    ):
         raise ValueError("every repeat has a value, a link and a note")
     strips = [_in_shown_unit(strip, unit) for strip in strips]
     unit = numbers.unit_name(unit)

@@ -177,7 +177,7 @@ def _align(cell: Element) -> None:
 
 def _scrolling(table: Element) -> Element:
     table.set("class", "table")
-    around = Element("div", {"class": "table-wrap"})
-    around.tail, table.tail = table.tail, None
-    around.append(table)
-    return around
+    wrapper = Element("div", {"class": "table-wrap"})
+    wrapper.tail, table.tail = table.tail, None
+    wrapper.append(table)
+    return wrapper

@@ -44,19 +44,19 @@ def problems(
         problems.append("FSBENCH_DEBUG is True: every visitor would see tracebacks and settings.")
     if "*" in allowed_hosts:
         problems.append("FSBENCH_ALLOWED_HOSTS is *: name the hosts under which people reach it.")
-    why = weakness(environment.get("FSBENCH_SECRET_KEY", ""), minimum=MINIMUM_KEY_LENGTH)
-    if why:
-        problems.append(f"FSBENCH_SECRET_KEY {why}.")
+    reason = weakness(environment.get("FSBENCH_SECRET_KEY", ""), minimum=MINIMUM_KEY_LENGTH)
+    if reason:
+        problems.append(f"FSBENCH_SECRET_KEY {reason}.")
     host = str(database.get("HOST") or "")
     is_remote = database["ENGINE"].endswith("postgresql") and host and not host.startswith("/")
     # A certificate instead of a password is as good (libpq, sslcert).
     if is_remote and "sslcert" not in database.get("OPTIONS", {}):
-        why = weakness(str(database.get("PASSWORD") or ""))
-        if why:
-            problems.append(f"The password in DATABASE_URL {why}.")
+        reason = weakness(str(database.get("PASSWORD") or ""))
+        if reason:
+            problems.append(f"The password in DATABASE_URL {reason}.")
     broker = urlsplit(broker_url)
     if broker.scheme in ("redis", "rediss", "sentinel"):
-        why = weakness(broker.password or "")
-        if why:
-            problems.append(f"The password in CELERY_BROKER_URL {why}.")
+        reason = weakness(broker.password or "")
+        if reason:
+            problems.append(f"The password in CELERY_BROKER_URL {reason}.")
     return problems

@@ -251,7 +251,9 @@ class Supervisor:
     def _health(self) -> tuple[bool, str]:
         """Whether web, database, broker and a worker of our own answer, else what is missing."""
         # Asked from this machine, under a name that ALLOWED_HOSTS has.
-        host = next((h for h in settings.ALLOWED_HOSTS if h.strip("*.") == h), "localhost")
+        host = next(
+            (name for name in settings.ALLOWED_HOSTS if name.strip("*.") == name), "localhost"
+        )
         # The worker of another host may come in an hour, or never: the web is ready without it.
         path = "/api/v1/health" if self._with_worker else "/api/v1/health/ready"
         request = urllib.request.Request(f"{self._address}{path}", headers={"Host": host})  # noqa: S310

@@ -60,8 +60,8 @@ def list_audit(
         entries = entries.filter(thing__icontains=filters.thing)
     if filters.before is not None:
         entries = entries.filter(pk__lt=filters.before)
-    rows, about = page(request, response, entries, filters)
+    rows, paging = page(request, response, entries, filters)
     return {
-        **about,
+        **paging,
         "entries": [{name: getattr(row, name) for name in AuditOut.model_fields} for row in rows],
     }

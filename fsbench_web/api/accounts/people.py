@@ -89,8 +89,8 @@ def list_people(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """Closed ones too, by name."""
-    rows, about = page(request, response, _people().order_by("username"), filters)
-    return {**about, "people": [_person(row) for row in rows]}
+    rows, paging = page(request, response, _people().order_by("username"), filters)
+    return {**paging, "people": [_person(row) for row in rows]}
 
 
 @router.post(

@@ -56,8 +56,8 @@ def list_teams(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """By name, with members and granted LUNs."""
-    rows, about = page(request, response, _all_teams().order_by("name"), filters)
-    return {**about, "teams": [_team(row) for row in rows]}
+    rows, paging = page(request, response, _all_teams().order_by("name"), filters)
+    return {**paging, "teams": [_team(row) for row in rows]}
 
 
 @router.post(

@@ -255,10 +255,10 @@ def list_configurations(
     )
     if filters.filesystem:
         configurations = configurations.filter(filesystem=filters.filesystem)
-    rows, about = page(request, response, configurations, filters)
+    rows, paging = page(request, response, configurations, filters)
     names = [name for name in ConfigurationOut.model_fields if name not in ("runs", "runs_done")]
     return {
-        **about,
+        **paging,
         "configurations": [
             {
                 **{name: getattr(row, name) for name in names},

@@ -61,8 +61,8 @@ def list_imports(
     imports = Import.objects.filter(created_by=user_of(request)).select_related(
         "created_by", "study"
     )
-    rows, about = page(request, response, imports.order_by("-id"), filters)
-    return {**about, "imports": [summary(row) for row in rows]}
+    rows, paging = page(request, response, imports.order_by("-id"), filters)
+    return {**paging, "imports": [summary(row) for row in rows]}
 
 
 @router.post(

@@ -295,7 +295,7 @@ def get_findings(
     response=_ERRORS,
     summary="A comparison as a file",
     url_name="export",
-    openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
+    openapi_extra=binary(*[file_format.media_type for file_format in FORMATS.values()]),
 )
 @requires(Action.READ)
 def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:

@@ -133,8 +133,8 @@ def list_studies(
     studies = Study.objects.order_by("-is_published", "title", "slug")
     if filters.format == "page":
         part = Page(limit=filters.limit or DEFAULT_LIMIT, offset=filters.offset)
-        rows, about = page(request, response, studies, part)
-        return {**about, "studies": _summaries(rows)}
+        rows, paging = page(request, response, studies, part)
+        return {**paging, "studies": _summaries(rows)}
     if filters.limit is None:
         return _summaries(studies[filters.offset :])
     link(request, response, studies.count(), filters.limit, filters.offset)
@@ -155,8 +155,8 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
     states: dict[int, Counter[str]] = {}
     runs = Run.objects.filter(tracing=UNTRACED).order_by()
     counts = runs.values_list("series__study", "state").annotate(n=Count("id"))
-    for study_id, state, n in counts:
-        states.setdefault(study_id, Counter())[state] = n
+    for study_id, state, count in counts:
+        states.setdefault(study_id, Counter())[state] = count
     return [
         _summary(study, configurations[study.pk], states.get(study.pk, Counter()), scores[study.pk])
         for study in studies

@@ -60,8 +60,8 @@ def list_jobs(
     jobs = listing.listed_jobs().defer("document")
     if filters.study:
         jobs = jobs.filter(study=study_or_404(filters.study))
-    rows, about = page(request, response, jobs, filters)
-    return {**about, "sweeps": [_summary(job) for job in rows]}
+    rows, paging = page(request, response, jobs, filters)
+    return {**paging, "sweeps": [_summary(job) for job in rows]}
 
 
 @router.post(
@@ -344,7 +344,7 @@ def _summary(job: Any) -> dict[str, Any]:
         },
         "links": {
             "self": address,
-            **{act: f"{address}/{act}" for act in _ACTIONS},
+            **{action: f"{address}/{action}" for action in _ACTIONS},
             "study": f"/api/v1/studies/{job.study.slug}",
             "document": f"/jobs/{job.pk}/document.yaml",
             "page": f"/jobs/{job.pk}/",

@@ -69,8 +69,8 @@ def list_runs(
         of_lun = Q(series__lun__name=filters.lun) | Q(series__journal_lun__name=filters.lun)
         of_lun |= Q(series__in=StackLun.objects.filter(lun__name=filters.lun).values("series"))
         runs = runs.filter(of_lun)
-    rows, about = page(request, response, runs.order_by("-id"), filters)
-    return {**about, "runs": [run_summary(run) for run in rows]}
+    rows, paging = page(request, response, runs.order_by("-id"), filters)
+    return {**paging, "runs": [run_summary(run) for run in rows]}
 
 
 @router.post(

@@ -80,8 +80,8 @@ def list_series(
         series = series.filter(study=study_or_404(filters.study))
     if filters.filesystem:
         series = series.filter(configuration__filesystem=filters.filesystem)
-    rows, about = page(request, response, series.order_by("-id"), filters)
-    return {**about, "series": [_series(row) for row in rows]}
+    rows, paging = page(request, response, series.order_by("-id"), filters)
+    return {**paging, "series": [_series(row) for row in rows]}
 
 
 @router.get(

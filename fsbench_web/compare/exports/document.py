@@ -119,14 +119,16 @@ def columns(table: DeltaTable) -> list[Column]:
     if table.has_published_values:
         table_columns.append(
             _printed(
-                "Delta 1 printed, %", lambda r: r.published.delta1_percent if r.published else None
+                "Delta 1 printed, %",
+                lambda row: row.published.delta1_percent if row.published else None,
             )
         )
     table_columns.append(_percent("Delta 2, %", lambda row: row.delta2_percent))
     if table.has_published_values:
         table_columns.append(
             _printed(
-                "Delta 2 printed, %", lambda r: r.published.delta2_percent if r.published else None
+                "Delta 2 printed, %",
+                lambda row: row.published.delta2_percent if row.published else None,
             )
         )
     if any(row.change_percent is not None for row in rows):

@@ -189,13 +189,13 @@ def scored(
             "made."
         )
     of_groups: dict[Any, ProfileScore] = {}
-    why = ""
+    reason = ""
     for name, runs in groups.items():
         values, of_cells = _values(runs, facts, series_values, measures, sources)
         try:
             profile_score = combined(profile, values, lower)
         except ScoreUnavailable as error:
-            why = str(error)
+            reason = str(error)
             continue
         used = {run for cell_runs in of_cells.values() for run in cell_runs.values()}
         of_groups[name] = ProfileScore(
@@ -203,7 +203,7 @@ def scored(
         )
     if not of_groups:
         raise ProfileScoreUnavailable(
-            _nothing(profile, series_values, workload_of_series, sources, why)
+            _nothing(profile, series_values, workload_of_series, sources, reason)
         )
     workload_of = {pk: context.workload for pk, context in facts.items()}
     if profile.together == RATIO:
@@ -219,7 +219,7 @@ def _nothing(
     series_values: Mapping[int, SeriesValues],
     workload_of: Mapping[int, int | None],
     sources: "_Ranked",
-    why: str,
+    reason: str,
 ) -> str:
     """What no group of runs has all of. One query where workloads are not put together."""
     measured_by: dict[RequiredCell, set[int | None]] = defaultdict(set)
@@ -242,8 +242,8 @@ def _nothing(
             f"{cells_were(len(apart)).split()[1]} measured by another workload alone "
             f"({some(titles) or 'not known'}), which measures in another way or does not say how."
         )
-    is_apart = not why or why.endswith("not measured")
-    return f"{text}{' together' if is_apart else f': {why}'}."
+    is_apart = not reason or reason.endswith("not measured")
+    return f"{text}{' together' if is_apart else f': {reason}'}."
 
 
 def some(cells: Sequence[str]) -> str:

@@ -29,8 +29,8 @@ def may_see(link: Permalink, user: AnyUser) -> bool:
         return True
     if link.visibility != LinkVisibility.TEAM or link.created_by_id is None:
         return False
-    mates = Team.objects.filter(members=user.pk).filter(members=link.created_by_id)
-    return rights.role_of(user) is not None and mates.exists()
+    shared_teams = Team.objects.filter(members=user.pk).filter(members=link.created_by_id)
+    return rights.role_of(user) is not None and shared_teams.exists()
 
 
 def shows_hidden(link: Permalink) -> bool:

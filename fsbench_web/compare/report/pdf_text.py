@@ -66,8 +66,8 @@ def marked(parts: tuple[Part, ...], anchors: set[str]) -> str:
         text = escape(_one_line_keeping_blanks(part.text))
         if part.is_name:
             text = f"<b>{text}</b>"
-        leads = part.href[1:] in anchors if part.href.startswith("#") else part.href != ""
-        if leads:
+        is_link = part.href[1:] in anchors if part.href.startswith("#") else part.href != ""
+        if is_link:
             text = f'<a href={quoteattr(part.href)} color="{LIGHT["accent"]}">{text}</a>'
         texts.append(text)
     return "".join(texts)

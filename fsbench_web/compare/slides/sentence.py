@@ -55,6 +55,6 @@ def _faster(second: DeltaRow) -> str:
 def _score(table: DeltaTable, row: DeltaRow) -> str:
     if table.has_published_rows:
         return numbers.with_unit(row.score, table.unit)
-    half = row.interval.half_width if row.interval else None
+    half_width = row.interval.half_width if row.interval else None
     unit = "" if table.unit == "score" else f" {table.scale.unit}"
-    return f"{table.scale.amount(row.score, half)}{unit}"
+    return f"{table.scale.amount(row.score, half_width)}{unit}"

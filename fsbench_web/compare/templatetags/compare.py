@@ -38,7 +38,11 @@ def unit_words(unit: str) -> str:
 def flags_of(sections: Iterable[Section]) -> list[str]:
     """The flags of all rows, each once, in the order of ``wording.FLAGS``."""
     flags = {
-        flag for section in sections for t in section.tables for r in t.rows for flag in r.flags
+        flag
+        for section in sections
+        for table in section.tables
+        for row in table.rows
+        for flag in row.flags
     }
     return [*(flag for flag in wording.FLAGS if flag in flags), *sorted(flags - set(wording.FLAGS))]
 

@@ -81,8 +81,8 @@ def _score(table: DeltaTable, view: TableView) -> Iterable[Column]:
             score = repr(row.score) if view.is_exact else numbers.amount(row.score, unit, least)
             title = f"Printed: {row.printed_words}" if row.printed_unit is not None else ""
         else:
-            half = row.interval.half_width if row.interval else None
-            score = scale.amount(row.score, half)
+            half_width = row.interval.half_width if row.interval else None
+            score = scale.amount(row.score, half_width)
             title = exact_words(table, row)
         if title:
             score = f'<span title="{escaped(title)}">{score}</span>'
@@ -317,8 +317,8 @@ def _printed(row: DeltaRow, name: str) -> str:
     if name not in published.differs:
         return f"{text}{escaped(str(value))}</span>"
     expected = published.expected1 if name == "delta1_percent" else published.expected2
-    why = f"The paper printed {value}; its own table gives {numbers.percent(expected)}."
+    sentence = f"The paper printed {value}; its own table gives {numbers.percent(expected)}."
     return (
-        f'{text}<span class="differs" title="{escaped(why)}">{escaped(str(value))}</span> '
+        f'{text}<span class="differs" title="{escaped(sentence)}">{escaped(str(value))}</span> '
         "<span>differs</span></span>"
     )

@@ -211,10 +211,10 @@ def _under(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) ->
         words.append(f"in {escaped(row.study_title)}")
     if not words:
         return ""
-    inside = ", ".join(words)
+    content = ", ".join(words)
     if has_several_studies:
-        return f'<span class="sub clamp" title="{escaped(row.study_title)}">{inside}</span>'
-    return f'<span class="sub">{inside}</span>'
+        return f'<span class="sub clamp" title="{escaped(row.study_title)}">{content}</span>'
+    return f'<span class="sub">{content}</span>'
 
 
 def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
@@ -227,9 +227,9 @@ def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
     return f'<span class="sub folded">{", ".join(words)}</span>' if words else ""
 
 
-def _link(address: str, title: str, inside: str) -> str:
+def _link(address: str, title: str, content: str) -> str:
     """``inside`` is escaped already."""
-    return f'<a class="is-quiet" href="{escaped(address)}" title="{escaped(title)}">{inside}</a>'
+    return f'<a class="is-quiet" href="{escaped(address)}" title="{escaped(title)}">{content}</a>'
 
 
 def _origin(row: DeltaRow, addresses: RunAddresses) -> tuple[str, str]:

@@ -133,8 +133,8 @@ def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
 
 
 def _send_webhook(message: WatchMessage) -> None:
-    if why := rights.decide(message.watch.user, rights.Action.CALL).why:
-        raise DeliveryError(why)
+    if reason := rights.decide(message.watch.user, rights.Action.CALL).why:
+        raise DeliveryError(reason)
     body = json.dumps(message.payload, ensure_ascii=False).encode()
     try:
         webhook.post(message.watch.webhook_url, body, secret_of(message.watch), str(message.pk))

@@ -69,18 +69,18 @@ class WatchForm(forms.Form):
         if not webhooks.is_allowed:
             self._switch_off("webhook_url", webhooks.why)
 
-    def _switch_off(self, name: str, why: str) -> None:
+    def _switch_off(self, name: str, reason: str) -> None:
         """The page offers it to nobody; whoever sends it all the same is told (``clean``)."""
-        self._why_off[name] = why
+        self._why_off[name] = reason
         field = self.fields[name]
-        field.disabled, field.help_text = True, why
+        field.disabled, field.help_text = True, reason
         self.initial[name] = field.initial = ""
 
     def clean(self) -> dict[str, Any]:
         """An address that is not written to is refused: nobody should wait for its messages."""
-        for name, why in self._why_off.items():
+        for name, reason in self._why_off.items():
             if str(self.data.get(self.add_prefix(name)) or "").strip():
-                self.add_error(name, why)
+                self.add_error(name, reason)
         return self.cleaned_data
 
     def clean_email(self) -> str:

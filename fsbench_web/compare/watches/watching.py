@@ -82,7 +82,7 @@ def watch(
     line = {f"{name}_id": getattr(series, f"{name}_id") for name in LINE if name not in LINE_VALUES}
     identity = [*line.values(), series.preparation, test, category, along]
     if series.machine:  # behind the rest: keys of watches without one stay what they are
-        identity.append({k: v for k, v in series.machine.items() if k != "kernel"})
+        identity.append({key: value for key, value in series.machine.items() if key != "kernel"})
     if series.stack_luns:
         identity.append({"stack": series.stack_luns})
     study, team = owner_of(series)

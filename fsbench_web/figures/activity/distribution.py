@@ -99,7 +99,9 @@ def _thinned(
 
 
 def _logarithmic(lines: Mapping[str, Shares], unit: str, title: str) -> dict[str, object]:
-    values = [numbers.scaled(v, unit) for shares in lines.values() for v, _ in shares if v > 0]
+    values = [
+        numbers.scaled(value, unit) for shares in lines.values() for value, _ in shares if value > 0
+    ]
     marks = ticks.log_ticks(min(values) / 1.1, max(values) * 1.1) if values else []
     return {
         "title": {"text": plain_text(title), "font": {"size": 12}, "standoff": 12},
@@ -162,7 +164,10 @@ def _summary(title: str, lines: Mapping[str, Shares], unit: str) -> str:
     for name, shares in lines.items():
         parts = []
         for percent in (50, 99, 99.9):
-            value = next((v for v, share in shares if share >= percent / 100), None)
+            value = next(
+                (value for value, share in shares if share >= percent / 100),
+                None,
+            )
             if value is not None:
                 parts.append(f"{percent:g}% within {numbers.with_unit(value, unit)}")
         sentences.append(f"{name}: {', '.join(parts)}")
