@@ -66,12 +66,12 @@ def curves(
     unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
-    looks = palette.styles([line.name for line in lines], among)
+    styles = palette.styles([line.name for line in lines], among)
     all_xs = _asides(lines, places)
     return figure(
         [
             trace(line, places, names, unit, style, xs)
-            for line, style, xs in zip(lines, looks, all_xs, strict=True)
+            for line, style, xs in zip(lines, styles, all_xs, strict=True)
         ],
         {
             "title": heading(title),

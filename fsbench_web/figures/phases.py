@@ -47,12 +47,12 @@ def phases(
         raise ValueError(f"more than {MOST_LINES} contenders cannot be told apart")
     if any(len(contender.points) != len(names) for contender in contenders):
         raise ValueError("every contender has a place for every phase")
-    looks = palette.styles([contender.name for contender in contenders], among)
+    styles = palette.styles([contender.name for contender in contenders], among)
     step = SPREAD / max(len(contenders), 1)
     first = -step * (len(contenders) - 1) / 2
     return figure(
         [
-            _trace(contender, names, unit, looks[place], first + step * place)
+            _trace(contender, names, unit, styles[place], first + step * place)
             for place, contender in enumerate(contenders)
         ],
         {

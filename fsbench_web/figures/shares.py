@@ -149,10 +149,10 @@ def _drawn(
     *,
     along_shares: bool,
 ) -> go.Figure:
-    looks = palette.styles([line.name for line in lines], among)
+    styles = palette.styles([line.name for line in lines], among)
     traces = [
         _trace(line, style, unit, along_shares=along_shares)
-        for line, style in zip(lines, looks, strict=True)
+        for line, style in zip(lines, styles, strict=True)
     ]
     text = "; ".join(
         f"{line.name}: "

@@ -164,10 +164,7 @@ def _summary(title: str, lines: Mapping[str, Shares], unit: str) -> str:
     for name, shares in lines.items():
         parts = []
         for percent in (50, 99, 99.9):
-            value = next(
-                (value for value, share in shares if share >= percent / 100),
-                None,
-            )
+            value = next((value for value, share in shares if share >= percent / 100), None)
             if value is not None:
                 parts.append(f"{percent:g}% within {numbers.with_unit(value, unit)}")
         sentences.append(f"{name}: {', '.join(parts)}")
