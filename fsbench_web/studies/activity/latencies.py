@@ -19,58 +19,66 @@ MOST_RUNS = 100
 """Of a series, the latest: their distributions are merged into one."""
 
 
-def store(run: Run, artefact: Artefact | None, some: Sequence[Distribution]) -> None:
+def store(run: Run, artefact: Artefact | None, distributions: Sequence[Distribution]) -> None:
     """Keep what one output holds. The caller holds the transaction."""
-    if some:
-        new_block(run.pk, artefact, some).save()
+    if distributions:
+        new_block(run.pk, artefact, distributions).save()
 
 
-def new_block(run_id: int, artefact: Artefact | None, some: Sequence[Distribution]) -> LatencyBlock:
+def new_block(
+    run_id: int, artefact: Artefact | None, distributions: Sequence[Distribution]
+) -> LatencyBlock:
     """What keeps them, not written yet; at least one."""
     return LatencyBlock(
         run_id=run_id,
         artefact=artefact,
-        tests=[[one.test, one.load, one.unit, one.total] for one in some],
-        content=latency_blocks.encode(some),
+        tests=[
+            [distribution.test, distribution.load, distribution.unit, distribution.total]
+            for distribution in distributions
+        ],
+        content=latency_blocks.encode(distributions),
     )
 
 
 def of_output(artefact: Artefact) -> dict[int, list[Distribution]]:
     """By run, what is kept of one output. Raises UnreadableBlock."""
-    found: dict[int, list[Distribution]] = {}
+    by_run: dict[int, list[Distribution]] = {}
     rows = LatencyBlock.objects.filter(artefact=artefact).order_by("id")
     for run_id, content in rows.values_list("run_id", "content"):
-        found.setdefault(run_id, []).extend(latency_blocks.decode(bytes(content)))
-    return found
+        by_run.setdefault(run_id, []).extend(latency_blocks.decode(bytes(content)))
+    return by_run
 
 
 def replace_of_output(artefact: Artefact, by_run: Mapping[int, Sequence[Distribution]]) -> None:
     """Keep these of an output in place of what these runs have of it, the caller's transaction."""
     if by_run:
         LatencyBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
-    for run_id, some in by_run.items():
-        if some:
-            new_block(run_id, artefact, some).save()
+    for run_id, distributions in by_run.items():
+        if distributions:
+            new_block(run_id, artefact, distributions).save()
 
 
-def store_series(run: Run, artefact: Artefact | None, some: Sequence[LatencySeries]) -> None:
+def store_series(run: Run, artefact: Artefact | None, all_series: Sequence[LatencySeries]) -> None:
     """Keep the latencies over time that one output holds. The caller holds the transaction."""
-    if some:
+    if all_series:
         LatencySeriesBlock.objects.create(
             run=run,
             artefact=artefact,
-            tests=[[one.test, one.load, one.unit, len(one.ends_ms)] for one in some],
-            content=latency_blocks.encode_over_time(some),
+            tests=[
+                [series.test, series.load, series.unit, len(series.ends_ms)]
+                for series in all_series
+            ],
+            content=latency_blocks.encode_over_time(all_series),
         )
 
 
 def series_of_output(artefact: Artefact) -> dict[int, list[LatencySeries]]:
     """By run, the latencies over time that are kept of one output. Raises UnreadableBlock."""
-    found: dict[int, list[LatencySeries]] = {}
+    by_run: dict[int, list[LatencySeries]] = {}
     rows = LatencySeriesBlock.objects.filter(artefact=artefact).order_by("id")
     for run_id, content in rows.values_list("run_id", "content"):
-        found.setdefault(run_id, []).extend(latency_blocks.decode_over_time(bytes(content)))
-    return found
+        by_run.setdefault(run_id, []).extend(latency_blocks.decode_over_time(bytes(content)))
+    return by_run
 
 
 def replace_series_of_output(
@@ -86,7 +94,7 @@ def replace_series_of_output(
 def series_of_run(run_id: int) -> list[LatencySeries]:
     """Those of a run, in the order in which they were stored. Raises UnreadableBlock."""
     blocks = LatencySeriesBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
-    return [one for block in blocks for one in latency_blocks.decode_over_time(bytes(block))]
+    return [series for block in blocks for series in latency_blocks.decode_over_time(bytes(block))]
 
 
 def newest_over_time(
@@ -96,32 +104,34 @@ def newest_over_time(
 
     Two queries. Raises UnreadableBlock.
     """
-    found: dict[int, tuple[int, int]] = {}
+    newest: dict[int, tuple[int, int]] = {}
     rows = LatencySeriesBlock.objects.filter(
         run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED
     ).order_by("-run_id", "-pk")
     listed = rows.values_list("pk", "run__series", "run_id", "tests")
     for pk, series_id, run_id, tests in listed[: MOST_RUNS * len(series_ids)]:
-        if any((one[0], one[1]) == (test, load) for one in tests):
-            found.setdefault(series_id, (pk, run_id))
+        if any((entry[0], entry[1]) == (test, load) for entry in tests):
+            newest.setdefault(series_id, (pk, run_id))
     contents = dict(
-        LatencySeriesBlock.objects.filter(pk__in=[pk for pk, _ in found.values()]).values_list(
+        LatencySeriesBlock.objects.filter(pk__in=[pk for pk, _ in newest.values()]).values_list(
             "pk", "content"
         )
     )
     return {
-        series_id: (one, run_id)
-        for series_id, (pk, run_id) in found.items()
-        for one in latency_blocks.decode_over_time(bytes(contents[pk]))
-        if (one.test, one.load) == (test, load)
+        series_id: (series, run_id)
+        for series_id, (pk, run_id) in newest.items()
+        for series in latency_blocks.decode_over_time(bytes(contents[pk]))
+        if (series.test, series.load) == (test, load)
     }
 
 
 def of_run(run_id: int) -> list[Distribution]:
     """Those of a run, merged by test and load. Raises UnreadableBlock."""
     blocks = LatencyBlock.objects.filter(run_id=run_id).values_list("content", flat=True)
-    found = (one for block in blocks for one in latency_blocks.decode(bytes(block)))
-    return list(latency.by_test(found).values())
+    distributions = (
+        distribution for block in blocks for distribution in latency_blocks.decode(bytes(block))
+    )
+    return list(latency.by_test(distributions).values())
 
 
 def of_series(
@@ -131,25 +141,29 @@ def of_series(
 
     Raises UnreadableBlock.
     """
-    found: dict[int, tuple[list[Distribution], list[int]]] = {}
+    by_series: dict[int, tuple[list[Distribution], list[int]]] = {}
     rows = LatencyBlock.objects.filter(
         run__series__in=series_ids, run__state=RunState.DONE, run__tracing=UNTRACED
     ).order_by("-run_id")
     for pk, series_id, run_id, tests in rows.values_list("pk", "run__series", "run_id", "tests"):
-        if not any((one[0], one[1]) == (test, load) for one in tests):
+        if not any((entry[0], entry[1]) == (test, load) for entry in tests):
             continue
-        some, runs = found.setdefault(series_id, ([], []))
+        distributions, runs = by_series.setdefault(series_id, ([], []))
         if run_id not in runs and len(runs) >= MOST_RUNS:
             continue
         content = LatencyBlock.objects.filter(pk=pk).values_list("content", flat=True).get()
-        some += [
-            one
-            for one in latency_blocks.decode(bytes(content))
-            if (one.test, one.load) == (test, load)
+        distributions += [
+            distribution
+            for distribution in latency_blocks.decode(bytes(content))
+            if (distribution.test, distribution.load) == (test, load)
         ]
         if run_id not in runs:
             runs.append(run_id)
-    return {key: (latency.merged(some), runs) for key, (some, runs) in found.items() if some}
+    return {
+        key: (latency.merged(distributions), runs)
+        for key, (distributions, runs) in by_series.items()
+        if distributions
+    }
 
 
 __all__ = [

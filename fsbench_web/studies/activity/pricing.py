@@ -36,16 +36,16 @@ def price_of(profile: HardwareProfile | None) -> Price | None:
 
 
 @transaction.atomic
-def state(profile: HardwareProfile, price: Price | None, most: int | None = MOST_AT_ONCE) -> int:
+def state(profile: HardwareProfile, price: Price | None, limit: int | None = MOST_AT_ONCE) -> int:
     """Keep the price, and price the finished runs on it anew. Returns how many carry one.
 
-    Raises TooManyRuns before anything is written; ``most`` None: however many.
+    Raises TooManyRuns before anything is written; ``limit`` None: however many.
     """
     runs = _runs_on(profile)
-    if most is not None and len(runs) > most:
+    if limit is not None and len(runs) > limit:
         raise TooManyRuns(
-            f"{len(runs):,} runs were measured on it, and one request prices {most:,}: state it on "
-            f"the server, with manage.py hardware_price {profile.slug}."
+            f"{len(runs):,} runs were measured on it, and one request prices {limit:,}: state it "
+            f"on the server, with manage.py hardware_price {profile.slug}."
         )
     HardwareProfile.objects.filter(pk=profile.pk).update(
         price=price.amount if price else None,
@@ -60,29 +60,29 @@ def state(profile: HardwareProfile, price: Price | None, most: int | None = MOST
 
 
 def _runs_on(profile: HardwareProfile) -> list[Run]:
-    found = Run.objects.filter(
+    runs = Run.objects.filter(
         series__hardware=profile,
         state=RunState.DONE,
         tracing=UNTRACED,
         activity__isnull=False,
     )
-    return list(found.select_related("series").order_by("pk"))
+    return list(runs.select_related("series").order_by("pk"))
 
 
 def _priced(run: Run, price: Price | None) -> bool:
     """Take the prices of before from a run and give it the one of now; whether it has one."""
-    kept = RunActivity.objects.get(run=run)
-    costs = {test: value for test, value in kept.costs.items() if test not in TESTS}
+    run_activity = RunActivity.objects.get(run=run)
+    costs = {test: value for test, value in run_activity.costs.items() if test not in TESTS}
     for block in measurements.listed(measurements.of_run(run.pk)):
         if any(test in TESTS for test, *_ in block.tests):
             measurements.rewrite(block, _without(block.read().rows()))
-    value = _value(kept, price)
+    value = _value(run_activity, price)
     if price is not None and value is not None:
         test = test_of(price.currency)
         costs[test] = value
         cost = ParsedValue(test, None, None, value, COSTS[test].unit, 1)
         ingest.store_values(run, None, [cost])
-    if costs != kept.costs:
+    if costs != run_activity.costs:
         RunActivity.objects.filter(run=run).update(costs=costs)
     return value is not None
 
@@ -91,15 +91,15 @@ def _without(rows: Iterable[measurements.Measurement]) -> list[measurements.Meas
     return [row for row in rows if row.test not in TESTS]
 
 
-def _value(kept: RunActivity, price: Price | None) -> float | None:
+def _value(run_activity: RunActivity, price: Price | None) -> float | None:
     """Runs of before kept no operations: theirs are those of each CPU second, times these."""
-    activity = records.activity_of(kept)
+    activity = records.activity_of(run_activity)
     window = window_of(activity)
     if window is None:
         return None
-    operations = kept.costs.get(OPERATIONS)
+    operations = run_activity.costs.get(OPERATIONS)
     if operations is None:
-        rate = kept.costs.get("operations_per_cpu_second")
+        rate = run_activity.costs.get("operations_per_cpu_second")
         busy_ms = WindowedActivity(activity, window).grown(
             "cpu.user_ms", "cpu.system_ms", "cpu.irq_ms"
         )

@@ -40,6 +40,6 @@ def of_run(run_id: int) -> RunActivity | None:
     return RunActivity.objects.filter(run_id=run_id).defer("content").first()
 
 
-def activity_of(found: RunActivity) -> Activity:
+def activity_of(run_activity: RunActivity) -> Activity:
     """The samples themselves. Raises UnreadableBlock."""
-    return series.decode(bytes(found.content))
+    return series.decode(bytes(run_activity.content))

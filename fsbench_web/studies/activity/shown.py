@@ -51,18 +51,18 @@ class ShownActivity:
 
 def shown(run_id: int) -> ShownActivity | None:
     """What is kept of a run, drawn; None where nothing was sampled."""
-    kept = records.of_run(run_id)
-    if kept is None:
+    run_activity = records.of_run(run_id)
+    if run_activity is None:
         return None
     cost_rows = [
         ShownCost(test, value, costs.COSTS[test].unit, costs.COSTS[test].definition)
         for test in costs.COSTS
-        if (value := kept.costs.get(test)) is not None
+        if (value := run_activity.costs.get(test)) is not None
     ]
     try:
-        activity = records.activity_of(kept)
+        activity = records.activity_of(run_activity)
     except UnreadableBlock as error:
-        return ShownActivity(kept, {}, [], [], cost_rows, (), 1.0, 1, str(error))
+        return ShownActivity(run_activity, {}, [], [], cost_rows, (), 1.0, 1, str(error))
     panels, merged = _panels(activity)
     ends = [float(ms) / 1000 for ms in activity.times_ms.tolist()]
     spans = _spans(ends, merged)
@@ -80,7 +80,7 @@ def shown(run_id: int) -> ShownActivity | None:
     middles = [(start + end) / 2 for start, end in spans]
     choices = {panel.name: figure.over_time(panel, middles, phases) for panel in panels}
     return ShownActivity(
-        kept, choices, heads, rows, cost_rows, activity.absent, activity.every_s, merged
+        run_activity, choices, heads, rows, cost_rows, activity.absent, activity.every_s, merged
     )
 
 
@@ -94,12 +94,12 @@ def _panels(activity: Activity) -> tuple[list[Panel], int]:
     def level(name: str, per: float = 1.0) -> Line:
         return _merged([v and v / per for v in activity.levels(name)[1:]], merged)
 
-    found = []
+    panels = []
     for role in ("data", "journal"):
-        of = "" if role == "data" else "Journal: "
-        found += [
+        prefix = "" if role == "data" else "Journal: "
+        panels += [
             Panel(
-                f"{of}Throughput of the device",
+                f"{prefix}Throughput of the device",
                 "MiB/s",
                 _lines(
                     activity,
@@ -112,7 +112,7 @@ def _panels(activity: Activity) -> tuple[list[Panel], int]:
                 ),
             ),
             Panel(
-                f"{of}Requests of the device",
+                f"{prefix}Requests of the device",
                 "requests/s",
                 _lines(
                     activity,
@@ -126,22 +126,22 @@ def _panels(activity: Activity) -> tuple[list[Panel], int]:
                 ),
             ),
             Panel(
-                f"{of}Discards of the device",
+                f"{prefix}Discards of the device",
                 "MiB/s",
                 _lines(activity, rate, {"discarded": f"{role}.sectors_discarded"}, _SECTORS_IN_MIB),
             ),
             Panel(
-                f"{of}Queue depth of the device",
+                f"{prefix}Queue depth of the device",
                 "requests",
                 _lines(activity, rate, {"on average": f"{role}.weighted_ms"}, 1000),
             ),
             Panel(
-                f"{of}Utilisation of the device",
+                f"{prefix}Utilisation of the device",
                 "% of time",
                 _lines(activity, rate, {"busy": f"{role}.busy_ms"}, 10),
             ),
         ]
-    found += [
+    panels += [
         Panel(
             "Processors",
             "CPU seconds/s",
@@ -234,7 +234,7 @@ def _panels(activity: Activity) -> tuple[list[Panel], int]:
             ),
         ),
     ]
-    return [panel for panel in found if _has_values(panel)], merged
+    return [panel for panel in panels if _has_values(panel)], merged
 
 
 def _has_values(panel: Panel) -> bool:
@@ -245,25 +245,31 @@ def _has_values(panel: Panel) -> bool:
 
 def _lines(
     activity: Activity,
-    of: Callable[[str, float], Line],
+    values_of: Callable[[str, float], Line],
     names: dict[str, str],
     per: float = 1.0,
 ) -> dict[str, Line]:
     """The lines that have any value, by what they are called."""
-    found = {
-        sentence: of(name, per) for sentence, name in names.items() if name in activity.columns
+    lines = {
+        sentence: values_of(name, per)
+        for sentence, name in names.items()
+        if name in activity.columns
     }
     return {
-        sentence: line for sentence, line in found.items() if any(one is not None for one in line)
+        sentence: line
+        for sentence, line in lines.items()
+        if any(value is not None for value in line)
     }
 
 
-def _merged(values: Sequence[float | None], of: int) -> Line:
+def _merged(values: Sequence[float | None], count: int) -> Line:
     """Means of so many neighbours each; None where any is not known."""
-    if of == 1:
+    if count == 1:
         return list(values)
-    parts = [values[start : start + of] for start in range(0, len(values), of)]
-    return [None if None in part else sum(one or 0 for one in part) / len(part) for part in parts]
+    parts = [values[start : start + count] for start in range(0, len(values), count)]
+    return [
+        None if None in part else sum(value or 0 for value in part) / len(part) for part in parts
+    ]
 
 
 def _spans(times: Sequence[float], merged: int) -> list[tuple[float, float]]:
@@ -273,14 +279,14 @@ def _spans(times: Sequence[float], merged: int) -> list[tuple[float, float]]:
 
 def _phases(activity: Activity) -> list[Phase]:
     """Neighbours of one phase are one."""
-    found: list[Phase] = []
+    phases: list[Phase] = []
     for step in activity.steps:
-        if found and found[-1].name == step.phase:
-            found[-1] = Phase(step.phase, found[-1].start_s, step.end_s)
+        if phases and phases[-1].name == step.phase:
+            phases[-1] = Phase(step.phase, phases[-1].start_s, step.end_s)
         else:
-            found.append(Phase(step.phase, step.start_s, step.end_s))
-    return found
+            phases.append(Phase(step.phase, step.start_s, step.end_s))
+    return phases
 
 
 def _phase_at(phases: Sequence[Phase], at_s: float) -> str:
-    return next((one.name for one in phases if one.start_s <= at_s <= one.end_s), "")
+    return next((phase.name for phase in phases if phase.start_s <= at_s <= phase.end_s), "")

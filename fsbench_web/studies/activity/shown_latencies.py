@@ -50,55 +50,57 @@ class ShownLatencies:
 def shown(run_id: int) -> ShownLatencies | None:
     """None where the run has none."""
     try:
-        found = latencies.of_run(run_id)
-        series = latencies.series_of_run(run_id) if found else []
+        distributions = latencies.of_run(run_id)
+        all_series = latencies.series_of_run(run_id) if distributions else []
     except UnreadableBlock as error:
         return ShownLatencies([], {}, problem=str(error))
-    if not found:
+    if not distributions:
         return None
-    over_time = {(one.test, one.load): one for one in series}
-    ordered = sorted(found, key=lambda one: testnames.place(name_of(one)))[:MOST_SHOWN]
+    over_time = {(series.test, series.load): series for series in all_series}
+    ordered = sorted(
+        distributions, key=lambda distribution: testnames.place(name_of(distribution))
+    )[:MOST_SHOWN]
     choices = {}
-    for one in ordered:
-        label = label_of(one)
-        lines = {label: one.shares()}
-        choices[f"{label}: percentiles"] = figure.percentile_curve(lines, one.unit, label)
-        choices[f"{label}: share of all (CDF)"] = figure.cumulative(lines, one.unit, label)
-        if (logged := over_time.get((one.test, one.load))) is not None:
-            title = f"{label}, {logged.total:,} of {one.total:,} completions"
+    for distribution in ordered:
+        label = label_of(distribution)
+        lines = {label: distribution.shares()}
+        choices[f"{label}: percentiles"] = figure.percentile_curve(lines, distribution.unit, label)
+        choices[f"{label}: share of all (CDF)"] = figure.cumulative(lines, distribution.unit, label)
+        if (logged := over_time.get((distribution.test, distribution.load))) is not None:
+            title = f"{label}, {logged.total:,} of {distribution.total:,} completions"
             choices[f"{label}: over time"] = _over_time(logged, title)
     return ShownLatencies(
-        [row_of(label_of(one), one) for one in ordered],
+        [row_of(label_of(distribution), distribution) for distribution in ordered],
         choices,
-        hidden=len(found) - len(ordered),
+        hidden=len(distributions) - len(ordered),
     )
 
 
-def _over_time(one: LatencySeries, label: str) -> Any:
+def _over_time(series: LatencySeries, label: str) -> Any:
     names = [f"p{percent}" for percent in PERCENTS]
     return figure_over_time.over_time(
-        {**dict(zip(names, one.percentiles, strict=True)), "maximum": one.most},
-        [end_ms / 1000 for end_ms in one.ends_ms],
-        one.counts,
-        one.unit,
+        {**dict(zip(names, series.percentiles, strict=True)), "maximum": series.most},
+        [end_ms / 1000 for end_ms in series.ends_ms],
+        series.counts,
+        series.unit,
         label,
     )
 
 
-def name_of(one: Distribution) -> str:
-    return testnames.at_load(one.test, one.load)
+def name_of(distribution: Distribution) -> str:
+    return testnames.at_load(distribution.test, distribution.load)
 
 
-def label_of(one: Distribution) -> str:
+def label_of(distribution: Distribution) -> str:
     """What people read of it, with its load."""
-    label = testnames.label_of_latency(one.test)
-    return label if not one.load else f"{label} at {loads.words(one.load)}"
+    label = testnames.label_of_latency(distribution.test)
+    return label if not distribution.load else f"{label} at {loads.words(distribution.load)}"
 
 
-def row_of(label: str, one: Distribution) -> ShownLatency:
+def row_of(label: str, distribution: Distribution) -> ShownLatency:
     """Its tails, each with the interval of order statistics."""
     tails = [
-        Tail(percent, float(one.percentile(percent)), one.interval(percent))
+        Tail(percent, float(distribution.percentile(percent)), distribution.interval(percent))
         for percent in latency.TAILS
     ]
-    return ShownLatency(label, one.unit, one.total, tails, one.most)
+    return ShownLatency(label, distribution.unit, distribution.total, tails, distribution.most)

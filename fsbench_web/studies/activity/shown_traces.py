@@ -56,13 +56,13 @@ def shown(run: Run) -> list[ShownTrace | ShownOperations]:
     """
     if not run.is_extra:
         return []
-    found: list[ShownTrace | ShownOperations] = []
-    for tracer, kept in traces.of_run(run.pk).items():
+    shown_traces: list[ShownTrace | ShownOperations] = []
+    for tracer, trace in traces.of_run(run.pk).items():
         if tracer == OPERATIONS:
-            found.append(_operations(run.pk, TRACERS[tracer], kept.problem))
+            shown_traces.append(_operations(run.pk, TRACERS[tracer], trace.problem))
         elif tracer in TRACERS:
-            found.append(_shown(run.pk, TRACERS[tracer], kept.problem))
-    return found
+            shown_traces.append(_shown(run.pk, TRACERS[tracer], trace.problem))
+    return shown_traces
 
 
 def _shown(run_id: int, tracer: Tracer, problem: str) -> ShownTrace:
@@ -120,7 +120,7 @@ def _operations(run_id: int, tracer: Tracer, problem: str) -> ShownOperations:
         figures={
             "How many by latency": figure.latencies(bins, title, "operations", 1),
             "Share of all (CDF)": distribution.cumulative(
-                {name: _shares(some) for name, some in bins.items()}, "ns", title
+                {name: _shares(histogram) for name, histogram in bins.items()}, "ns", title
             ),
         }
         if bins
@@ -130,11 +130,11 @@ def _operations(run_id: int, tracer: Tracer, problem: str) -> ShownOperations:
 
 def _shares(bins: Sequence[tuple[int, int, int]]) -> list[tuple[float, float]]:
     """(below ns, share of all that took less), of bins that rise."""
-    total, seen, found = sum(count for *_, count in bins), 0, []
+    total, seen, shares = sum(count for *_, count in bins), 0, []
     for _, high, count in bins:
         seen += count
-        found.append((float(high), seen / total))
-    return found
+        shares.append((float(high), seen / total))
+    return shares
 
 
 def _notes_of_operations(trace: OperationTrace) -> list[str]:
@@ -158,10 +158,10 @@ def _notes_of_operations(trace: OperationTrace) -> list[str]:
 
 def _coarser(cells: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
     """The sums of what is drawn as one."""
-    found: Counter[tuple[int, int]] = Counter()
+    sums: Counter[tuple[int, int]] = Counter()
     for (when, where), count in cells.items():
-        found[when * DRAWN[0] // PARTS, where * DRAWN[1] // PARTS] += count
-    return dict(found)
+        sums[when * DRAWN[0] // PARTS, where * DRAWN[1] // PARTS] += count
+    return dict(sums)
 
 
 def _notes(trace: RequestTrace) -> list[str]:

@@ -31,7 +31,9 @@ def _encoded(trace: RequestTrace | OperationTrace | None) -> bytes | None:
 
 def of_run(run_id: int) -> Mapping[str, RunTrace]:
     """What is kept of a run, by tracer, without the blocks."""
-    return {one.tracer: one for one in RunTrace.objects.filter(run_id=run_id).defer("content")}
+    return {
+        trace.tracer: trace for trace in RunTrace.objects.filter(run_id=run_id).defer("content")
+    }
 
 
 def requests_of(run_id: int) -> RequestTrace | None:

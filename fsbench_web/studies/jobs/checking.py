@@ -134,8 +134,8 @@ def _check_grants(
 ) -> None:
     """Whoever asks must have been granted every LUN that the job erases."""
     used = [("lun", lun), *(("lun", neighbours.get(name)) for name in others)]
-    for place, one in used:
-        if one is not None and (why := rights.decide_here(rights.Action.RUN, one).why):
+    for place, used_lun in used:
+        if used_lun is not None and (why := rights.decide_here(rights.Action.RUN, used_lun).why):
             problems.forbid(place, why)
 
 

@@ -217,7 +217,7 @@ def test_runs_are_priced_when_and_whenever_a_price_is_stated(
     assert prices() == {(run.pk, usd): pytest.approx(0.2) for run in (before, after)}
     assert not Score.objects.filter(test=eur).exists()
     with pytest.raises(pricing.TooManyRuns, match="hardware_price"):
-        pricing.state(box, None, most=1)
+        pricing.state(box, None, limit=1)
     assert pricing.state(box, None) == 0
     assert prices() == {}
     assert len(measured()) == others

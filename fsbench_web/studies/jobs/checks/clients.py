@@ -28,31 +28,35 @@ def offered(lun: Lun | None) -> list[Lun]:
     rows = Lun.objects.filter(kind=Lun.Kind.MOUNT, role=Lun.Role.DATA, is_listed=True)
     others = rows.exclude(worker=lun.worker_id).select_related("worker")
     return [
-        one
-        for one in others.order_by("worker__name", "name")
-        if all(one.fingerprint.get(key) == lun.fingerprint.get(key) for key in _SAME)
+        other
+        for other in others.order_by("worker__name", "name")
+        if all(other.fingerprint.get(key) == lun.fingerprint.get(key) for key in _SAME)
     ]
 
 
-def name_of(lun: Lun, among: Sequence[Lun]) -> str:
+def name_of(lun: Lun, candidates: Sequence[Lun]) -> str:
     """How a job names a client: its worker, with the LUN where that has several of them."""
-    is_alone = sum(one.worker_id == lun.worker_id for one in among) == 1
+    is_alone = sum(candidate.worker_id == lun.worker_id for candidate in candidates) == 1
     return lun.worker.name if is_alone else f"{lun.worker.name}/{lun.name}"
 
 
 def named(lun: Lun | None) -> dict[str, Lun]:
     """Those that are offered under every name that a job may give them, the usual one first."""
-    among = offered(lun)
-    known = {name_of(one, among): one for one in among}
-    return known | {f"{one.worker.name}/{one.name}": one for one in among}
+    candidates = offered(lun)
+    by_name = {name_of(candidate, candidates): candidate for candidate in candidates}
+    return by_name | {
+        f"{candidate.worker.name}/{candidate.name}": candidate for candidate in candidates
+    }
 
 
 def problems_of(lun: Lun, client: Lun) -> Iterator[str]:
     """Why this client cannot take part now."""
     yield from availability.lun_problems(client)
-    wanted, found = availability.mounted(lun), availability.mounted(client)
-    if wanted is not None and found is not None and wanted != found:
-        here, there = (configuration_label(one.filesystem, one.options) for one in (wanted, found))
+    wanted, actual = availability.mounted(lun), availability.mounted(client)
+    if wanted is not None and actual is not None and wanted != actual:
+        here, there = (
+            configuration_label(mount.filesystem, mount.options) for mount in (wanted, actual)
+        )
         yield (
             f"{client.name} on {client.worker.name} is mounted as {there}, and {lun.name} on "
             f"{lun.worker.name} as {here}: mount both alike, or leave {client.worker.name} out."
@@ -81,15 +85,15 @@ def with_clients(
         )
     if spec.tracing:
         problems.add("clients", "An extra run that is traced is of one client: leave one of both.")
-    found = _named(spec, lun, problems)
-    for client in found:
+    luns = _named(spec, lun, problems)
+    for client in luns:
         for sentence in _reasons(spec, lun, client, workloads):
             problems.add("clients", sentence)
         if why := rights.decide_here(rights.Action.RUN, client).why:
             problems.forbid("clients", why)
     if problems.count > before:
         return []
-    clients = tuple(sorted((one.worker.name, one.name) for one in found))
+    clients = tuple(sorted((client.worker.name, client.name) for client in luns))
     return [replace(host, machine=replace(host.machine, clients=clients)) for host in hosts]
 
 
@@ -107,26 +111,28 @@ def _reasons(
 
 def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
     """The LUNs that the job names, each worker once."""
-    known = named(lun)
-    found: dict[str, Lun] = {}
+    by_name = named(lun)
+    chosen: dict[str, Lun] = {}
     for name in spec.clients:
-        client = known.get(name)
+        client = by_name.get(name)
         if client is None:
-            usual = list(known)[: len(set(known.values()))]
+            usual = list(by_name)[: len(set(by_name.values()))]
             problems.add("clients", _not_offered(name, lun, usual))
-        elif client.worker.name in found:
+        elif client.worker.name in chosen:
             problems.add("clients", f"{client.worker.name} is named twice: once is enough.")
         else:
-            found[client.worker.name] = client
-    return list(found.values())
+            chosen[client.worker.name] = client
+    return list(chosen.values())
 
 
-def _not_offered(name: str, lun: Lun, known: Sequence[str]) -> str:
-    shown = name if len(name) <= 60 else f"{name[:59]}…"
+def _not_offered(name: str, lun: Lun, usual_names: Sequence[str]) -> str:
+    shortened = name if len(name) <= 60 else f"{name[:59]}…"
     if lun.kind != Lun.Kind.MOUNT or not lun.fingerprint.get("server"):
         return (
             f"{lun.name} is no mount of a server, which other workers could use at the same time: "
             "leave the clients out, or choose a LUN of the kind mount."
         )
-    having = f": choose of {', '.join(known[:10])}" if known else ", and no other worker has"
-    return f'"{shown}" is no worker that lists a mount of the export of {lun.name}{having}.'
+    having = (
+        f": choose of {', '.join(usual_names[:10])}" if usual_names else ", and no other worker has"
+    )
+    return f'"{shortened}" is no worker that lists a mount of the export of {lun.name}{having}.'

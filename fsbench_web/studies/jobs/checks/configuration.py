@@ -22,14 +22,14 @@ def neighbours(lun: Lun | None) -> dict[str, Lun]:
     """The LUNs of the same worker by name: journals and stacks are of these. One query."""
     if lun is None:
         return {}
-    return {one.name: one for one in lun.worker.luns.select_related("worker")}
+    return {neighbour.name: neighbour for neighbour in lun.worker.luns.select_related("worker")}
 
 
 def checked_configurations(
     spec: JobSpec, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> tuple[list[ConfigurationSpec], ConfigurationSpec | None]:
     """Those that can be read, with their options in canonical form, and the reference."""
-    found: list[ConfigurationSpec] = []
+    checked: list[ConfigurationSpec] = []
     seen: set[tuple[str, str, str]] = set()
     for wanted in spec.configurations if _is_count_possible(spec, problems) else ():
         clean = _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
@@ -45,9 +45,9 @@ def checked_configurations(
             )
             continue
         seen.add(known_by)
-        found.append(clean)
+        checked.append(clean)
     if spec.reference is None:
-        return found, None
+        return checked, None
     every, wanted = spec.reference.every, spec.reference.configuration
     if not 1 <= every <= MOST_RUNS:
         problems.add(
@@ -55,7 +55,7 @@ def checked_configurations(
             f"The reference is run after every so many runs, 1 to {MOST_RUNS}, not {every}.",
         )
     wanted = replace(wanted, places={"": "reference.configuration", **wanted.places})
-    return found, _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
+    return checked, _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
 
 
 def _is_count_possible(spec: JobSpec, problems: Problems) -> bool:
@@ -128,19 +128,19 @@ def _as_mounted(
 
     None where others are asked for, which is a problem. Its own are validated.
     """
-    found = availability.mounted(lun) if lun is not None else None
-    if lun is None or found is None:
+    mount = availability.mounted(lun) if lun is not None else None
+    if lun is None or mount is None:
         return wanted
-    options = dict(found.options)
+    options = dict(mount.options)
     if wanted.options and wanted.options != options:
-        label = configuration_label(found.filesystem, options)
+        label = configuration_label(mount.filesystem, options)
         problems.add(
             wanted.place("options"),
             f"{lun.name} is mounted as {label}: leave the options out, which are those of the "
             "mount, or have its host mount it otherwise.",
         )
         return None
-    return replace(wanted, options=options) if found.filesystem == wanted.filesystem else wanted
+    return replace(wanted, options=options) if mount.filesystem == wanted.filesystem else wanted
 
 
 def _journal_problems(
@@ -154,7 +154,7 @@ def _journal_problems(
         return
     journal = neighbours.get(wanted.journal)
     if journal is None:
-        names = ", ".join(one.name for one in other_luns.journal_luns(lun.worker))
+        names = ", ".join(choice.name for choice in other_luns.journal_luns(lun.worker))
         yield (
             f'The worker {lun.worker.name} has no LUN "{wanted.journal}" for journals: '
             + (f"choose one of {names}, " if names else "list one in its LUN file, ")
@@ -189,10 +189,10 @@ def _stack_problems(
     for role, name in members:
         member = neighbours.get(name)
         if member is None:
-            known = ", ".join(one.name for one in other_luns.member_luns(lun))
+            choices = ", ".join(choice.name for choice in other_luns.member_luns(lun))
             yield (
                 f'The worker {lun.worker.name} has no LUN "{name}" for a stack on {lun.name}: '
-                + (f"choose of {known}." if known else "list further ones in its LUN file.")
+                + (f"choose of {choices}." if choices else "list further ones in its LUN file.")
             )
             continue
         yield from other_luns.member_problems(lun, member, role)

@@ -101,11 +101,11 @@ def _check_size(guest: GuestSpec, problems: Problems) -> None:
 
 
 def _check_room(guest: GuestSpec, ability: GuestAbility, lun: Lun, problems: Problems) -> None:
-    most, cpus = ability.most_memory_bytes, ability.most_cpus
-    if most is not None and guest.memory_bytes > most:
+    memory, cpus = ability.most_memory_bytes, ability.most_cpus
+    if memory is not None and guest.memory_bytes > memory:
         problems.add(
             "guest.memory_mib",
-            f"The worker {lun.worker.name} can give a guest {memory_words(most)} of memory, and "
+            f"The worker {lun.worker.name} can give a guest {memory_words(memory)} of memory, and "
             f"{memory_words(guest.memory_bytes)} are asked for: choose less, or another worker.",
         )
     if cpus is not None and guest.cpus > cpus:
@@ -123,21 +123,21 @@ def pairs(
     problems: Problems,
 ) -> tuple[list[tuple[ConfigurationSpec, Host]], list[LeftOut]]:
     """Which configuration is run on which machine, kernel after kernel, and what is left out."""
-    found: list[tuple[ConfigurationSpec, Host]] = []
+    possible: list[tuple[ConfigurationSpec, Host]] = []
     left_out: list[LeftOut] = []
     runnable: set[int] = set()
     data: dict[int, list[tuple[str, str]]] = {}
     for host in hosts:
-        before = len(found)
+        before = len(possible)
         for place, wanted in enumerate(configurations):
             why = next(_problems_there(wanted, host, lun), None)
             if why is None:
-                found.append((wanted, host))
+                possible.append((wanted, host))
                 runnable.add(place)
                 continue
             data.setdefault(place, []).append(why)
             left_out.append((wanted.place(), f"{label_of(wanted)} {host.machine.kernel}", why[1]))
-        if len(found) == before and len(hosts) > 1:
+        if len(possible) == before and len(hosts) > 1:
             problems.add(
                 "guest.kernels",
                 f"The kernel {host.machine.kernel} can run nothing of this job: leave it out.",
@@ -146,7 +146,7 @@ def pairs(
         if place not in runnable:
             for part, sentence in data.get(place, ()):
                 problems.add(wanted.place(part), sentence)
-    return found, left_out
+    return possible, left_out
 
 
 def _problems_there(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterator[tuple[str, str]]:
@@ -191,7 +191,7 @@ def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
         problems.add("limits", "A limit is said twice: each value once is enough.")
     if lun is not None and spec.guest is None:
         _check_limited_lun(lun, _strictest(each), problems)
-    return [Host(Machine(limits=one)) for one in each] if problems.count == before else []
+    return [Host(Machine(limits=limits)) for limits in each] if problems.count == before else []
 
 
 def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
@@ -213,10 +213,12 @@ def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
 
 
 def _check_limits(spec: JobSpec, problems: Problems) -> None:
-    for name, most in MOST.items():
+    for name, largest in MOST.items():
         for value in getattr(spec.limits, name):
-            if not 0 <= value <= most:
-                problems.add(f"limits.{name}", f"A limit is 0 (none) to {most}, and not {value}.")
+            if not 0 <= value <= largest:
+                problems.add(
+                    f"limits.{name}", f"A limit is 0 (none) to {largest}, and not {value}."
+                )
             elif name == "memory_mib" and 0 < value < LEAST_MEMORY_MIB:
                 problems.add(
                     f"limits.{name}",
@@ -227,5 +229,5 @@ def _check_limits(spec: JobSpec, problems: Problems) -> None:
 
 def _strictest(each: Sequence[Limits]) -> Limits:
     """What any of them limits."""
-    stored = {name: value for one in each for name, value in one.stored().items()}
+    stored = {name: value for limits in each for name, value in limits.stored().items()}
     return Limits.of(stored) if stored else NO_LIMITS

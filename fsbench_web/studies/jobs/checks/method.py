@@ -56,7 +56,9 @@ def check_method(spec: JobSpec, lun: Lun | None, workloads: Workloads, problems:
     """Order, priority, time limit, preparation, probe and extra runs."""
     _check_order(spec, problems)
     _check_preparation(spec.preparation, lun, workloads, problems)
-    if spec.preparation.fill_percent and any(one.filesystem == RAW for one in spec.configurations):
+    if spec.preparation.fill_percent and any(
+        configuration.filesystem == RAW for configuration in spec.configurations
+    ):
         problems.add("preparation", NOT_FOR_RAW, "fill_percent")
     _check_probe(spec, lun, problems)
     _check_tracing(spec, lun, problems)
@@ -203,14 +205,14 @@ def first_of_blocks(
     A reference is in no block. What one LUN does is no bound for several: each stack that is one
     device is measured for itself, and others are not.
     """
-    found: dict[tuple[int, Machine, str], int] = {}
+    first_places: dict[tuple[int, Machine, str], int] = {}
     for place, slot in enumerate(slots):
         if slot.index is None:
             continue
         wanted, host, _ = things[slot.index]
         if (target := probes.target(wanted.stack)) is not None:
-            found.setdefault((slot.repeat, host.machine, target), place)
-    return set(found.values())
+            first_places.setdefault((slot.repeat, host.machine, target), place)
+    return set(first_places.values())
 
 
 def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:

@@ -32,33 +32,33 @@ def measures(workload: Workload) -> list[Measure]:
         return []
     main = max((test for test in tests if _name(test) == _name(tests[0])), key=place)
     cells = expected_cells(workload.cells())
-    made = [slug for slug, count in cells.items() if count and all(cells.values())]
-    made = made or [slug for slug, count in cells.items() if count and slug != OVERALL] or [MEAN]
+    slugs = [slug for slug, count in cells.items() if count and all(cells.values())]
+    slugs = slugs or [slug for slug, count in cells.items() if count and slug != OVERALL] or [MEAN]
     # A matrix has a total average; it rests on all of it, and not on one cell.
-    made.sort(key=lambda slug: slug != "total_average")
+    slugs.sort(key=lambda slug: slug != "total_average")
     return list(
-        dict.fromkeys([(main, made[0]), *((test, slug) for test in tests for slug in made)])
+        dict.fromkeys([(main, slugs[0]), *((test, slug) for test in tests for slug in slugs)])
     )
 
 
 def tests_of(names: Iterable[str]) -> list[str]:
     """The tests of these presets, the main one of each first; what cannot be read has none."""
-    found: list[str] = []
+    tests: list[str] = []
     for name in names:
         try:
             preset = preset_of(name)
-            found += [test for test, _ in measures(preset.workload())] if preset else []
+            tests += [test for test, _ in measures(preset.workload())] if preset else []
         except ParameterError:
             continue
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(tests))
 
 
 def measure_of(race: RaceSpec, workload: Workload) -> Measure:
     """The one that decides. The race has been checked."""
-    known = measures(workload)
+    possible = measures(workload)
     chosen = [
         (test, slug)
-        for test, slug in known
+        for test, slug in possible
         if race.test in ("", test) and race.category in ("", slug)
     ]
     return chosen[0] if chosen else (race.test, race.category or MEAN)
