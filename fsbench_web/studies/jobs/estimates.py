@@ -17,14 +17,14 @@ def of_planned(runs: Sequence[PlannedRun]) -> list[Estimate | None]:
     """The estimate of each run that a job would make, in the same order."""
     rows = {run.workload: known_workload(*run.workload) for run in runs}
     seen = Experience(row.pk for row in rows.values() if row is not None)
-    found: dict[Kind, Estimate | None] = {}
+    by_kind: dict[Kind, Estimate | None] = {}
     estimates = []
     for run in runs:
         row = rows[run.workload]
         kind = (row.pk, run.lun.pk, run.filesystem) if row is not None else None
-        if kind is not None and kind not in found:
-            found[kind] = seen.of(kind, run.preparation.stored(), run.machine.stored())
-        estimates.append(found[kind] if kind is not None else None)
+        if kind is not None and kind not in by_kind:
+            by_kind[kind] = seen.of(kind, run.preparation.stored(), run.machine.stored())
+        estimates.append(by_kind[kind] if kind is not None else None)
     return estimates
 
 
@@ -47,20 +47,22 @@ class Product:
         return None if self.each_s is None else self.repeats * self.configurations * self.each_s
 
 
-def products(runs: Sequence[PlannedRun], found: Sequence[Estimate | None]) -> list[Product]:
-    """By workload, of the runs that count; ``found`` are the estimates of all."""
+def products(runs: Sequence[PlannedRun], estimates: Sequence[Estimate | None]) -> list[Product]:
+    """By workload, of the runs that count; ``estimates`` are those of all."""
     by_workload: dict[str, list[tuple[PlannedRun, Estimate | None]]] = defaultdict(list)
-    for run, estimate in zip(runs, found, strict=True):
+    for run, estimate in zip(runs, estimates, strict=True):
         if run.is_counted:
             by_workload[run.workload_title].append((run, estimate))
-    return [_product(title, some) for title, some in by_workload.items()]
+    return [_product(title, estimated) for title, estimated in by_workload.items()]
 
 
-def _product(title: str, some: Sequence[tuple[PlannedRun, Estimate | None]]) -> Product:
-    repeats = len({run.repeat for run, _ in some})
-    asked = some[0][0].workload[1].estimated_s()
-    each = [asked if estimate is None else estimate.duration_s for _, estimate in some]
-    known = [one for one in each if one is not None]
-    mean_s = sum(known) / len(known) if len(known) == len(each) else None
-    is_asked = any(estimate is None for _, estimate in some)
-    return Product(title, repeats, len(some) // repeats, mean_s, is_asked)
+def _product(title: str, estimated: Sequence[tuple[PlannedRun, Estimate | None]]) -> Product:
+    repeats = len({run.repeat for run, _ in estimated})
+    asked_s = estimated[0][0].workload[1].estimated_s()
+    durations_s = [
+        asked_s if estimate is None else estimate.duration_s for _, estimate in estimated
+    ]
+    known_s = [seconds for seconds in durations_s if seconds is not None]
+    mean_s = sum(known_s) / len(known_s) if len(known_s) == len(durations_s) else None
+    is_asked = any(estimate is None for _, estimate in estimated)
+    return Product(title, repeats, len(estimated) // repeats, mean_s, is_asked)

@@ -48,15 +48,15 @@ def recount(job: Any, runs: Iterable[tuple[str, int]]) -> None:
 
     A worker goes on between two queries: counts that stand beside runs are counted of these.
     """
-    found = list(runs)
-    states = Counter(state for state, _ in found)
-    job.run_count = len(found)
+    counted = list(runs)
+    states = Counter(state for state, _ in counted)
+    job.run_count = len(counted)
     job.queued_count = states[RunState.QUEUED]
     job.active_count = sum(states[state] for state in ACTIVE_STATES)
     job.done_count = states[RunState.DONE]
     job.bad_count = sum(states[state] for state in BAD_STATES)
     job.cancelled_count = states[RunState.CANCELLED]
-    job.rerun_count = sum(rerun > 0 for _, rerun in found)
+    job.rerun_count = sum(rerun > 0 for _, rerun in counted)
 
 
 def state_of(job: Any) -> str:
@@ -120,10 +120,10 @@ def progress_of(
     ended = job.run_count - len(left)
     share = ended / job.run_count if job.run_count else 0.0
     seen = Experience(run.series.workload_id for run in left if run.series.workload_id is not None)
-    found = [_remaining(run, seen, now) for run in left]
-    window = closing.window(job, left, _seconds(left, found), now)
+    estimates = [_remaining(run, seen, now) for run in left]
+    window = closing.window(job, left, _seconds(left, estimates), now)
     out = set(window.left_out) if window else set()
-    remaining = total(one for place, one in enumerate(found) if place not in out)
+    remaining = total(estimate for place, estimate in enumerate(estimates) if place not in out)
     duration_s = remaining.duration_s
     is_paused = job.paused_at is not None or is_standing_still
     is_going = bool(left) and not is_paused and duration_s is not None
@@ -132,11 +132,11 @@ def progress_of(
     return Progress(share, remaining, ends_at, window)
 
 
-def _seconds(left: list[Run], found: list[Estimate | None]) -> list[float | None]:
+def _seconds(left: list[Run], estimates: list[Estimate | None]) -> list[float | None]:
     """As a claim counts them: without a finished run, what the workload's parameters ask for."""
     return [
-        durations.asked_s(run) if one is None else one.duration_s
-        for run, one in zip(left, found, strict=True)
+        durations.asked_s(run) if estimate is None else estimate.duration_s
+        for run, estimate in zip(left, estimates, strict=True)
     ]
 
 

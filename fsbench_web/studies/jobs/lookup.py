@@ -16,17 +16,17 @@ def lun_named(name: str, worker: str = "") -> tuple[int | None, str]:
     luns = Lun.objects.select_related("worker").filter(name=name)
     if worker:
         luns = luns.filter(worker__name=worker)
-    found = list(luns.order_by("-is_listed", "worker__name"))
-    listed = [lun for lun in found if lun.is_listed]
+    ordered = list(luns.order_by("-is_listed", "worker__name"))
+    listed = [lun for lun in ordered if lun.is_listed]
     if len(listed) > 1:
         workers = ", ".join(lun.worker.name for lun in listed)
         return None, f"{len(listed)} workers have a LUN {name}: add worker, one of {workers}."
-    if found:
-        return found[0].pk, ""
-    known = Lun.objects.filter(is_listed=True).values_list("name", flat=True).distinct()
-    names = ", ".join(known.order_by("name")[:20]) or "none yet: a worker announces them"
-    of = f" on the worker {worker}" if worker else ""
-    return None, f'There is no LUN "{name}"{of}; there is {names}.'
+    if ordered:
+        return ordered[0].pk, ""
+    listed_names = Lun.objects.filter(is_listed=True).values_list("name", flat=True).distinct()
+    names = ", ".join(listed_names.order_by("name")[:20]) or "none yet: a worker announces them"
+    where = f" on the worker {worker}" if worker else ""
+    return None, f'There is no LUN "{name}"{where}; there is {names}.'
 
 
 def existing_study(text: str) -> str:
@@ -43,7 +43,7 @@ def _usual_scheduler(plan: JobDocument, lun_id: int | None) -> str:
     if lun_id is None or "schedulers" in (plan.document or {}):
         return ""
     wanted = [*plan.configurations, *([plan.reference.configuration] if plan.reference else [])]
-    if all(one.scheduler for one in wanted):
+    if all(configuration.scheduler for configuration in wanted):
         return ""
     lun = Lun.objects.get(pk=lun_id)
     return lun.scheduler if lun.scheduler in lun.schedulers else ""

@@ -102,8 +102,8 @@ class PlannedRun:
     @property
     def shown_command(self) -> PlannedCommand:
         """What tells the run best: how its file system is made; in a directory, the benchmark."""
-        made = [command for command in self.commands if command.phase == "mkfs"]
-        return made[0] if made else self.commands[0]
+        mkfs_commands = [command for command in self.commands if command.phase == "mkfs"]
+        return mkfs_commands[0] if mkfs_commands else self.commands[0]
 
     @property
     def erases(self) -> bool:
@@ -118,7 +118,7 @@ class PlannedRun:
         if not self.erases:
             return []
         journal = [self.journal] if self.journal else []
-        return [self.lun, *journal, *(one for _, one in self.members)]
+        return [self.lun, *journal, *(lun for _, lun in self.members)]
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,15 @@ class Plan:
     def lun_names(self) -> list[str]:
         """All LUNs that are erased, the data LUN first, then journals, then those of stacks."""
         journals = (run.journal.name for run in self.runs if run.journal is not None)
-        members = (one.name for run in self.runs for _, one in run.members)
+        members = (lun.name for run in self.runs for _, lun in run.members)
         return list(dict.fromkeys([self.lun.name, *journals, *members]))
 
     @property
     def seen(self) -> str:
         """One word for the devices behind these names, as the worker said them last."""
         luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
-        luns |= {one.pk: one for run in self.runs for _, one in run.members}
-        luns |= {one.pk: one for run in self.runs[:1] for one in client_luns(run.machine.clients)}
+        luns |= {lun.pk: lun for run in self.runs for _, lun in run.members}
+        luns |= {lun.pk: lun for run in self.runs[:1] for lun in client_luns(run.machine.clients)}
         luns.pop(self.lun.pk, None)
         others = [luns[key] for key in sorted(luns)]
         return lun_identity.digest(lun.fingerprint for lun in (self.lun, *others))
@@ -158,10 +158,10 @@ class Plan:
 def members_of(luns: Sequence[tuple[str, Lun]], has_journal_in_guest: bool | None) -> list[Member]:
     """The other LUNs of a stack as the commands name them; None: by the worker's own executor."""
     if has_journal_in_guest is None:
-        return [Member(role, one.device, one.size_bytes) for role, one in luns]
+        return [Member(role, lun.device, lun.size_bytes) for role, lun in luns]
     names = guest_devices(len(luns), has_journal_in_guest)
     return [
-        Member(role, name, one.size_bytes) for (role, one), name in zip(luns, names, strict=True)
+        Member(role, name, lun.size_bytes) for (role, lun), name in zip(luns, names, strict=True)
     ]
 
 

@@ -54,11 +54,11 @@ def lun_cards(user: User) -> list[LunCard]:
     luns = list(listed.select_related("worker__hardware", "lease"))
     note_other_use(luns)
     waiting = runs_before(luns)
-    found = [
+    cards = [
         LunCard(lun, [*availability.lun_problems(lun), *refusals(lun)], waiting.get(lun.pk, 0))
         for lun in luns
     ]
-    return sorted(found, key=lambda card: bool(card.problems))
+    return sorted(cards, key=lambda card: bool(card.problems))
 
 
 def usual_lun(cards: Sequence[LunCard]) -> Lun | None:
@@ -83,49 +83,51 @@ def _refusals(user: User) -> Callable[[Lun], list[str]]:
 
 def offered(lun: Lun | None) -> list[str]:
     """The file systems that the form shows: those that are made, or the one that is mounted."""
-    found = availability.mounted(lun) if lun is not None else None
-    return list(ON_LUNS) if found is None else [found.filesystem]
+    mount = availability.mounted(lun) if lun is not None else None
+    return list(ON_LUNS) if mount is None else [mount.filesystem]
 
 
 def filesystem_problems(
     lun: Lun, kernels: list[GuestKernel], is_guest: bool
 ) -> dict[str, list[str]]:
     """Why a file system cannot be chosen: with guests, because none of their kernels mounts it."""
-    found = {}
+    problems = {}
     for slug in offered(lun):
         if not is_guest:
-            found[slug] = list(availability.filesystem_problems(lun, slug))
+            problems[slug] = list(availability.filesystem_problems(lun, slug))
             continue
-        parts = [list(availability.filesystem_problems(lun, slug, one)) for one in kernels]
+        parts = [list(availability.filesystem_problems(lun, slug, kernel)) for kernel in kernels]
         is_possible = any(not sentences for sentences in parts)
-        found[slug] = (
-            [] if is_possible else list(dict.fromkeys(one for each in parts for one in each))
+        problems[slug] = (
+            []
+            if is_possible
+            else list(dict.fromkeys(sentence for sentences in parts for sentence in sentences))
         )
-    return found
+    return problems
 
 
 def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
     """All presets; with a LUN each says what keeps it from being run there with what is ticked."""
-    shown = form.presets()
+    all_presets = form.presets()
     if lun is None:
-        return shown
+        return all_presets
     spec = form.spec()
     return [
         replace(
-            one,
-            problems=tuple(_problems(form, one, lun, spec)),
-            no_room=space.problem(_workload(form, one), lun, spec.configurations),
+            preset,
+            problems=tuple(_problems(form, preset, lun, spec)),
+            no_room=space.problem(_workload(form, preset), lun, spec.configurations),
         )
-        for one in shown
+        for preset in all_presets
     ]
 
 
-def leave_out(form: JobForm, shown: Iterable[PresetFields]) -> list[tuple[str, str]]:
+def leave_out(form: JobForm, all_presets: Iterable[PresetFields]) -> list[tuple[str, str]]:
     """Untick the workloads that have no room on the LUN: (title, why) of each."""
-    found = [one for one in shown if one.is_chosen and one.no_room]
-    if found:
-        form.leave_out([one.preset.slug for one in found])
-    return [(one.preset.title, one.no_room) for one in found]
+    without_room = [preset for preset in all_presets if preset.is_chosen and preset.no_room]
+    if without_room:
+        form.leave_out([preset_fields.preset.slug for preset_fields in without_room])
+    return [(preset_fields.preset.title, preset_fields.no_room) for preset_fields in without_room]
 
 
 def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:
@@ -153,16 +155,19 @@ def _slugs(form: JobForm) -> list[str]:
 
 
 def _suggested_filesystems(form: JobForm, problems: Mapping[str, Sequence[str]]) -> list[str]:
-    kept = [] if form.is_suggested_for_now else form.suggested_variants
-    ticked = [key.rsplit(".", 1)[0] for key in kept]
+    variants = [] if form.is_suggested_for_now else form.suggested_variants
+    ticked = [key.rsplit(".", 1)[0] for key in variants]
     return suggestions.filesystems(problems, ticked)
 
 
 def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[str]:
     spec = _plain(form, [slug for slug in slugs if slug in ALL])
-    found = {one.preset.slug: _problems(form, one, lun, spec) for one in form.presets()}
-    kept = [] if form.is_suggested_for_now else form.suggested_workloads
-    return suggestions.workloads(found, kept)
+    problems = {
+        preset_fields.preset.slug: _problems(form, preset_fields, lun, spec)
+        for preset_fields in form.presets()
+    }
+    workloads = [] if form.is_suggested_for_now else form.suggested_workloads
+    return suggestions.workloads(problems, workloads)
 
 
 def _plain(form: JobForm, slugs: Iterable[str]) -> JobSpec:
@@ -171,14 +176,14 @@ def _plain(form: JobForm, slugs: Iterable[str]) -> JobSpec:
     return form.spec().model_copy(update={"configurations": configurations})
 
 
-def _problems(form: JobForm, shown: PresetFields, lun: Lun, spec: JobSpec) -> list[str]:
-    wanted = _workload(form, shown)
+def _problems(form: JobForm, preset_fields: PresetFields, lun: Lun, spec: JobSpec) -> list[str]:
+    wanted = _workload(form, preset_fields)
     return list(workload.problems_of(wanted, lun, spec.configurations, spec.guest))
 
 
-def _workload(form: JobForm, shown: PresetFields) -> Workload:
+def _workload(form: JobForm, preset_fields: PresetFields) -> Workload:
     """With the form's parameters, if they can be read: what cannot is refused with the job."""
-    preset = shown.preset
+    preset = preset_fields.preset
     if not form.parameters.get(preset.slug):
         return preset.workload()
     wanted = form.workload_spec(preset.slug, {})
@@ -207,21 +212,21 @@ def why_nothing_runs(
     if not parts:
         usable = suggestions.filesystems(problems)
         if not usable:
-            parts = [each for sentences in problems.values() for each in sentences]
+            parts = [sentence for sentences in problems.values() for sentence in sentences]
         else:
             spec = _plain(form, usable)
-            every = [_problems(form, one, lun, spec) for one in form.presets()]
+            every = [_problems(form, preset, lun, spec) for preset in form.presets()]
             if any(not each for each in every):
                 return ""
-            parts = [each for one in every for each in one]
+            parts = [sentence for sentences in every for sentence in sentences]
     return suggestions.why_nothing_runs(lun.name, lun.worker.name, setup, parts)
 
 
 def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:
     """The workers of these LUNs that set themselves up, or failed to."""
     workers = {card.lun.worker_id: card.lun.worker for card in cards}
-    found = [(worker, availability.setup(worker)) for worker in workers.values()]
-    return [(worker, setup) for worker, setup in found if setup is not None]
+    pairs = [(worker, availability.setup(worker)) for worker in workers.values()]
+    return [(worker, setup) for worker, setup in pairs if setup is not None]
 
 
 def refresh_every_s(cards: Sequence[LunCard]) -> int:
@@ -239,7 +244,7 @@ def digest(cards: Sequence[LunCard]) -> str:
         # What the form shows, and no more: a worker also says how far it is with this and that.
         can = {key: worker.capabilities.get(key) for key in _SHOWN}
         setup, guest = availability.setup(worker), availability.guest(worker)
-        kernels = [replace(one, boot_s=None) for one in guest.kernels] if guest else []
+        kernels = [replace(kernel, boot_s=None) for kernel in guest.kernels] if guest else []
         parts.append(
             [
                 [lun.pk, lun.name, lun.role, lun.kind, lun.device, lun.size_bytes, lun.identity],
@@ -248,7 +253,7 @@ def digest(cards: Sequence[LunCard]) -> str:
                 [worker.name, worker.executor, can, setup.state if setup else ""],
                 [guest.is_usable, guest.reason, guest.accelerator_reason] if guest else [],
                 [guest.most_memory_bytes, guest.most_cpus] if guest else [],
-                [repr(one) for one in kernels],
+                [repr(kernel) for kernel in kernels],
             ]
         )
     text = json.dumps(parts, sort_keys=True, default=str)

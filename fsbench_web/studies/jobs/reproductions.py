@@ -94,9 +94,9 @@ def usual_kernels(ability: GuestAbility, wanted: Sequence[str] = FILESYSTEMS_OF_
     while missing:
         best = max(
             ability.usable_kernels,
-            key=lambda one: (
-                len({slug for slug in missing if one.mounts(slug)}),
-                "anticipatory" in one.elevators,
+            key=lambda kernel: (
+                len({slug for slug in missing if kernel.mounts(slug)}),
+                "anticipatory" in kernel.elevators,
             ),
             default=None,
         )
@@ -120,8 +120,8 @@ def unisys_2005(
     """The job of the Unisys 2005 paper on this LUN; ``journal`` is a LUN for journals, or ""."""
     wanted = wish.filesystems or FILESYSTEMS_OF_PAPER
     names = list(wish.kernels) or usual_kernels(ability, wanted)
-    kernels = [one for one in ability.usable_kernels if one.name in names]
-    mounted = [slug for slug in wanted if any(one.mounts(slug) for one in kernels)]
+    kernels = [kernel for kernel in ability.usable_kernels if kernel.name in names]
+    mounted = [slug for slug in wanted if any(kernel.mounts(slug) for kernel in kernels)]
     memory, cpus = _machine(wish, ability)
     schedulers = _schedulers(kernels, wish.tuning)
     atime = "strictatime" if all(map(_has_strictatime, kernels)) else "default"
@@ -204,27 +204,28 @@ def _machine(wish: ReproductionRequest, ability: GuestAbility) -> tuple[int, int
 
 
 def _schedulers(kernels: Sequence[GuestKernel], tuning: str) -> list[str]:
-    offered = dict.fromkeys(name for one in kernels for name in one.elevators)
-    found = [name for name in SCHEDULERS_OF_PAPER if name in offered]
-    if "cfq" in found and "bfq" in found:
-        found.remove("bfq")
-    found = found or list(offered)
+    offered = dict.fromkeys(name for kernel in kernels for name in kernel.elevators)
+    schedulers = [name for name in SCHEDULERS_OF_PAPER if name in offered]
+    if "cfq" in schedulers and "bfq" in schedulers:
+        schedulers.remove("bfq")
+    schedulers = schedulers or list(offered)
     if tuning == FULL:
-        return found
+        return schedulers
     # One that every kernel has, where there is one.
-    common = [name for name in found if all(name in one.elevators for one in kernels)]
-    return (common or found)[-1:]
+    common = [name for name in schedulers if all(name in kernel.elevators for kernel in kernels)]
+    return (common or schedulers)[-1:]
 
 
 def _kernel_notes(
     kernels: Sequence[GuestKernel], is_full: bool, schedulers: Sequence[str]
 ) -> list[str]:
-    versions = ", ".join(one.version or one.name for one in kernels)
+    versions = ", ".join(kernel.version or kernel.name for kernel in kernels)
     notes = [f"The paper's kernel was 2.6.5; here it is {versions}."] if kernels else []
     missing = [
         name
         for name in ("anticipatory", "cfq", "deadline", "noop")
-        if name not in {SCHEDULERS_OF_PAPER[one] for one in schedulers if one != "bfq"}
+        if name
+        not in {SCHEDULERS_OF_PAPER[scheduler] for scheduler in schedulers if scheduler != "bfq"}
     ]
     if is_full and missing:
         heir = " BFQ stands in for CFQ, as its heir." if "bfq" in schedulers else ""
@@ -241,5 +242,5 @@ def _left_out(wanted: Sequence[str], mounted: Sequence[str]) -> list[str]:
 
 def _has_strictatime(kernel: GuestKernel) -> bool:
     """mount(8): since Linux 2.6.30. A kernel of unknown version is taken for one of today."""
-    found = _VERSION.match(kernel.version)
-    return found is None or tuple(int(part or 0) for part in found.groups()) >= (2, 6, 30)
+    match = _VERSION.match(kernel.version)
+    return match is None or tuple(int(part or 0) for part in match.groups()) >= (2, 6, 30)

@@ -182,13 +182,15 @@ class LimitsSpec:
     @property
     def count(self) -> int:
         """How many combinations there are."""
-        return math.prod(len(getattr(self, one.name)) or 1 for one in fields(self))
+        return math.prod(len(getattr(self, limit.name)) or 1 for limit in fields(self))
 
     def each(self) -> list[Limits]:
         """All combinations, in the order of the values."""
-        names = [one.name for one in fields(self)]
+        names = [limit.name for limit in fields(self)]
         values = [getattr(self, name) or (0,) for name in names]
-        return [Limits(**dict(zip(names, one, strict=True))) for one in product(*values)]
+        return [
+            Limits(**dict(zip(names, combination, strict=True))) for combination in product(*values)
+        ]
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,8 @@ class JobOptions(BaseModel):
     preparation: Annotated[
         Preparation,
         BeforeValidator(
-            lambda said: PLAIN if said is None else said, json_schema_input_type=Preparation | None
+            lambda value: PLAIN if value is None else value,
+            json_schema_input_type=Preparation | None,
         ),
     ] = PLAIN
     guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")

@@ -67,9 +67,9 @@ def measure_of(race: RaceSpec, workload: Workload) -> Measure:
 def in_words(race: RaceSpec, workload: Workload) -> str:
     """What is asked for, of a race that has been checked."""
     within = duration(race.hours * 3600) if race.hours is not None else f"{race.runs} runs"
-    what = "of the kernels in the order of their versions, " if race.find == "change" else ""
+    prefix = "of the kernels in the order of their versions, " if race.find == "change" else ""
     return (
-        f"{what}within {within}, or until it is known, by "
+        f"{prefix}within {within}, or until it is known, by "
         f"{words.measure(*measure_of(race, workload))}; "
         f"less than {race.margin_percent:g}% is no difference"
     )
@@ -106,10 +106,10 @@ def check_race(
 
 
 def _check_measure(
-    race: RaceSpec, name: str, known: Sequence[tuple[str, str]], problems: Problems
+    race: RaceSpec, name: str, possible: Sequence[tuple[str, str]], problems: Problems
 ) -> None:
-    """Whether the workload measures what decides; ``known`` is empty where nobody knows what."""
-    if not known:
+    """Whether the workload measures what decides; ``possible`` is empty where nobody knows what."""
+    if not possible:
         if not race.test:
             problems.add(
                 "race", f"Nobody knows what {name} prints: name the test that decides.", "test"
@@ -118,14 +118,20 @@ def _check_measure(
             problems.add(
                 "race", f"{race.category} is no category: {', '.join(all_slugs())}.", "category"
             )
-    elif not any(race.test in ("", test) and race.category in ("", slug) for test, slug in known):
-        tests = ", ".join(dict.fromkeys(test for test, _ in known))
-        made = ", ".join(dict.fromkeys(slug for _, slug in known))
+    elif not any(
+        race.test in ("", test) and race.category in ("", slug) for test, slug in possible
+    ):
+        tests = ", ".join(dict.fromkeys(test for test, _ in possible))
+        slugs = ", ".join(dict.fromkeys(slug for _, slug in possible))
         problems.add(
             "race",
             f"{name} does not measure {race.test or 'anything'} by {race.category or 'any'}: "
-            f"choose one of the tests {tests}, by {made}.",
-            *(["test"] if all(race.test not in ("", test) for test, _ in known) else ["category"]),
+            f"choose one of the tests {tests}, by {slugs}.",
+            *(
+                ["test"]
+                if all(race.test not in ("", test) for test, _ in possible)
+                else ["category"]
+            ),
         )
 
 

@@ -37,7 +37,7 @@ def problem(
     if has is None:
         return ""
     configurations = list(configurations)
-    alone = [one for one in configurations if not one.stack.luns]
+    alone = [configuration for configuration in configurations if not configuration.stack.luns]
     if needed > has and len(alone) == len(configurations):
         return (
             f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
@@ -52,9 +52,9 @@ def problem(
     if not leaves:
         return ""
     text = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
-    of = f"the {size(has)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
+    room = f"the {size(has)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
     return (
-        f"The files of the workload need {size(needed)} with what they add. Of {of} a new file "
+        f"The files of the workload need {size(needed)} with what they add. Of {room} a new file "
         f"system takes a part for itself, and at most {text}: make the files smaller, or choose a "
         "larger LUN."
     )
@@ -66,10 +66,10 @@ def _left(
     """What each leaves of its LUNs at most; one that cannot be is told elsewhere."""
     for wanted in configurations:
         members = [neighbours.get(name) for name in wanted.stack.luns]
-        sizes = [one.size_bytes if one else None for one in (lun, *members)]
+        sizes = [member.size_bytes if member else None for member in (lun, *members)]
         if None in sizes:
             continue
-        size_bytes = sum(one for one in sizes if one is not None)
+        size_bytes = sum(member_bytes for member_bytes in sizes if member_bytes is not None)
         try:
             options = validated_options(wanted.filesystem, wanted.options)
         except OptionError:

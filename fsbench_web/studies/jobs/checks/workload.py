@@ -41,12 +41,14 @@ def problems_of(
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from tool_problems(workload, lun)
-    if not workload.takes_device and any(one.filesystem == RAW for one in configurations):
+    if not workload.takes_device and any(
+        configuration.filesystem == RAW for configuration in configurations
+    ):
         yield (
             f"{workload.name} needs a file system, and the raw device has none: choose fio by "
             "queue depth, or leave the raw device out."
         )
-    for slug in dict.fromkeys(one.filesystem for one in configurations):
+    for slug in dict.fromkeys(configuration.filesystem for configuration in configurations):
         if sentence := lacking(slug, workload):
             yield sentence
     if sentence := time_problem(workload):
@@ -64,7 +66,7 @@ def checked_workloads(
     spec: JobSpec, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> list[tuple[str, Workload]]:
     """(preset, workload) of each; two that come to the same parameters are one too many."""
-    found: list[tuple[str, Workload]] = []
+    checked: list[tuple[str, Workload]] = []
     # The reference is run with the first workload alone.
     reference = [spec.reference.configuration] if spec.reference else []
     for index, wanted in enumerate(spec.workloads):
@@ -75,14 +77,14 @@ def checked_workloads(
         )
         if workload is None:
             continue
-        if workload in [other for _, other in found]:
+        if workload in [other for _, other in checked]:
             problems.add(
                 place,
                 f"The workload {wanted.name} is in the job twice with the same parameters: "
                 "remove one of them, or change it. To run it more often, raise the repeats.",
             )
-        found.append((wanted.name, workload))
-    return found
+        checked.append((wanted.name, workload))
+    return checked
 
 
 def _checked_workload(

@@ -108,10 +108,10 @@ class ConfigurationReader:
         self, entries: list[Any], data: Mapping[str, Any], key: str, place: str = ""
     ) -> list[tuple[Any, str]]:
         """Schedulers, journals or stacks, each with its place."""
-        found = placed(entries, data, key, self.problems, place)
+        values = placed(entries, data, key, self.problems, place)
         if key == "stacks":
-            return [(stack, at) for one, at in found for stack in self._stacks(one, at)]
-        return [(name or "", at) for name, at in found]
+            return [(stack, at) for value, at in values for stack in self._stacks(value, at)]
+        return [(name or "", at) for name, at in values]
 
     def entry(self, data: object, place: str) -> list[ConfigurationSpec]:
         """All that one entry stands for."""
@@ -140,20 +140,22 @@ class ConfigurationReader:
             )
         if self.problems.count > before:
             return []
-        found = []
-        for of, chosen, others in product(filesystems, _products(options), _products(parts)):
-            wanted = _configuration(of, chosen, others, place)
+        configurations = []
+        for placed_slug, chosen, others in product(
+            filesystems, _products(options), _products(parts)
+        ):
+            wanted = _configuration(placed_slug, chosen, others, place)
             reason = _impossible(wanted)
             if not reason:
-                found.append(wanted)
+                configurations.append(wanted)
             elif count == 1:
                 self.problems.add(place, reason)
             else:
                 self.left_out.append((place, _in_words(wanted), reason))
-        if not found and count > 1:
+        if not configurations and count > 1:
             reasons = dict.fromkeys(why for where, _, why in self.left_out if where == place)
             self.problems.add(place, f"Nothing of this entry can be: {' '.join(reasons)}")
-        return found
+        return configurations
 
     def _stacks(self, data: object, place: str) -> list[Stack]:
         """All that one stands for: the values of options of its layers multiply."""
@@ -172,7 +174,7 @@ class ConfigurationReader:
         if len(layers) > MOST_LAYERS:
             self.problems.add(f"{place}.layers", f"A stack has {MOST_LAYERS} layers at most.")
             return []
-        each = [self._layer(one, where) for one, where in layers]
+        each = [self._layer(layer, where) for layer, where in layers]
         if math.prod(map(len, each)) > MAXIMUM_COMBINATIONS:
             self.problems.add(place, f"Its layers stand for more than {MAXIMUM_COMBINATIONS}.")
             return []
@@ -182,13 +184,13 @@ class ConfigurationReader:
         if math.prod(map(len, data.values())) > MAXIMUM_COMBINATIONS:
             self.problems.add(place, f"It stands for more than {MAXIMUM_COMBINATIONS} layers.")
             return []
-        found = []
+        layers = []
         for chosen in product(*data.values()):
             try:
-                found.append(Layer.of(dict(zip(data, chosen, strict=True))))
+                layers.append(Layer.of(dict(zip(data, chosen, strict=True))))
             except OptionError as error:
                 self.problems.add(place, str(error))
-        return found
+        return layers
 
     def _filesystems(
         self, entry: _Entry, data: Mapping[str, Any], place: str
@@ -196,30 +198,30 @@ class ConfigurationReader:
         if data.get("filesystem") is None:
             self.problems.add(place, f"filesystem is missing: one of {', '.join(ON_LUNS)}.")
             return []
-        found = []
+        filesystems = []
         for slug, where in placed(entry.filesystem, data, "filesystem", self.problems, place):
             try:
-                found.append((filesystem(slug or "").slug, where))
+                filesystems.append((filesystem(slug or "").slug, where))
             except OptionError as error:
                 self.problems.add(where, str(error))
-        return found
+        return filesystems
 
     def _options(
         self, entry: _Entry, data: Mapping[str, Any], place: str, slugs: list[str]
     ) -> dict[str, list[tuple[Any, str]]]:
         """{option: [(value, place)]}; each value is one that a file system of the entry knows."""
-        found: dict[str, list[tuple[Any, str]]] = {}
-        for key, given in (entry.options or {}).items():
-            each = placed(given, data["options"], key, self.problems, f"{place}.options")
-            found[key] = [(as_text(one), at) for one, at in each]
-            for one, where in found[key]:
+        options: dict[str, list[tuple[Any, str]]] = {}
+        for key, values in (entry.options or {}).items():
+            each = placed(values, data["options"], key, self.problems, f"{place}.options")
+            options[key] = [(as_text(value), at) for value, at in each]
+            for value, where in options[key]:
                 # A default of an unknown option is a misspelt option all the same.
-                reasons = {slug: _refusal(slug, key, one) for slug in slugs}
+                reasons = {slug: _refusal(slug, key, value) for slug in slugs}
                 if reasons and all(reasons.values()):
                     # One that knows the option says more than one that does not.
                     knowing = [slug for slug in slugs if not _refusal(slug, key, None)]
                     self.problems.add(where, reasons[(knowing or slugs)[0]])
-        return found
+        return options
 
 
 def _products(options: Mapping[str, list[tuple[Any, str]]]) -> list[dict[str, tuple[Any, str]]]:

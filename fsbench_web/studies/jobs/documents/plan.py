@@ -178,11 +178,13 @@ def _workloads(document: _Document, problems: Problems) -> list[WorkloadSpec]:
     """All of them with their places, also those that could not be read: without a name."""
     if not document.workloads and "workloads" not in problems.by_part:
         problems.add("workloads", "workloads must be a list with at least one name.")
-    found = [WorkloadSpec(one.name.strip(), one.parameters) for one in document.workloads]
-    for index, one in enumerate(found):
+    workloads = [
+        WorkloadSpec(workload.name.strip(), workload.parameters) for workload in document.workloads
+    ]
+    for index, workload in enumerate(workloads):
         if not problems.is_reported(f"workloads[{index}]"):
-            needed(one.name, f"workloads[{index}].name", "the name of a workload", problems)
-    return found or [WorkloadSpec("")]
+            needed(workload.name, f"workloads[{index}].name", "the name of a workload", problems)
+    return workloads or [WorkloadSpec("")]
 
 
 def _reference(reference: _Reference | None, reader: ConfigurationReader) -> ReferenceSpec | None:
@@ -192,15 +194,15 @@ def _reference(reference: _Reference | None, reader: ConfigurationReader) -> Ref
     if reference.configuration is None:
         problems.add(place, "configuration is missing: the one that is run again and again.")
         return None
-    before, kept = problems.count, len(reader.left_out)
-    found = reader.entry(reference.configuration, place)
-    del reader.left_out[kept:]
-    if len(found) == 1:
-        return ReferenceSpec(found[0], reference.every)
+    before, left_out_before = problems.count, len(reader.left_out)
+    configurations = reader.entry(reference.configuration, place)
+    del reader.left_out[left_out_before:]
+    if len(configurations) == 1:
+        return ReferenceSpec(configurations[0], reference.every)
     if problems.count == before:
         problems.add(
             place,
-            f"The reference stands for {len(found)} configurations: name one file system, one "
-            "scheduler, and one value for each option.",
+            f"The reference stands for {len(configurations)} configurations: name one file system, "
+            "one scheduler, and one value for each option.",
         )
     return None

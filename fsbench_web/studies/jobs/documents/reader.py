@@ -71,8 +71,8 @@ def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, e
     if value is None and isinstance(last, str) and not is_parameter:
         return
     if kind in UNKNOWN_KEY:
-        known = ", ".join(key for key in keys_at(model, steps[:-1]) if key != "until")
-        sentence = f'"{last}" means nothing here: leave it out, or write one of {known}.'
+        allowed = ", ".join(key for key in keys_at(model, steps[:-1]) if key != "until")
+        sentence = f'"{last}" means nothing here: leave it out, or write one of {allowed}.'
         problems.add(_place(steps[:-1], at) or str(last), sentence)
     elif kind == "missing":
         key = error["loc"][-1]
@@ -98,10 +98,10 @@ def _place(steps: Steps, at: str) -> str:
     return at.removeprefix(".")
 
 
-def needed(value: Any, place: str, what: str, problems: Problems) -> bool:
+def needed(value: Any, place: str, description: str, problems: Problems) -> bool:
     """Whether it is there; a problem is noted where nothing else was said of it."""
     if not value and place not in problems.by_part:
-        problems.add(place, f"{place.rpartition('.')[2]} is missing: {what}.")
+        problems.add(place, f"{place.rpartition('.')[2]} is missing: {description}.")
     return bool(value)
 
 
@@ -110,5 +110,7 @@ def placed(
 ) -> list[tuple[Any, str]]:
     """(value, place) of what is said under this key, by itself or in a list, and is not wrong."""
     place, is_list = _place((key,), at), isinstance(data.get(key), list)
-    found = [(one, f"{place}[{index}]" if is_list else place) for index, one in enumerate(entries)]
-    return [(one, where) for one, where in found if where not in problems.by_part]
+    pairs = [
+        (value, f"{place}[{index}]" if is_list else place) for index, value in enumerate(entries)
+    ]
+    return [(value, where) for value, where in pairs if where not in problems.by_part]

@@ -62,12 +62,12 @@ def write(data: Any) -> str:
 
 def _read_json(text: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in mapping:
                 raise UnreadableDocument(f'"{key}" is said twice: leave one of them out.')
-            found[key] = value
-        return found
+            mapping[key] = value
+        return mapping
 
     try:
         return json.loads(text, object_pairs_hook=unique)

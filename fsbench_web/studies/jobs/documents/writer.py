@@ -28,10 +28,14 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
         "study": study,
         "lun": lun,
         "worker": worker,
-        "configurations": [_written_configuration(one) for one in spec.configurations],
+        "configurations": [
+            _written_configuration(configuration) for configuration in spec.configurations
+        ],
         "workloads": [
-            {"name": one.name, "parameters": dict(one.parameters)} if one.parameters else one.name
-            for one in spec.workloads
+            {"name": workload.name, "parameters": dict(workload.parameters)}
+            if workload.parameters
+            else workload.name
+            for workload in spec.workloads
         ],
         **{
             name: value

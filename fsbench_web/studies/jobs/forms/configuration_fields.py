@@ -53,8 +53,8 @@ class OptionField:
     @property
     def is_unknown(self) -> bool:
         """A value that is on no list: it stays to be seen, and is refused."""
-        known = {choice.value for choice in self.option.choices}
-        return bool(known) and self.value not in {"", *known}
+        values = {choice.value for choice in self.option.choices}
+        return bool(values) and self.value not in {"", *values}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Variant:
     @property
     def in_words(self) -> str:
         """What is not left at its default, in words; "" where all is."""
-        named = [f"{one.option.name} {one.value}" for one in self.fields if one.value]
+        named = [f"{field.option.name} {field.value}" for field in self.fields if field.value]
         named += [f"journal on {self.journal}"] if self.journal else []
         return ", ".join(named + self.stack.in_words)
 

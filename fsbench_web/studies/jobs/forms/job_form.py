@@ -90,13 +90,15 @@ class JobForm(OptionsForm):
     @property
     def suggested_variants(self) -> list[str]:
         """The variants that the page had ticked by itself."""
-        return [one for one in self.suggested.split() if _VARIANT.match(one)]
+        return [key for key in self.suggested.split() if _VARIANT.match(key)]
 
     @property
     def suggested_workloads(self) -> list[str]:
         """The workloads that the page had ticked by itself."""
-        found = self.suggested.split()
-        return [one for one in found if one not in (NOTHING, FOR_NOW) and not _VARIANT.match(one)]
+        names = self.suggested.split()
+        return [
+            name for name in names if name not in (NOTHING, FOR_NOW) and not _VARIANT.match(name)
+        ]
 
     @property
     def is_suggested_for_now(self) -> bool:
@@ -147,8 +149,8 @@ class JobForm(OptionsForm):
         for slug in workloads:
             self.parameters.pop(slug, None)
         if self.suggested and not self.workloads:
-            kept = [one for one in self.suggested.split() if one not in (NOTHING, *workloads)]
-            self.suggested = " ".join([*kept, *workloads])
+            names = [name for name in self.suggested.split() if name not in (NOTHING, *workloads)]
+            self.suggested = " ".join([*names, *workloads])
 
     @property
     def lun_id(self) -> int | None:
@@ -162,8 +164,8 @@ class JobForm(OptionsForm):
         """
         groups = []
         chosen = [key.rsplit(".", 1)[0] for key in self.chosen]
-        shown = dict.fromkeys([*(problems or ON_LUNS), *(one for one in chosen if one in ALL)])
-        for spec in (ALL[slug] for slug in shown):
+        slugs = dict.fromkeys([*(problems or ON_LUNS), *(slug for slug in chosen if slug in ALL)])
+        for spec in (ALL[slug] for slug in slugs):
             numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
             variants = tuple(self._variant(spec, number) for number in numbers)
             groups.append(
@@ -276,14 +278,14 @@ class JobForm(OptionsForm):
         rows = [f"{slug}.{number}" for slug, number in self.variants] if with_rows else []
         reference = [self.reference] if self.reference else []
         for key in dict.fromkeys([*self.chosen, *reference, *rows]):
-            given = {name: value for name, value in self.options.get(key, {}).items() if value}
-            if not given and key not in (*self.chosen, *reference):
+            values = {name: value for name, value in self.options.get(key, {}).items() if value}
+            if not values and key not in (*self.chosen, *reference):
                 spec = ON_LUNS.get(key.split(".")[0])
                 if spec is None or not spec.options:
                     continue
                 # An option without a value says that the row is there.
-                given = {spec.options[0].key: ""}
-            for name, value in given.items():
+                values = {spec.options[0].key: ""}
+            for name, value in values.items():
                 query[f"{key}.{name}"] = value
         query.setlist("scheduler", self.schedulers)
         query.setlist("workload", self.workloads)

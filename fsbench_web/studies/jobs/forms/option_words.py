@@ -102,4 +102,4 @@ LIMIT_WORDS: tuple[dict[str, str], ...] = (
 def with_labels(sentence: str) -> str:
     """A sentence that names options by their keys, as job files write them, with their labels."""
     keys = "|".join(LABELS)
-    return re.sub(rf"\b({keys})\b", lambda found: f"“{LABELS[found[1]]}”", sentence)
+    return re.sub(rf"\b({keys})\b", lambda match: f"“{LABELS[match[1]]}”", sentence)

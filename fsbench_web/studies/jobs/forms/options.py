@@ -181,8 +181,10 @@ class OptionsForm:
     @property
     def limited(self) -> str:
         """The limits of each run in words; "" for none."""
-        fields = [one for one in self.limit_fields if one["text"]]
-        return ", ".join(f"{one['label'].lower()} {one['text']} {one['unit']}" for one in fields)
+        fields = [limit for limit in self.limit_fields if limit["text"]]
+        return ", ".join(
+            f"{limit['label'].lower()} {limit['text']} {limit['unit']}" for limit in fields
+        )
 
     def _changed(self, words: Mapping[str, str]) -> str:
         values = {name: getattr(self, name) for name in words}
@@ -196,7 +198,7 @@ class OptionsForm:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""
         if ability is None or not self.is_guest:
             return []
-        return [one for one in ability.usable_kernels if one.name in self.kernels]
+        return [kernel for kernel in ability.usable_kernels if kernel.name in self.kernels]
 
     def fit(self, ability: GuestAbility) -> None:
         """Lower what is still at its default to what this worker can give a guest."""
@@ -291,7 +293,9 @@ class OptionsForm:
             query.pop("reference_every", None)
 
 
-_USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsForm)}
+_USUAL = {
+    form_field.name: getattr(OptionsForm(), form_field.name) for form_field in fields(OptionsForm)
+}
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
 _SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
 _NOTHING = {
@@ -328,31 +332,31 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
     """The fields that say what a job says, without the reference (a variant of the form)."""
     values = spec.model_dump(mode="json", include=set(JobOptions.model_fields))
     values["preparation"] = spec.preparation.stored()
-    found: dict[str, Any] = {"repeat_by": BY_INTERVAL} if spec.until else {}
+    form_values: dict[str, Any] = {"repeat_by": BY_INTERVAL} if spec.until else {}
     if spec.race:
-        found["repeat_by"] = BY_RACE
+        form_values["repeat_by"] = BY_RACE
     if spec.guest:
-        found["executor"] = GUEST
+        form_values["executor"] = GUEST
     for name in _SAID:
         *part, key = _PLACES.get(name, name).split(".")
         value = ((values[part[0]] or {}) if part else values).get(key)
         if name in _LISTS:
-            found[name] = ", ".join(map(str, value or ()))
+            form_values[name] = ", ".join(map(str, value or ()))
         elif value is not None:
-            found[name] = value if isinstance(value, list) else _text(value)
-    found |= {name: times.local(found[name]) for name in _TIMES if name in found}
-    return found
+            form_values[name] = value if isinstance(value, list) else _text(value)
+    form_values |= {name: times.local(form_values[name]) for name in _TIMES if name in form_values}
+    return form_values
 
 
 def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
     """Problems of a job under the fields of the form."""
-    found: Unreadable = {}
+    unreadable: Unreadable = {}
     for place, sentences in by_part.items():
         place = place.partition("[")[0]
         if place.startswith("limits."):  # they are told together
             place = "limits"
-        found.setdefault(_FIELDS.get(place, place), []).extend(sentences)
-    return found
+        unreadable.setdefault(_FIELDS.get(place, place), []).extend(sentences)
+    return unreadable
 
 
 def _shown(value: str | list[str]) -> str:

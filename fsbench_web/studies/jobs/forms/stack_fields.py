@@ -11,7 +11,7 @@ LUNS, LOG, CACHE, SPECIAL = LISTS = ROLE_KEYS
 """Of which a query may say several, one LUN each."""
 LAYERS = "layers"
 OFFERED_LAYERS = tuple(
-    tuple(Layer.of(one) for one in layers)
+    tuple(Layer.of(data) for data in layers)
     for layers in (
         *([{"layer": "md", "level": level}] for level in ("raid0", "raid1", "raid10")),
         *([{"layer": "md", "level": level}] for level in ("raid5", "raid6")),
@@ -55,12 +55,12 @@ class StackFields:
     @property
     def in_words(self) -> list[str]:
         """What is chosen, in words."""
-        found = [f"over {', '.join(self.luns)} too"] if self.luns else []
-        found += [f"layers {self.layers}"] if self.layers else []
+        parts = [f"over {', '.join(self.luns)} too"] if self.luns else []
+        parts += [f"layers {self.layers}"] if self.layers else []
         for role in (CACHE, LOG, SPECIAL):
             names = getattr(self, role)
-            found += [f"{role} on {', '.join(names)}"] if names else []
-        return found
+            parts += [f"{role} on {', '.join(names)}"] if names else []
+        return parts
 
 
 NONE = StackFields()
@@ -69,7 +69,7 @@ NONE = StackFields()
 def offered() -> list[tuple[str, str]]:
     """(value, words) of the layers that can be chosen."""
     return [
-        ("_".join(one.label for one in layers), ", then ".join(one.words for one in layers))
+        ("_".join(layer.label for layer in layers), ", then ".join(layer.words for layer in layers))
         for layers in OFFERED_LAYERS
     ]
 
@@ -88,15 +88,15 @@ def pop_stack(options: dict[str, str], unreadable: dict[str, list[str]]) -> Stac
         log=fields.log,
         cache=fields.cache,
         special=fields.special,
-        layers=tuple(one for one in layers if one is not None),
+        layers=tuple(layer for layer in layers if layer is not None),
     )
 
 
 def texts_of(stack: Stack) -> dict[str, str]:
     """The inverse."""
     names = (stack.luns, stack.log, stack.cache, stack.special)
-    values = {key: ",".join(one) for key, one in zip(LISTS, names, strict=True)}
-    values[LAYERS] = "_".join(one.label for one in stack.layers)
+    values = {key: ",".join(luns) for key, luns in zip(LISTS, names, strict=True)}
+    values[LAYERS] = "_".join(layer.label for layer in stack.layers)
     return {name: text for name, text in values.items() if text}
 
 

@@ -32,10 +32,10 @@ def local(text: str) -> str:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             return text
-        found = timezone.localtime(moment.astimezone(UTC)).replace(tzinfo=None)
+        local_time = timezone.localtime(moment.astimezone(UTC)).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return text
-    written = found.isoformat(timespec="minutes" if not found.second else "seconds")
+    written = local_time.isoformat(timespec="minutes" if not local_time.second else "seconds")
     # A time that comes twice keeps its zone.
     return written if with_zone(written) != written else text
 

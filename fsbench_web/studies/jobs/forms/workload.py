@@ -34,18 +34,18 @@ class ParameterField:
     @property
     def choices(self) -> list[tuple[str, int | None]]:
         """(value, KB) of every size; a value that is none of them stays to be seen."""
-        known: list[tuple[str, int | None]] = [(str(kb), kb) for kb in self.parameter.sizes_kb]
-        if self.value not in {value for value, _ in known}:
-            known.append((self.value, None))
-        return known
+        choices: list[tuple[str, int | None]] = [(str(kb), kb) for kb in self.parameter.sizes_kb]
+        if self.value not in {value for value, _ in choices}:
+            choices.append((self.value, None))
+        return choices
 
     @property
     def labelled_choices(self) -> list[tuple[str, str]]:
         """(value, label) of every choice; a value that is none of them stays to be seen."""
-        known = list(self.parameter.choices)
-        if self.value not in dict(known):
-            known.append((self.value, self.value))
-        return known
+        choices = list(self.parameter.choices)
+        if self.value not in dict(choices):
+            choices.append((self.value, self.value))
+        return choices
 
 
 @dataclass(frozen=True)
@@ -94,20 +94,21 @@ class WorkloadPresets:
     @property
     def problems(self) -> list[str]:
         """What keeps every preset of it from being run: said once."""
-        first, *others = [one.problems for one in self.presets]
+        first, *others = [preset.problems for preset in self.presets]
         return [problem for problem in first if all(problem in each for each in others)]
 
     @property
     def chosen(self) -> int:
         """How many presets are ticked."""
-        return sum(shown.is_chosen for shown in self.presets)
+        return sum(preset.is_chosen for preset in self.presets)
 
     @property
     def choices(self) -> list[tuple[PresetFields, list[str]]]:
         """Every preset with what keeps it alone from being run."""
         shared = self.problems
         return [
-            (one, [each for each in one.problems if each not in shared]) for one in self.presets
+            (preset, [problem for problem in preset.problems if problem not in shared])
+            for preset in self.presets
         ]
 
 
@@ -129,12 +130,12 @@ class QuestionGroup:
 
 
 def shown_presets(
-    chosen: Container[str], given: Mapping[str, Mapping[str, str]]
+    chosen: Container[str], changed_texts: Mapping[str, Mapping[str, str]]
 ) -> list[PresetFields]:
-    """All presets; ``given`` are the texts that the form changes, by preset and parameter."""
-    shown = []
+    """All presets; ``changed_texts`` are those that the form changes, by preset and parameter."""
+    all_fields = []
     for preset in offered(chosen):
-        texts = given.get(preset.slug, {})
+        texts = changed_texts.get(preset.slug, {})
         fields = tuple(
             ParameterField(
                 f"{preset.slug}.{parameter.key}",
@@ -145,7 +146,7 @@ def shown_presets(
             if not parameter.fixed
         )
         workload = preset.workload()
-        shown.append(
+        all_fields.append(
             PresetFields(
                 preset,
                 preset.slug in chosen,
@@ -155,26 +156,28 @@ def shown_presets(
                 workload.estimated_s(),
             )
         )
-    return shown
+    return all_fields
 
 
-def by_question(shown: Iterable[PresetFields]) -> list[QuestionGroup]:
+def by_question(presets: Iterable[PresetFields]) -> list[QuestionGroup]:
     """The same presets by question and workload, without questions that have none."""
-    asked: dict[str, list[PresetFields]] = {question: [] for question in QUESTIONS}
-    for one in shown:
-        asked[one.preset.answers].append(one)
-    return [QuestionGroup(name, tuple(by_workload(some))) for name, some in asked.items() if some]
+    questions: dict[str, list[PresetFields]] = {question: [] for question in QUESTIONS}
+    for preset_fields in presets:
+        questions[preset_fields.preset.answers].append(preset_fields)
+    return [
+        QuestionGroup(name, tuple(by_workload(group))) for name, group in questions.items() if group
+    ]
 
 
-def by_workload(shown: Iterable[PresetFields]) -> list[WorkloadPresets]:
+def by_workload(presets: Iterable[PresetFields]) -> list[WorkloadPresets]:
     """The same presets by workload, in the order in which each first appears."""
     tools: dict[str, list[PresetFields]] = {}
-    for one in shown:
-        tools.setdefault(one.preset.tool, []).append(one)
-    kinds = ((workload_types()[tool], some) for tool, some in tools.items())
+    for preset_fields in presets:
+        tools.setdefault(preset_fields.preset.tool, []).append(preset_fields)
+    kinds = ((workload_types()[tool], group) for tool, group in tools.items())
     return [
-        WorkloadPresets(kind.tool, kind.name, kind.about, kind.paper, tuple(some))
-        for kind, some in kinds
+        WorkloadPresets(kind.tool, kind.name, kind.about, kind.paper, tuple(group))
+        for kind, group in kinds
     ]
 
 
@@ -191,17 +194,21 @@ def usual_texts(slug: str) -> dict[str, str]:
     preset = preset_of(slug)
     if preset is None:
         return {}
-    return {one.key: _preset_text(preset, one) for one in _type(preset).parameters}
+    return {
+        parameter.key: _preset_text(preset, parameter) for parameter in _type(preset).parameters
+    }
 
 
 def texts_of(wanted: WorkloadSpec) -> dict[str, str]:
     """The changed parameters of a job as a form has them."""
     preset = preset_of(wanted.name)
-    known = {one.key: one for one in _type(preset).parameters} if preset else {}
+    parameters = (
+        {parameter.key: parameter for parameter in _type(preset).parameters} if preset else {}
+    )
     return {
-        key: known[key].to_text(value) if key in known else str(value)
+        key: parameters[key].to_text(value) if key in parameters else str(value)
         for key, value in wanted.parameters.items()
-        if key not in known or not known[key].fixed
+        if key not in parameters or not parameters[key].fixed
     }
 
 
@@ -222,10 +229,10 @@ _OTHER_LABELS = {"modes": "Settings of the tool"}
 def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Stored parameters as (label, value with its unit); of an unknown tool as they are."""
     kind = workload_types().get(tool)
-    known = {one.key: one for one in kind.parameters} if kind else {}
+    parameters = {parameter.key: parameter for parameter in kind.parameters} if kind else {}
     return [
-        (known[key].label, _shown(known[key], value))
-        if key in known
+        (parameters[key].label, _shown(parameters[key], value))
+        if key in parameters
         else (_OTHER_LABELS.get(key, key), _plain(value))
         for key, value in values.items()
     ]
