@@ -354,12 +354,16 @@ class JobSpec(JobOptions):
     @property
     def journals(self) -> tuple[str, ...]:
         """The names of all LUNs that keep a journal, each once."""
-        return tuple(dict.fromkeys(one.journal for one in self._wanted if one.journal))
+        return tuple(
+            dict.fromkeys(
+                configuration.journal for configuration in self._wanted if configuration.journal
+            )
+        )
 
     @property
     def members(self) -> tuple[str, ...]:
         """The names of all other LUNs of its stacks, each once."""
-        names = (name for one in self._wanted for _, name in one.stack.members)
+        names = (name for configuration in self._wanted for _, name in configuration.stack.members)
         return tuple(dict.fromkeys(names))
 
     @property

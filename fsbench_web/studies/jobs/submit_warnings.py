@@ -23,8 +23,8 @@ def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
     if machine.limits.memory_bytes:
         memory = min(memory or machine.limits.memory_bytes, machine.limits.memory_bytes)
     workloads = dict.fromkeys(run.workload[1] for run in runs)
-    found = (workload.memory_warning(memory) for workload in workloads)
-    return list(dict.fromkeys(sentence for sentence in found if sentence))
+    warnings = (workload.memory_warning(memory) for workload in workloads)
+    return list(dict.fromkeys(sentence for sentence in warnings if sentence))
 
 
 def of_clients(runs: Sequence[PlannedRun]) -> list[str]:
@@ -64,12 +64,12 @@ def of_data(runs: Sequence[PlannedRun]) -> list[str]:
     """What compressible data make of a file system that compresses, each once."""
     key = BTRFS_COMPRESSION.key
     compressing = [run for run in runs if run.options.get(key, "off") != "off"]
-    found = dict.fromkeys(
+    warnings = dict.fromkeys(
         run.workload[1].data_warning() for run in compressing if not _is_left_uncompressed(run)
     )
     names = dict.fromkeys(run.workload[1].name for run in compressing if _is_left_uncompressed(run))
     return [
-        *(sentence for sentence in found if sentence),
+        *(sentence for sentence in warnings if sentence),
         *([f"{', '.join(names)}: {UNCOMPRESSED}"] if names else []),
     ]
 
@@ -96,13 +96,13 @@ def of_cache(runs: Sequence[PlannedRun]) -> list[str]:
       *disables delayed allocation and O_DIRECT support*);
     - Btrfs reads and writes what it compresses by the page cache (btrfs(5), *Compression*).
     """
-    found = []
+    warnings = []
     direct = [run for run in runs if run.workload[1].is_direct]
     for is_cached, sentence in _CACHED:
         names = dict.fromkeys(run.workload[1].name for run in direct if is_cached(run))
         if names:
-            found.append(f"{', '.join(names)} asks for direct I/O, which {sentence}")
-    return found
+            warnings.append(f"{', '.join(names)} asks for direct I/O, which {sentence}")
+    return warnings
 
 
 def _is_cached_pool(run: PlannedRun) -> bool:

@@ -136,7 +136,9 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         start_at=spec.start_at,
         stop_before=spec.stop_before,
     )
-    workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
+    workloads = {
+        workload: stored_workload(*workload) for workload in {run.workload: 0 for run in plan.runs}
+    }
     worker = plan.lun.worker
     series: dict[_Key, Series] = {}
     repeats: dict[_Key, int] = {}
@@ -174,7 +176,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         if spec.is_bisection and key not in (contenders[0], contenders[-1]):
             continue
         confirmed = new_runs.confirmed_of(
-            *(plan.lun, planned.journal, [one for _, one in planned.members]),
+            *(plan.lun, planned.journal, [member for _, member in planned.members]),
             series[key].clients,
         )
         # A reference shows how blocks differ, and is in none.
@@ -224,7 +226,7 @@ def _key(planned: PlannedRun) -> _Key:
     """(configuration, where its journal is, other LUNs, workload, machine): these are repeats."""
     journal = planned.journal.name if planned.journal else ""
     preset, workload = planned.workload
-    members = in_words((role, one.name) for role, one in planned.members)
+    members = in_words((role, member.name) for role, member in planned.members)
     machine = planned.machine.kernel or planned.machine.words
     return planned.configuration, journal, members, f"{preset} {workload!r}", machine
 

@@ -37,12 +37,12 @@ def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = (
     """
     if ticked and not any(problems.get(slug) for slug in ticked):
         return list(ticked)
-    known = [
+    offered = [
         slug
         for slug in dict.fromkeys((*_FILESYSTEMS, *problems))
         if slug in problems and slug not in _FOR_THOSE_WHO_ASK
     ]
-    return [slug for slug in known if not problems[slug]][:MOST_FILESYSTEMS]
+    return [slug for slug in offered if not problems[slug]][:MOST_FILESYSTEMS]
 
 
 def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:

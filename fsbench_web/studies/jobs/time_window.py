@@ -58,17 +58,19 @@ def window(spec: JobSpec, runs: Sequence[PlannedRun], now: datetime) -> Window |
     return Window(begins_at, spec.stop_before, len(runs), tuple(out), unknown, labels)
 
 
-def check_window(found: Window | None, runs: Sequence[PlannedRun], problems: Problems) -> None:
+def check_window(
+    time_window: Window | None, runs: Sequence[PlannedRun], problems: Problems
+) -> None:
     """Refuse a time in which nothing of the job would be measured."""
-    if found is None or found.stop_before is None:
+    if time_window is None or time_window.stop_before is None:
         return
-    kept = set(range(len(runs))) - set(found.left_out)
-    if any(runs[place].is_counted for place in kept):
+    places = set(range(len(runs))) - set(time_window.left_out)
+    if any(runs[place].is_counted for place in places):
         return
     items = _items(runs)
     first = next(place for place, run in enumerate(runs) if run.is_counted)
     block = [item.duration_s or 0 for item in items if item.block == items[first].block]
-    room = duration((found.stop_before - found.begins_at).total_seconds())
+    room = duration((time_window.stop_before - time_window.begins_at).total_seconds())
     takes = f"a run takes about {duration(items[first].duration_s)}"
     if len(block) > 1:
         takes += (
@@ -77,20 +79,20 @@ def check_window(found: Window | None, runs: Sequence[PlannedRun], problems: Pro
         )
     problems.add(
         "stop_before",
-        f"Nothing of it would be begun: there are {room} from {words.at(found.begins_at)} to "
-        f"{words.at(found.stop_before)}; {takes}. Stop later, or measure less.",
+        f"Nothing of it would be begun: there are {room} from {words.at(time_window.begins_at)} to "
+        f"{words.at(time_window.stop_before)}; {takes}. Stop later, or measure less.",
     )
 
 
 def _items(runs: Sequence[PlannedRun]) -> list[fitting.Item]:
     """Runs in turn; without a finished run, what the parameters of the workload ask for."""
-    found = estimates.of_planned(runs)
+    expected = estimates.of_planned(runs)
     return [
         fitting.Item(
             str(run.repeat) if run.is_counted else "",
-            run.workload[1].estimated_s() if one is None else one.duration_s,
+            run.workload[1].estimated_s() if estimate is None else estimate.duration_s,
         )
-        for run, one in zip(runs, found, strict=True)
+        for run, estimate in zip(runs, expected, strict=True)
     ]
 
 

@@ -78,8 +78,8 @@ def client_luns(named: Collection[tuple[str, str]]) -> list[Lun]:
     wanted = Q()
     for worker, lun in named:
         wanted |= Q(worker__name=worker, name=lun)
-    found = Lun.objects.filter(wanted).select_related("worker") if named else []
-    return sorted(found, key=lambda lun: lun.worker.name)
+    luns = Lun.objects.filter(wanted).select_related("worker") if named else []
+    return sorted(luns, key=lambda lun: lun.worker.name)
 
 
 class Series(models.Model):
@@ -155,8 +155,8 @@ class Series(models.Model):
     @property
     def luns(self) -> list[Lun]:
         """All that a run of it uses: its own first, then the journal's, then those of its stack."""
-        found = [self.lun, self.journal_lun, *(one.lun for one in self.members)]
-        return [lun for lun in found if lun is not None]
+        luns = [self.lun, self.journal_lun, *(member.lun for member in self.members)]
+        return [lun for lun in luns if lun is not None]
 
     @cached_property
     def clients(self) -> list[Lun]:

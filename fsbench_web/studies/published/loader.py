@@ -59,10 +59,10 @@ def load(published: PublishedStudy) -> bool:
 
 def _hardware(published: PublishedStudy) -> tuple[list[HardwareProfile], bool]:
     profiles, changed = [], False
-    for given in published.hardware:
-        wanted = {"name": given["name"], "facts": given["facts"], "source": published.title[:200]}
+    for entry in published.hardware:
+        wanted = {"name": entry["name"], "facts": entry["facts"], "source": published.title[:200]}
         profile, created = HardwareProfile.objects.get_or_create(
-            slug=given["slug"], defaults=wanted
+            slug=entry["slug"], defaults=wanted
         )
         if any(getattr(profile, name) != value for name, value in wanted.items()):
             HardwareProfile.objects.filter(pk=profile.pk).update(**wanted)
@@ -74,14 +74,14 @@ def _hardware(published: PublishedStudy) -> tuple[list[HardwareProfile], bool]:
 
 def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProfile]) -> bool:
     """Insert, update and delete what differs from the files."""
-    known: dict[tuple[str, str, str], Series] = {}
+    by_circumstances: dict[tuple[str, str, str], Series] = {}
     wanted: dict[ScoreKey, Score] = {}
     units = {row.test: row.unit for row in published.scores if row.unit != SUM}
     for row in published.scores:
         circumstances = (row.filesystem, row.configuration, row.distribution)
-        if circumstances not in known:
-            known[circumstances] = _series(study, published, row, hardware)
-        series = known[circumstances]
+        if circumstances not in by_circumstances:
+            by_circumstances[circumstances] = _series(study, published, row, hardware)
+        series = by_circumstances[circumstances]
         wanted[series.pk, row.test, row.category] = Score(
             series=series,
             test=row.test,
@@ -94,8 +94,8 @@ def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProf
             origin=ORIGIN,
         )
     is_changed = _write(study, wanted)
-    kept = [series.pk for series in known.values()]
-    empty, _ = study.series.exclude(pk__in=kept).filter(runs=None).delete()
+    keys = [series.pk for series in by_circumstances.values()]
+    empty, _ = study.series.exclude(pk__in=keys).filter(runs=None).delete()
     return bool(is_changed or empty)
 
 

@@ -26,18 +26,18 @@ def refusals(runs: QuerySet[Run]) -> list[str]:
     # A row for each LUN of a stack; None where there is none.
     of_series = ("lun", "journal_lun", "stack__lun", "study")
     fields = ("created_by", *(f"series__{name}" for name in of_series))
-    asked = runs.exclude(created_by=None)
-    jobs = list(asked.order_by(*fields).values_list(*fields, "series__machine").distinct())
+    submitted = runs.exclude(created_by=None)
+    jobs = list(submitted.order_by(*fields).values_list(*fields, "series__machine").distinct())
     # Read now, whoever asks: a user object keeps its role from when that was first asked.
     authors = User.objects.select_related("person").in_bulk({row[0] for row in jobs})
     luns = Lun.objects.in_bulk({pk for row in jobs for pk in row[1:4] if pk is not None})
     studies = Study._base_manager.select_related("team").in_bulk({row[4] for row in jobs})
-    found = []
+    reasons = []
     for author, lun, journal, member, study, machine in jobs:
         used = [luns[pk] for pk in (lun, journal, member) if pk in luns]
         used += client_luns(Machine.of(machine).clients)
-        found.append(rights.why_not_any_more(authors[author], used, studies[study]))
-    return [sentence for sentence in dict.fromkeys(found) if sentence]
+        reasons.append(rights.why_not_any_more(authors[author], used, studies[study]))
+    return [sentence for sentence in dict.fromkeys(reasons) if sentence]
 
 
 def remedy(runs: QuerySet[Run]) -> str:

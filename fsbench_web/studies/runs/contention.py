@@ -38,7 +38,7 @@ def overlapping_runs(run: Run, until: datetime) -> list[dict[str, Any]]:
     ]
 
 
-def _shares_controller(one: Lun, other: Lun | None) -> bool:
-    if other is None or not one.controller:
+def _shares_controller(lun: Lun, other: Lun | None) -> bool:
+    if other is None or not lun.controller:
         return False
-    return (one.worker_id, one.controller) == (other.worker_id, other.controller)
+    return (lun.worker_id, lun.controller) == (other.worker_id, other.controller)

@@ -92,8 +92,8 @@ def resume(job_id: int) -> bool:
     named = {client for (sentence,) in machines for client in Machine.of(sentence).clients}
     for lun in (*luns.order_by("pk"), *client_luns(named)):
         rights.require_here(rights.Action.RUN, lun)
-    if found := authority.refusals(waiting):
-        raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in found])
+    if reasons := authority.refusals(waiting):
+        raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in reasons])
     Job.objects.filter(pk=job_id).update(paused_at=None)
     audit.note_here("job resumed", f"job {job_id}")
     _nudge_luns_of(job)
@@ -123,12 +123,12 @@ def cancel(job_id: int, by: str) -> Cancelled:
     unfinished = job.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
     at_once = asked = last_id = 0
     # Asked again until nothing is new: a run that ends meanwhile may write its next repeat.
-    while found := list(unfinished.filter(pk__gt=last_id).values_list("id", flat=True)):
-        for run_id in found:
+    while run_ids := list(unfinished.filter(pk__gt=last_id).values_list("id", flat=True)):
+        for run_id in run_ids:
             state = lifecycle.cancel(run_id, by)
             at_once += state == RunState.CANCELLED
             asked += state in ACTIVE_STATES
-        last_id = found[-1]
+        last_id = run_ids[-1]
     audit.note_here("job cancelled", f"job {job_id}", at_once=at_once, asked=asked)
     return Cancelled(at_once, asked)
 
@@ -170,10 +170,10 @@ def retry(
     job = _locked(job_id)
     _refuse_others(seen, retriable(job, [*RETRIED_STATES, RunState.CANCELLED]))
     runs = retriable(job, states)
-    made = _resubmitted(runs, confirmation, job_confirmation(job), by) if runs else []
-    if made:
-        audit.note(by, "runs retried", f"job {job_id}", runs=[run.pk for run in made])
-    return made
+    retried = _resubmitted(runs, confirmation, job_confirmation(job), by) if runs else []
+    if retried:
+        audit.note(by, "runs retried", f"job {job_id}", runs=[run.pk for run in retried])
+    return retried
 
 
 @transaction.atomic
@@ -196,9 +196,9 @@ def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -
     if Run.objects.filter(retry_of=run).exists():
         return None
     _refuse_others(seen, [run])
-    made = _resubmitted([run], confirmation, run_confirmation(run), by)[0]
-    audit.note(by, "run retried", f"run {run_id}", as_run=made.pk)
-    return made
+    new_run = _resubmitted([run], confirmation, run_confirmation(run), by)[0]
+    audit.note(by, "run retried", f"run {run_id}", as_run=new_run.pk)
+    return new_run
 
 
 def job_confirmation(job: Job) -> str:
@@ -250,12 +250,12 @@ def _resubmitted(runs: list[Run], confirmation: str, wanted: str, by: User | Non
     if problems:
         raise ControlRefused(list(dict.fromkeys(problems)), is_forbidden=bool(forbidden))
     repeats: dict[int, int] = {}
-    made = []
+    resubmitted = []
     for series_id in sorted({run.series_id for run in runs}):  # one order of locks for everybody
         repeats[series_id] = next_repeat(Series.objects.get(pk=series_id))
     blocks = _new_blocks(runs)
     for run in runs:
-        made.append(
+        resubmitted.append(
             new_runs.create_queued(
                 run.series,
                 repeats[run.series_id],
@@ -269,8 +269,8 @@ def _resubmitted(runs: list[Run], confirmation: str, wanted: str, by: User | Non
             )
         )
         repeats[run.series_id] += 1
-    nudges.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
-    return made
+    nudges.nudge_after_commit({run.series.lun_id: run for run in reversed(resubmitted)}.values())
+    return resubmitted
 
 
 def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
@@ -282,9 +282,9 @@ def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
     job = runs[0].job
     if job is None:
         return {}
-    known = new_runs.blocks_in(job.runs.all())
+    count = new_runs.blocks_in(job.runs.all())
     olds = dict.fromkeys(run.block for run in runs if run.block)
-    return {old: new_runs.block_of(job, known + n) for n, old in enumerate(olds, start=1)}
+    return {old: new_runs.block_of(job, count + n) for n, old in enumerate(olds, start=1)}
 
 
 def _forbidden(run: Run) -> Iterator[str]:
@@ -312,11 +312,11 @@ def _problems(run: Run) -> Iterator[str]:
     for client in run.series.clients:
         yield from availability.lun_problems(client)
     members = run.series.members
-    if any(one.lun is None for one in members):
+    if any(member.lun is None for member in members):
         yield f"A LUN of run {run.pk}'s stack is not known any more: submit its configuration anew."
-    for one in members:
-        if one.lun is not None:
-            yield from other_luns.member_problems(lun, one.lun, one.role)
+    for member in members:
+        if member.lun is not None:
+            yield from other_luns.member_problems(lun, member.lun, member.role)
     if journal is not None:
         slug = run.series.configuration.filesystem
         yield from other_luns.journal_problems(lun, journal, slug)

@@ -42,7 +42,7 @@ def replace_interrupted(run: Run, cause: Cause) -> str:
         return f"It is not run again by itself: {why}"
     if closing.is_over(job, clock.now()):
         return "It is not run again by itself: the time of its job is over."
-    made = new_runs.create_queued(
+    replacement = new_runs.create_queued(
         run.series,
         run.repeat,
         by=run.created_by,
@@ -56,9 +56,9 @@ def replace_interrupted(run: Run, cause: Cause) -> str:
         tracing=run.tracing,
         why=f"Run again by itself after run {run.pk}: {cause.label}.",
     )
-    audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
-    nudges.nudge_after_commit([made])
-    return f"It is run again by itself, as run {made.pk}."
+    audit.note(None, "run retried", f"run {run.pk}", as_run=replacement.pk, why=cause.label)
+    nudges.nudge_after_commit([replacement])
+    return f"It is run again by itself, as run {replacement.pk}."
 
 
 def write_next_repeat(run: Run, now: datetime) -> None:

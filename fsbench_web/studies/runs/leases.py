@@ -171,19 +171,19 @@ def lock(handle: LeaseHandle) -> list[int]:
     """``hold`` for what needs nothing of the run. Returns the leases' keys. Raises LeaseLost."""
     assert connection.in_atomic_block
     tokens = chain((handle.lun_id, handle.token), *handle.others)
-    found = _own(len(handle.others)).rows(handle.run_id, *tokens)
-    if len(found) != 1 + len(handle.others):
+    rows = _own(len(handle.others)).rows(handle.run_id, *tokens)
+    if len(rows) != 1 + len(handle.others):
         raise LeaseLost(f"run {handle.run_id} no longer holds what it runs on")
-    return [key for (key,) in found]
+    return [key for (key,) in rows]
 
 
 @cache
 def _own(others: int) -> FixedQuery:
     """The leases of a handle, locked, as long as they are its run's with its tokens."""
-    one = " OR ".join(["lun_id = %s AND token = %s", *["id = %s AND token = %s"] * others])
+    conditions = " OR ".join(["lun_id = %s AND token = %s", *["id = %s AND token = %s"] * others])
     # SQLite has one writer, who has locked everything.
     locked = " FOR UPDATE" if connection.features.has_select_for_update else ""
-    rest = f"FROM studies_lease WHERE run_id = %s AND ({one}) ORDER BY id{locked}"
+    rest = f"FROM studies_lease WHERE run_id = %s AND ({conditions}) ORDER BY id{locked}"
     return FixedQuery(["id"], rest)
 
 
@@ -209,8 +209,8 @@ def free(run: Run) -> None:
 
 def runs_of(rows: QuerySet[Lease]) -> list[Run]:
     """The runs that hold one of these leases, each once and locked with it, by key of the lease."""
-    found: dict[int, Run] = {}
+    runs: dict[int, Run] = {}
     for lease in _locked(rows.exclude(run=None)):
-        if lease.run_id is not None and lease.run_id not in found:
-            found[lease.run_id] = Run.objects.get(pk=lease.run_id)
-    return list(found.values())
+        if lease.run_id is not None and lease.run_id not in runs:
+            runs[lease.run_id] = Run.objects.get(pk=lease.run_id)
+    return list(runs.values())

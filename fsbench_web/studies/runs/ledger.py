@@ -93,10 +93,10 @@ class Ledger:
     @property
     def health(self) -> list[tuple[str, str]]:
         """What smartctl said of the disk before the latest probe that has anything of it."""
-        found: dict[str, Any] = next(
+        health: dict[str, Any] = next(
             (row.state["health"] for row in self.probes if "health" in row.state), {}
         )
-        return [(label, _text_of(name, found[name])) for name, label in _HEALTH if name in found]
+        return [(label, _text_of(name, health[name])) for name, label in _HEALTH if name in health]
 
     @property
     def health_at(self) -> datetime | None:
@@ -109,7 +109,7 @@ class Ledger:
             row.state.get("temperature_c", (row.state.get("health") or {}).get("temperature_c"))
             for row in reversed(self.probes)
         )
-        return [float(one) for one in every if one is not None]
+        return [float(temperature) for temperature in every if temperature is not None]
 
 
 _HEALTH = (
@@ -147,15 +147,17 @@ def runs_of(lun: Lun) -> QuerySet[Run]:
 
 def ledger(lun: Lun) -> Ledger:
     """Four queries."""
-    kept = list(
+    lun_probes = list(
         LunProbe.objects.filter(lun=lun, target="").order_by("-at", "-id")[: MOST_PROBES + 1]
     )
     visible = set(
-        Run.objects.filter(made_probe__in=[one.pk for one in kept]).values_list("pk", flat=True)
+        Run.objects.filter(made_probe__in=[lun_probe.pk for lun_probe in lun_probes]).values_list(
+            "pk", flat=True
+        )
     )
-    read = [(one, read_probe(one.result)) for one in kept[:MOST_PROBES]]
-    rows = [_row(one, probe, visible) for one, probe in read]
-    return Ledger(lun, totals(lun), rows, _drifts(rows), len(kept) > MOST_PROBES)
+    read = [(lun_probe, read_probe(lun_probe.result)) for lun_probe in lun_probes[:MOST_PROBES]]
+    rows = [_row(lun_probe, probe, visible) for lun_probe, probe in read]
+    return Ledger(lun, totals(lun), rows, _drifts(rows), len(lun_probes) > MOST_PROBES)
 
 
 def totals(lun: Lun) -> Totals:
@@ -173,19 +175,19 @@ def totals(lun: Lun) -> Totals:
         )
         .values_list(*names)[:MOST_RUNS]
     )
-    known = 0
+    known_count = 0
     grown = dict.fromkeys(_SECTORS, 0)
     for values in rows:
         pairs = list(zip(values[::2], values[1::2], strict=True))
         if None in pairs[0]:
             continue
-        known += 1
+        known_count += 1
         for name, (before, after) in zip(_SECTORS, pairs, strict=True):
             if before is not None and after is not None:
                 # A device that was attached anew counts from zero: nothing is known of it then.
                 grown[name] += max(int(after) - int(before), 0)
     written, reads, discarded = (grown[name] * SECTOR_BYTES for name in _SECTORS)
-    return Totals(count, known, written, reads, discarded, count > MOST_RUNS)
+    return Totals(count, known_count, written, reads, discarded, count > MOST_RUNS)
 
 
 def written_bytes(run: Run) -> int | None:
@@ -199,7 +201,7 @@ def written_bytes(run: Run) -> int | None:
     return int(after - before) * SECTOR_BYTES
 
 
-def _row(one: LunProbe, probe: Probe, visible: set[int]) -> ProbeRow:
+def _row(lun_probe: LunProbe, probe: Probe, visible: set[int]) -> ProbeRow:
     figures: list[tuple[float, float] | None] = []
     for _, pattern, direction, is_flushed in KEY_FIGURES:
         points = probe.of(pattern, direction, is_flushed)
@@ -208,10 +210,10 @@ def _row(one: LunProbe, probe: Probe, visible: set[int]) -> ProbeRow:
         best = max(same, key=lambda point: point.rate_iops, default=None)
         figures.append(None if best is None else (best.rate_iops, best.rate_kb_s))
     return ProbeRow(
-        one.pk,
-        one.at,
-        one.run_id if one.run_id in visible else None,
-        one.state,
+        lun_probe.pk,
+        lun_probe.at,
+        lun_probe.run_id if lun_probe.run_id in visible else None,
+        lun_probe.state,
         figures,
         sum((point.spread_percent or 100) <= 3 for point in probe.points),
         len(probe.points),
@@ -220,31 +222,31 @@ def _row(one: LunProbe, probe: Probe, visible: set[int]) -> ProbeRow:
 
 def _drifts(rows: Sequence[ProbeRow]) -> list[Drift]:
     """Where key figures changed their level by DRIFT_PERCENT or more, by more than chance."""
-    found = []
+    drifts = []
     oldest_first = rows[::-1]
     for place, (label, *_) in enumerate(KEY_FIGURES):
-        known = [row for row in oldest_first if row.figures[place] is not None]
-        values = [[(row.figures[place] or (0.0, 0.0))[0]] for row in known]
-        found += [
-            Drift(label, step, known[step.place].at) for step in changes(values, DRIFT_PERCENT)
+        measured = [row for row in oldest_first if row.figures[place] is not None]
+        values = [[(row.figures[place] or (0.0, 0.0))[0]] for row in measured]
+        drifts += [
+            Drift(label, step, measured[step.place].at) for step in changes(values, DRIFT_PERCENT)
         ]
-    return found
+    return drifts
 
 
-def chart(shown: Ledger) -> Any:
+def chart(history: Ledger) -> Any:
     """The key figures over time, each in percent of its first; None below two probes."""
-    oldest_first = shown.probes[::-1]
+    oldest_first = history.probes[::-1]
     if len(oldest_first) < 2:
         return None
     drawn = []
     for place, (label, *_) in enumerate(KEY_FIGURES):
-        known = [
+        measured = [
             (at, row, figure[0])
             for at, row in enumerate(oldest_first)
             if (figure := row.figures[place]) is not None
         ]
-        if known:
-            first = known[0][2]
+        if measured:
+            first = measured[0][2]
             points = [
                 lines.Point(
                     float(at),
@@ -252,7 +254,7 @@ def chart(shown: Ledger) -> Any:
                     note=f"{value:,.0f} operations/s",
                     link=f"/runs/{row.run}/" if row.run else "",
                 )
-                for at, row, value in known
+                for at, row, value in measured
             ]
             drawn.append(lines.Line(label, points))
     return lines.curves(

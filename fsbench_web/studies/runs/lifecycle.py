@@ -127,13 +127,13 @@ def end_expired_runs() -> list[int]:
     A claim does so for what is in turn; a job that is paused, behind others, or whose worker is
     away has nothing in turn.
     """
-    found = closing.jobs_that_are_over(clock.now())
-    for job_id in found:
+    job_ids = closing.jobs_that_are_over(clock.now())
+    for job_id in job_ids:
         with transaction.atomic():
             job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
             waiting = job.runs.filter(state=RunState.QUEUED).order_by("id")
             _leave_out(list(waiting.values_list("id", flat=True)), closing.over(job))
-    return found
+    return job_ids
 
 
 @transaction.atomic
@@ -236,10 +236,15 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     if state not in END_STATES:
         raise ValueError(f"{state} does not end a run")
     now, reason = clock.now(), _storable(reason)
-    kept = {RunState.DONE: "", RunState.CANCELLED: Cause.CANCELLED}.get(state, cause)
+    stored_cause = {RunState.DONE: "", RunState.CANCELLED: Cause.CANCELLED}.get(state, cause)
     if cause == Cause.OUT_OF_TIME:
-        kept = cause
-    changes: dict[str, Any] = {"state": state, "reason": reason, "cause": kept, "ended_at": now}
+        stored_cause = cause
+    changes: dict[str, Any] = {
+        "state": state,
+        "reason": reason,
+        "cause": stored_cause,
+        "ended_at": now,
+    }
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
     if run.started_at is not None:
@@ -253,7 +258,9 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
             "conditions": busy.judged(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
-    if kept in INTERRUPTED and (following := following_runs.replace_interrupted(run, Cause(kept))):
+    if stored_cause in INTERRUPTED and (
+        following := following_runs.replace_interrupted(run, Cause(stored_cause))
+    ):
         reason = f"{reason} {following}"
         Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)

@@ -40,19 +40,19 @@ class LoggedLine:
 def lines(run: Run, after: int = 0, limit: int | None = None) -> list[LoggedLine]:
     """The first ``limit`` lines behind the one with the id ``after``; all of them without limit."""
     rows = LogLine.objects.filter(run=run, pk__gt=after).order_by("id")
-    found = [_of_row(row) for row in rows[:limit]]
-    if not found and run.has_ended:
-        found = [line for line in _folded(run) if line.id > after][:limit]
-    return found
+    logged_lines = [_of_row(row) for row in rows[:limit]]
+    if not logged_lines and run.has_ended:
+        logged_lines = [line for line in _folded(run) if line.id > after][:limit]
+    return logged_lines
 
 
 def last_lines(run: Run, limit: int) -> list[LoggedLine]:
     """The last ``limit`` lines, in their order."""
     rows = LogLine.objects.filter(run=run).order_by("-id")[:limit]
-    found = [_of_row(row) for row in rows][::-1]
-    if not found and run.has_ended:
-        found = list(_folded(run))[-limit:]
-    return found
+    logged_lines = [_of_row(row) for row in rows][::-1]
+    if not logged_lines and run.has_ended:
+        logged_lines = list(_folded(run))[-limit:]
+    return logged_lines
 
 
 def _of_row(row: LogLine) -> LoggedLine:
@@ -119,11 +119,11 @@ def prune(
     )
     folded = Artefact.objects.filter(run__in=old, name=LOG_NAME, media_type=MEDIA_TYPE)
     rows = LogLine.objects.filter(run__in=old)
-    found = _count(old, folded, rows)
+    pruned = _count(old, folded, rows)
     if not dry_run:
         folded.delete()
         rows.delete()
-    return found
+    return pruned
 
 
 def _count(old: QuerySet[Run], folded: QuerySet[Artefact], rows: QuerySet[LogLine]) -> PrunedLogs:

@@ -61,7 +61,8 @@ def create_queued(
         confirmed=follows.confirmed
         if follows
         else confirmed_of(
-            *(series.lun, series.journal_lun, [one.lun for one in series.members]), series.clients
+            *(series.lun, series.journal_lun, [member.lun for member in series.members]),
+            series.clients,
         ),
     )
     submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
@@ -102,9 +103,9 @@ def confirmed_of(
     worker too (``client_confirmed_as``).
     """
     luns = {"data": lun, "journal": journal}
-    luns |= {confirmed_as(one.name): one for one in members if one is not None}
-    luns |= {client_confirmed_as(one.worker.name, one.name): one for one in clients}
-    return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
+    luns |= {confirmed_as(member.name): member for member in members if member is not None}
+    luns |= {client_confirmed_as(client.worker.name, client.name): client for client in clients}
+    return {role: used.fingerprint for role, used in luns.items() if used and used.fingerprint}
 
 
 def confirmed_as(name: str) -> str:
@@ -136,19 +137,19 @@ def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | N
     runs = Run.objects.bulk_create(
         [
             Run(
-                series=one.series,
-                repeat=one.repeat,
+                series=new_run.series,
+                repeat=new_run.repeat,
                 origin=Run.Origin.MEASURED,
                 state=RunState.QUEUED,
                 created_by=by,
                 job=job,
-                is_reference=one.is_reference,
-                repeat_rule=one.repeat_rule,
-                confirmed=one.confirmed,
-                block=one.block,
-                tracing=one.tracing,
+                is_reference=new_run.is_reference,
+                repeat_rule=new_run.repeat_rule,
+                confirmed=new_run.confirmed,
+                block=new_run.block,
+                tracing=new_run.tracing,
             )
-            for one in wanted
+            for new_run in wanted
         ],
         batch_size=500,
     )
@@ -194,27 +195,27 @@ def record_all_finished(
     now = clock.now()
     runs = [
         Run(
-            series=one.series,
-            repeat=one.repeat,
+            series=finished_run.series,
+            repeat=finished_run.repeat,
             origin=Run.Origin.IMPORTED,
             state=RunState.DONE,
-            reason=one.reason,
+            reason=finished_run.reason,
             progress=1,
-            environment=one.environment,
-            block=one.block,
+            environment=finished_run.environment,
+            block=finished_run.block,
             created_by=by,
             ended_at=now,
-            measured_at=one.measured_at,
-            measured_source=one.measured_source,
+            measured_at=finished_run.measured_at,
+            measured_source=finished_run.measured_source,
         )
-        for one in finished
+        for finished_run in finished
     ]
     insert_together(*other_rows, *runs)
     artefacts = []
-    for one, run in zip(finished, runs, strict=True):
-        if one.artefact is not None:
-            one.artefact.run = run
-            artefacts.append(one.artefact)
+    for finished_run, run in zip(finished, runs, strict=True):
+        if finished_run.artefact is not None:
+            finished_run.artefact.run = run
+            artefacts.append(finished_run.artefact)
     changes = [(run.pk, now, RunState.DONE, run.reason) for run in runs]
     insert_together(*written_if_many(StateChange, _STATE_CHANGE, changes), *artefacts)
     return runs

@@ -64,10 +64,12 @@ def probe_of_block(run: Run) -> LunProbe | None:
     if (measured := target_of(series)) is None:
         return None
     # By the job and not by the name of the block alone: numbers of deleted jobs may come again.
-    found = LunProbe.objects.filter(
+    probes = LunProbe.objects.filter(
         lun=series.lun_id, target=measured, run__job=run.job_id, run__block=run.block
     ).select_related("run__series")
-    return next((one for one in found if one.run and _machine(one.run) == _machine(run)), None)
+    return next(
+        (probe for probe in probes if probe.run and _machine(probe.run) == _machine(run)), None
+    )
 
 
 def _machine(run: Run) -> Machine:
@@ -85,7 +87,7 @@ def record(run: Run, printed: str, state: Mapping[str, Any]) -> LunProbe | None:
     except ValueError as error:
         logger.warning("run %s: its probe cannot be read: %s", run.pk, error)
         return None
-    made, _ = LunProbe.objects.update_or_create(
+    probe, _ = LunProbe.objects.update_or_create(
         run=run,
         defaults={
             "lun_id": run.series.lun_id,
@@ -95,14 +97,14 @@ def record(run: Run, printed: str, state: Mapping[str, Any]) -> LunProbe | None:
             "result": result,
         },
     )
-    return made
+    return probe
 
 
 def attach(run: Run) -> None:
     """Note which probe the run is set against, in the transaction that ends it."""
-    found = probe_of_block(run)
-    if found is not None:
-        Run.objects.filter(pk=run.pk).update(probe=found)
+    probe = probe_of_block(run)
+    if probe is not None:
+        Run.objects.filter(pk=run.pk).update(probe=probe)
 
 
 def why_none(run: Run) -> str:

@@ -51,7 +51,10 @@ def next_run(lun: Lun | int) -> Run | None:
         return run
     if not leases.is_shared(run.series) and not _of_several_clients().exists():
         return run
-    return next((one for one in startable(run.series.lun.worker) if one.pk == run.pk), None)
+    return next(
+        (candidate for candidate in startable(run.series.lun.worker) if candidate.pk == run.pk),
+        None,
+    )
 
 
 def startable(worker: Worker) -> list[Run]:
@@ -89,7 +92,7 @@ def absent_clients(series: Series) -> list[str]:
     """
     since = clock.now() - leases.lease_duration()
     workers = [lun.worker for lun in series.clients]
-    return [one.name for one in workers if one.is_drained or one.seen_at < since]
+    return [worker.name for worker in workers if worker.is_drained or worker.seen_at < since]
 
 
 def _of_several_clients() -> QuerySet[Run]:

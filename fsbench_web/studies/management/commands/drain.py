@@ -30,9 +30,9 @@ class Command(SiteCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         worker = Worker.objects.filter(name=options["worker"]).first()
         if worker is None:
-            known = ", ".join(Worker.objects.order_by("name").values_list("name", flat=True))
+            names = ", ".join(Worker.objects.order_by("name").values_list("name", flat=True))
             raise CommandError(
-                f"There is no worker “{options['worker']}”. Known: {known or 'none'}."
+                f"There is no worker “{options['worker']}”. Known: {names or 'none'}."
             )
         if options["resume"]:
             changed = maintenance.set_drained(worker, False, by=BY)

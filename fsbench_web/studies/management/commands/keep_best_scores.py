@@ -22,9 +22,9 @@ class Command(SiteCommand):
             self.stdout.write(f"{kept_best_scores.keep(None)} configurations were out of date.")
             return
         wrong = kept_best_scores.wrong()
-        for one in wrong:
+        for row in wrong:
             self.stderr.write(
-                f"Configuration {one.configuration} of study {one.study}: other scores are kept "
+                f"Configuration {row.configuration} of study {row.study}: other scores are kept "
                 "than are best."
             )
         if wrong:

@@ -24,9 +24,9 @@ class Command(SiteCommand):
         if days == logs.KEPT_ALWAYS:
             self.stdout.write("Logs are kept for ever: FSBENCH_LOG_DAYS is 0.")
             return
-        found = logs.prune(days, dry_run=options["dry_run"])
+        pruned = logs.prune(days, dry_run=options["dry_run"])
         would = "would be" if options["dry_run"] else "were"
         self.stdout.write(
-            f"{found.runs} logs of runs that ended more than {days} days ago {would} deleted, "
-            f"{found.size_bytes} bytes of text."
+            f"{pruned.runs} logs of runs that ended more than {days} days ago {would} deleted, "
+            f"{pruned.size_bytes} bytes of text."
         )

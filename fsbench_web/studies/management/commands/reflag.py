@@ -33,10 +33,10 @@ class Command(SiteCommand):
             raise CommandError(f'There is no study "{study}".')
         for job_id in rejudging.jobs_with_references(study):
             rejudging.note_drift(job_id)
-        found = rejudging.waiting(study, everything=options["all"])
-        total, done = found.count(), 0
+        series = rejudging.waiting(study, everything=options["all"])
+        total, done = series.count(), 0
         try:
-            for _ in rejudging.judge(found):
+            for _ in rejudging.judge(series):
                 done += 1
                 if done % _SAY_EVERY == 0:
                     self.stdout.write(f"{done} of {total} series")

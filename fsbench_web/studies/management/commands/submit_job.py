@@ -60,19 +60,19 @@ class Command(SiteCommand):
         self.stdout.write(f"Job {runs[0].job_id}: {len(runs)} runs are queued.")
 
     def _show(self, spec: JobSpec, runs: list[PlannedRun]) -> None:
-        found = estimates.of_planned(runs)
-        for number, (run, one) in enumerate(zip(runs, found, strict=True), start=1):
+        expected = estimates.of_planned(runs)
+        for number, (run, estimate) in enumerate(zip(runs, expected, strict=True), start=1):
             mark = " reference" if run.is_reference else ""
-            takes = duration(one.duration_s) if one else "not known"
+            takes = duration(estimate.duration_s) if estimate else "not known"
             self.stdout.write(
                 f"{number:5}  repeat {run.repeat}  {run.configuration}, {run.workload_title}"
                 f"  {takes}{mark}"
             )
-        for place, what, why in spec.left_out:
-            self.stdout.write(f"left out  {place}: {what}: {why}")
+        for place, label, why in spec.left_out:
+            self.stdout.write(f"left out  {place}: {label}: {why}")
         for sentence in spec.notes:
             self.stdout.write(sentence)
-        total = estimates.total(found)
+        total = estimates.total(expected)
         takes = (
             duration(total.duration_s)
             if total.duration_s is not None

@@ -130,8 +130,8 @@ def packed(outputs: Mapping[str, str]) -> bytes:
     """What a client has to hand over, as ``content``. Raises NotTogether where it is too much."""
     data = json.dumps(dict(outputs)).encode()
     if len(data) > MOST_OUTPUT_BYTES:
-        most = MOST_OUTPUT_BYTES // 2**20
-        raise ClientsCannotContinue(f"Its outputs are larger than {most} MiB together.")
+        limit_mib = MOST_OUTPUT_BYTES // 2**20
+        raise ClientsCannotContinue(f"Its outputs are larger than {limit_mib} MiB together.")
     return zlib.compress(data, 6)
 
 
@@ -176,22 +176,22 @@ def progress_of(run_id: int) -> ClientProgress:
             seen_at__lt=AT_DATABASE - leases.lease_duration(),
         ).values_list("pk", flat=True)
     )
-    for one in rows:
-        if one.state == ClientState.FAILED:
+    for client in rows:
+        if client.state == ClientState.FAILED:
             raise ClientsCannotContinue(
-                f"The client {one.worker} could not go on: {one.reason}",
-                Cause(one.cause or Cause.BENCHMARK),
+                f"The client {client.worker} could not go on: {client.reason}",
+                Cause(client.cause or Cause.BENCHMARK),
             )
-        if one.pk in silent:
+        if client.pk in silent:
             raise ClientsCannotContinue(
-                f"The client {one.worker} sent no heartbeat for "
+                f"The client {client.worker} sent no heartbeat for "
                 f"{settings.WORKER_SILENT_AFTER_S} s.",
                 Cause.SILENT,
             )
     waiting = (ClientState.ASKED, ClientState.PREPARING)
     return ClientProgress(
-        tuple(one.worker for one in rows if one.state in waiting),
-        all(one.state == ClientState.DONE for one in rows),
+        tuple(client.worker for client in rows if client.state in waiting),
+        all(client.state == ClientState.DONE for client in rows),
     )
 
 
@@ -249,8 +249,15 @@ def store_results(run_id: int, of_workers: Mapping[str, Sequence[ParsedValue]]) 
     """What each measured by itself, in the transaction that ends the run."""
     for worker, values in of_workers.items():
         rows = [
-            [one.test, one.load, one.record_size_kb, one.file_size_kb, one.value, one.unit]
-            for one in values[:MOST_RESULTS]
+            [
+                value.test,
+                value.load,
+                value.record_size_kb,
+                value.file_size_kb,
+                value.value,
+                value.unit,
+            ]
+            for value in values[:MOST_RESULTS]
         ]
         RunClient.objects.filter(run=run_id, worker=worker).update(
             state=ClientState.DONE, results=rows, content=None

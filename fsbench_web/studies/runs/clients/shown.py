@@ -52,8 +52,8 @@ def shown(run: Run) -> ShownClients | None:
     by_test: dict[tuple[Any, ...], list[float | None]] = {}
     for place, client in enumerate(clients):
         for *key, value, unit in client.results:
-            found = by_test.setdefault((*key, unit), [None] * len(clients))
-            found[place] = value
+            values = by_test.setdefault((*key, unit), [None] * len(clients))
+            values[place] = value
     first = list(by_test.items())[:MOST_ROWS]
     rows = [
         Row(test, load, record_kb, file_kb, unit, tuple(values))
@@ -76,7 +76,7 @@ def _on_one_machine(clients: list[RunClient], noted: Mapping[str, Any]) -> list[
     if "one_machine" in noted:
         return [[str(name) for name in names] for names in noted["one_machine"]]
     return same_host.on_one_machine(
-        Worker.objects.filter(name__in=[one.worker for one in clients]).order_by("name")
+        Worker.objects.filter(name__in=[client.worker for client in clients]).order_by("name")
     )
 
 
