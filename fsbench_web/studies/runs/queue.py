@@ -104,19 +104,19 @@ def _first_of_others(worker: Worker) -> list[Run]:
 
     Those of a worker that is away keep nothing from anybody.
     """
-    found: dict[int, Run] = {}
+    by_lun: dict[int, Run] = {}
     rows = _of_several_clients().filter(
         series__lun__worker__drained_at=None,
         series__lun__worker__seen_at__gte=clock.now() - leases.lease_duration(),
     )
     for run in rows.exclude(series__lun__worker=worker).select_related(*_RELATED)[:_MOST_OTHERS]:
         lun, clients = run.series.lun_id, [name for name, _ in run.series.runs_on.clients]
-        if lun is None or lun in found or worker.name not in clients:
+        if lun is None or lun in by_lun or worker.name not in clients:
             continue
         if not absent_clients(run.series):
-            found[lun] = run
+            by_lun[lun] = run
     # What comes before it on its own LUN comes before it here.
-    return [run for lun, run in found.items() if _first(lun) == run]
+    return [run for lun, run in by_lun.items() if _first(lun) == run]
 
 
 def _first(lun: Lun | int) -> Run | None:

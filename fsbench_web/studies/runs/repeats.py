@@ -63,7 +63,7 @@ def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
         done = states.count(RunState.DONE)
         repeats = f"{done} repeat{'' if done == 1 else 's'}"
         return Stop(f"stopped after {repeats}: its job stops before the next one would have ended")
-    if RunState.CANCELLED in states or any(asked is not None for _, asked, _ in rows):
+    if RunState.CANCELLED in states or any(requested_at is not None for _, requested_at, _ in rows):
         return Stop("stopped: a repeat was cancelled")
     return repeats_verdict(
         overall_scores(ended.series_id),
@@ -98,7 +98,7 @@ def rules_of(series_ids: Iterable[int]) -> dict[int, list[RepeatRule]]:
         .values_list("series_id", *(f"repeat_rule__{name}" for name in fields))
         .distinct()
     )
-    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    rules: dict[int, list[RepeatRule]] = defaultdict(list)
     for series_id, *values in rows:
-        found[series_id].append(RepeatRule(**dict(zip(fields, values, strict=True))))
-    return found
+        rules[series_id].append(RepeatRule(**dict(zip(fields, values, strict=True))))
+    return rules

@@ -68,15 +68,17 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
     """
     # Not asked of each configuration: with thousands of them in one study that is a long question.
     series = Series.objects.order_by()
-    found = FilesystemConfiguration.objects.order_by()
+    wanted = FilesystemConfiguration.objects.order_by()
     if study_slugs:
         series = series.filter(study__slug__in=list(study_slugs))
-        found = found.filter(pk__in=series.values("configuration"))
+        wanted = wanted.filter(pk__in=series.values("configuration"))
     emulated = series.filter(**_IS_EMULATED).values("configuration")
-    kept = KeptBestScores.objects.filter(study__slug__in=list(study_slugs))
-    found = found.annotate(
+    kept_scores = KeptBestScores.objects.filter(study__slug__in=list(study_slugs))
+    wanted = wanted.annotate(
         is_emulated=Q(pk__in=emulated),
-        has_kept_scores=Q(pk__in=kept.values("configuration")) if study_slugs else Value(False),
+        has_kept_scores=Q(pk__in=kept_scores.values("configuration"))
+        if study_slugs
+        else Value(False),
     )
     return {
         pk: ConfigurationFacts(
@@ -88,7 +90,7 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
             scheduler=scheduler,
             **dict(zip(_OTHERS, others, strict=True)),
         )
-        for pk, label, is_known, filesystem, options, scheduler, *others in found.values_list(
+        for pk, label, is_known, filesystem, options, scheduler, *others in wanted.values_list(
             *("pk", "label", "is_known", "filesystem", "options", "scheduler", *_OTHERS)
         )
     }
@@ -96,10 +98,10 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
 
 def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
     """Every emulated series of these studies, or of all where none is named. One query."""
-    found = Series.objects.filter(**_IS_EMULATED).order_by()
+    series = Series.objects.filter(**_IS_EMULATED).order_by()
     if study_slugs:
-        found = found.filter(study__slug__in=list(study_slugs))
-    return frozenset(found.values_list("pk", flat=True))
+        series = series.filter(study__slug__in=list(study_slugs))
+    return frozenset(series.values_list("pk", flat=True))
 
 
 # The scores are reduced twice, to each configuration and then to each contender, so that counting
@@ -161,14 +163,14 @@ def best_candidates(
     contenders: Mapping[int, str],
     by: str,
     counts_runs: bool = False,
-    kept: KeptState | None = None,
+    kept_state: KeptState | None = None,
 ) -> BestCandidates:
     """The highest and the lowest scores of each contender in each table, all that are equal.
 
     A table is a test, category and unit. ``contenders`` are the names of the contenders by
     configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
-    not compete. With ``kept`` best scores (by CONFIGURATION, without ``counts_runs``) the others of
-    their configurations are not looked at. One query; none where nobody competes.
+    not compete. With ``kept_state`` best scores (by CONFIGURATION, without ``counts_runs``) the
+    others of their configurations are not looked at. One query; none where nobody competes.
     """
     none = BestCandidates([], 0 if counts_runs else None)
     if not contenders:
@@ -178,8 +180,8 @@ def best_candidates(
         f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
         for member, name in contenders.items()
     )
-    if kept is not None:
-        scores = scores.filter(series__configuration__in=kept.outdated)
+    if kept_state is not None:
+        scores = scores.filter(series__configuration__in=kept_state.outdated)
     chosen = (
         scores.order_by()
         .annotate(
@@ -193,7 +195,7 @@ def best_candidates(
             *("is_printed", "configuration", "member"),
         )
     )
-    inner, parameters = _union([chosen] if kept is None else [chosen, kept.rows])
+    inner, parameters = _union([chosen] if kept_state is None else [chosen, kept_state.rows])
     if not inner:
         return none
     statement = _LEADERS.format(
@@ -211,23 +213,23 @@ def best_candidates(
         rows = cursor.fetchall()
     width = len(Candidate._fields)
     # SQLite has no booleans.
-    found = [
+    candidates = [
         Candidate._make((*rest, bool(is_printed), configurations))
         for *rest, is_printed, configurations in (row[:width] for row in rows)
     ]
     if not counts_runs:
-        return BestCandidates(found, None)
-    return BestCandidates(found, rows[0][width] if rows else 0)
+        return BestCandidates(candidates, None)
+    return BestCandidates(candidates, rows[0][width] if rows else 0)
 
 
 def _union(queries: Iterable[QuerySet[Any, Any]]) -> tuple[str, tuple[Any, ...]]:
     """All of their rows; "" where their filters can let none pass."""
-    found = []
-    for one in queries:
+    statements = []
+    for queryset in queries:
         with suppress(EmptyResultSet):  # is never asked
-            found.append(one.query.sql_with_params())
-    every = tuple(value for _, parameters in found for value in parameters)
-    return " UNION ALL ".join(text for text, _ in found), every
+            statements.append(queryset.query.sql_with_params())
+    every = tuple(value for _, parameters in statements for value in parameters)
+    return " UNION ALL ".join(text for text, _ in statements), every
 
 
 def configurations_of_each(
@@ -243,13 +245,13 @@ def configurations_of_each(
     wanted = scores.order_by().filter(
         test__in={test for test, _ in tables}, category__in={slug for _, slug in tables}
     )
-    found: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+    configurations: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for test, slug, member, configuration in wanted.values_list(
         *("test", "category"), F(by), F(CONFIGURATION)
     ).distinct():
         if member in contenders:
-            found[test, slug, contenders[member]].add(configuration)
-    return {key: len(those) for key, those in found.items()}
+            configurations[test, slug, contenders[member]].add(configuration)
+    return {key: len(those) for key, those in configurations.items()}
 
 
 @dataclass(frozen=True)
@@ -267,18 +269,16 @@ class PrintedScore:
 def printed_in(scores: QuerySet[Score]) -> list[PrintedScore]:
     """Those of the scores that a paper printed something beside. One query."""
     columns = ("pk", "series_id", "series__study__slug", "test", "category")
-    found = (
-        scores.filter(published__isnull=False).order_by("pk").values_list(*columns, PRINTED_UNIT)
-    )
-    return [PrintedScore(*row) for row in found]
+    rows = scores.filter(published__isnull=False).order_by("pk").values_list(*columns, PRINTED_UNIT)
+    return [PrintedScore(*row) for row in rows]
 
 
 def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:
     """The whole rows of the scores, by score. One query a MOST_LISTED."""
     rows = {}
     for part in _parts(score_ids):
-        found = Score.selections.filter(pk__in=part)
-        for score_id, *row in columns_of(found, "pk", *ROW):
+        scores = Score.selections.filter(pk__in=part)
+        for score_id, *row in columns_of(scores, "pk", *ROW):
             rows[score_id] = row_of(series[row[0]], row)
     return rows
 

@@ -42,8 +42,8 @@ def note(series_id: int) -> None:
 
 def _processors(run: Run, before: Mapping[str, Any]) -> int | None:
     """Of the host, as the run noted it; older runs did in their environment, but of a guest's."""
-    if found := before.get("processors"):
-        return int(found)
+    if processors := before.get("processors"):
+        return int(processors)
     if run.environment is None or run.series.runs_on.is_guest:
         return None
     values = dict(map(tuple, run.environment.facts.get("Machine") or ()))

@@ -98,7 +98,7 @@ def _distinct_pairs() -> list[tuple[str, str]]:
 
 
 def count_tables(most: int) -> int:
-    """How many tests in how many categories any scores have, at most ``most``. One query."""
+    """How many tests in how many categories any scores have, at most ``limit``. One query."""
     if not _is_plain():
         return Score.objects.order_by().values("test", "category").distinct()[:most].count()
     with connection.cursor() as cursor:

@@ -175,7 +175,7 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
 def replace_scores(series: Series, basis: SeriesContext, found: TestScores) -> None:
     """Write the computed scores of a series, of all selections, in place of the old.
 
-    ``found`` was judged by ``basis``. The caller holds the series' lock.
+    ``test_scores`` was judged by ``basis``. The caller holds the series' lock.
     """
     boundaries = {
         test: one.boundary for test, one in found.tests.items() if one.boundary is not None

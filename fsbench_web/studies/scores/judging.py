@@ -85,7 +85,7 @@ def _judge(
     wanted: frozenset[str] | None = None,
     series: Series | None = None,
 ) -> None:
-    """Add to ``found`` what tests of ``parts`` amount to, those of ``wanted`` where it is given.
+    """Add to ``test_scores`` what tests of ``parts`` amount to, those of ``wanted`` where it is given.
 
     ``parts`` come in the order of their runs, and their flags are written. ``series``: the one
     whose stored samples give an interval to the value of a single run. Raises MixedMeasurements.
@@ -206,7 +206,7 @@ def _parts(
     wanted: frozenset[str] | None,
     kept: dict[int, tuple[Bits, Bits]],
 ) -> Iterator[Part]:
-    """The blocks with one of the tests; ``kept`` has the flags of each as stored and as found."""
+    """The blocks with one of the tests; ``block_bits`` has the flags of each as stored and as found."""
     for block in blocks:
         if wanted is not None and not any(
             at_load(test, load) in wanted for test, load, *_ in block.tests

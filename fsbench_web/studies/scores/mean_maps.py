@@ -26,7 +26,7 @@ class MeanMap:
 def mean_maps(series_ids: Iterable[int], test: str, most: int) -> list[MeanMap] | None:
     """The matrices of ``test`` (with its load), in order of series and unit.
 
-    None where they have more than ``most`` cells together. One query, and one for each very large
+    None where they have more than ``limit`` cells together. One query, and one for each very large
     block.
     """
     names = {testnames.parts(test)}

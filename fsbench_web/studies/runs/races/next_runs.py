@@ -32,23 +32,23 @@ def continue_race(run: Run, now: datetime) -> None:
         return
     if Run.objects.get(pk=run.pk).state == RunState.DONE:
         _note_value(race, run)
-    stands = standing(race)
-    if stands.is_unfinished or stands.is_held:
+    race_standing = standing(race)
+    if race_standing.is_unfinished or race_standing.is_held:
         return
-    if stands.is_out_of_time:
+    if race_standing.is_out_of_time:
         text = "Stopped, because its job stops before another block would have ended."
-        _end(race, now, f"{text} {_so_far(stands)}")
-    elif stands.was_cancelled:
-        _end(race, now, f"Stopped, because a run was cancelled. {_so_far(stands)}")
+        _end(race, now, f"{text} {_so_far(race_standing)}")
+    elif race_standing.was_cancelled:
+        _end(race, now, f"Stopped, because a run was cancelled. {_so_far(race_standing)}")
     elif run.series.lun is None:
-        _end(race, now, f"Stopped, because its LUN is not known. {_so_far(stands)}")
-    elif not _try_again(stands, run):
+        _end(race, now, f"Stopped, because its LUN is not known. {_so_far(race_standing)}")
+    elif not _try_again(race_standing, run):
         _next_block(race, run, now)
 
 
-def _so_far(stands: Standing) -> str:
-    is_change = stands.race.find == Race.Find.CHANGE
-    return changes.so_far(stands) if is_change else words.leading(stands)
+def _so_far(race_standing: Standing) -> str:
+    is_change = race_standing.race.find == Race.Find.CHANGE
+    return changes.so_far(race_standing) if is_change else words.leading(race_standing)
 
 
 def _note_value(race: Race, run: Run) -> None:
@@ -58,11 +58,11 @@ def _note_value(race: Race, run: Run) -> None:
     if is_usable and not race.unit:
         race.unit = unit
     race.values[str(run.pk)] = value if is_usable else None
-    stands = standing(race)
-    turn = stands.blocks[-1].get(str(run.series_id))
+    race_standing = standing(race)
+    turn = race_standing.blocks[-1].get(str(run.series_id))
     if not is_usable and turn is not None and run.pk == turn.last.id:
         why = f"Run {run.pk} printed no value of the measure that is above zero."
-        _eliminate(stands, str(run.series_id), why)
+        _eliminate(race_standing, str(run.series_id), why)
     race.save(update_fields=["values", "failed", "unit"])
 
 
@@ -71,8 +71,8 @@ def value_of(run_id: int, test: str, category: str) -> tuple[float | None, str]:
     cells: dict[tuple[int, int], float] = {}
     single: list[float] = []
     unit = ""
-    found = measurements.read(measurements.of_run(run_id), lambda one: at_load(*one) == test)
-    for numbers in found:
+    blocks = measurements.read(measurements.of_run(run_id), lambda pair: at_load(*pair) == test)
+    for numbers in blocks:
         for name, record_kb, file_kb, value, _ in numbers.columns.rows():
             unit = name.unit
             if record_kb is None or file_kb is None:
@@ -90,26 +90,26 @@ def value_of(run_id: int, test: str, category: str) -> tuple[float | None, str]:
     return score.value, units.overall_unit(unit) if category == OVERALL else unit
 
 
-def _eliminate(stands: Standing, contender: str, why: str) -> None:
+def _eliminate(race_standing: Standing, contender: str, why: str) -> None:
     """Take a contender out; the caller saves the race."""
-    run = stands.blocks[-1][contender].last.id
-    stands.race.failed[contender] = [len(stands.blocks) - 1, run, why]
+    run = race_standing.blocks[-1][contender].last.id
+    race_standing.race.failed[contender] = [len(race_standing.blocks) - 1, run, why]
 
 
-def _try_again(stands: Standing, run: Run) -> bool:
+def _try_again(race_standing: Standing, run: Run) -> bool:
     """Write another attempt for whoever failed in this block; who did so too often is out.
 
     False: the block is complete.
     """
-    race, again = stands.race, []
-    for name, turn in stands.pending.items():
+    race, again = race_standing.race, []
+    for name, turn in race_standing.pending.items():
         if turn.counted < MOST_ATTEMPTS:
             again.append(turn.last)
         else:
-            _eliminate(stands, name, f"It failed {turn.counted} times in one block.")
+            _eliminate(race_standing, name, f"It failed {turn.counted} times in one block.")
     race.save(update_fields=["failed"])
     rows = Run.objects.select_related("series__lun", "series__journal_lun", "job", "created_by")
-    made = [
+    attempts = [
         new_runs.create_queued(
             failed.series,
             failed.repeat,
@@ -122,25 +122,25 @@ def _try_again(stands: Standing, run: Run) -> bool:
         )
         for failed in rows.filter(pk__in=[row.id for row in again]).order_by("id")
     ]
-    nudges.nudge_after_commit(made[:1])
-    return bool(made)
+    nudges.nudge_after_commit(attempts[:1])
+    return bool(attempts)
 
 
 def _next_block(race: Race, run: Run, now: datetime) -> None:
-    stands = standing(race)
+    race_standing = standing(race)
     try:
-        course = stands.course
+        course = race_standing.course
     except ValueError as error:
         _end(race, now, f"Stopped, because its runs make no blocks of it: {error}.")
         return
     if course.phase == ENDED:
         conclusion = changes.conclusion if race.find == Race.Find.CHANGE else words.conclusion
-        _end(race, now, conclusion(stands))
+        _end(race, now, conclusion(race_standing))
         return
-    number = len(stands.blocks) + 1
+    number = len(race_standing.blocks) + 1
     names = list(race.contenders)
     order = [names[place] for place in block_order(len(names), number, race.seed)]
-    followed = {name: turn.last.id for name, turn in stands.blocks[-1].items()}
+    followed = {name: turn.last.id for name, turn in race_standing.blocks[-1].items()}
     related = ("series__lun", "series__journal_lun", "job", "created_by")
     before = Run.objects.select_related(*related).in_bulk(followed.values())
     # That of the run that ends too: its scores are made next. One order of locks for everybody.
@@ -150,13 +150,13 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
     lock_all([*next_series.values(), run.series])
     # What somebody submitted again is in a block of its own, too.
     block = new_runs.block_of(race.job, new_runs.blocks_in(race.job.runs.all()) + 1)
-    made = []
+    queued = []
     for name in order:
         if name in course.measure:
             # Whoever comes in later, as those of a bisection do, follows one of that block.
             last = before[followed.get(name, min(before))]
             series = next_series[int(name)]
-            made.append(
+            queued.append(
                 new_runs.create_queued(
                     series,
                     next_repeat(series),
@@ -167,7 +167,7 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
                     why=f"Block {number} of the race, after run {run.pk}.",
                 )
             )
-    nudges.nudge_after_commit(made[:1])
+    nudges.nudge_after_commit(queued[:1])
 
 
 def _end(race: Race, now: datetime, conclusion: str) -> None:

@@ -36,9 +36,14 @@ class Row:
     @property
     def badge(self) -> str:
         """How its state is shown."""
-        shown = {BEST: "is-best", EQUIVALENT: "is-best", LEADING: "is-running", OUT: "is-cancelled"}
-        shown |= {changes.WORDS[BEFORE]: "is-done", changes.WORDS[AFTER]: "is-warn"}
-        return shown.get(self.word, "is-queued")
+        classes = {
+            BEST: "is-best",
+            EQUIVALENT: "is-best",
+            LEADING: "is-running",
+            OUT: "is-cancelled",
+        }
+        classes |= {changes.WORDS[BEFORE]: "is-done", changes.WORDS[AFTER]: "is-warn"}
+        return classes.get(self.word, "is-queued")
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -142,17 +147,17 @@ def report_of(job: Job) -> RaceReport | None:
     race = Race.objects.filter(job=job).first()
     if race is None:
         return None
-    stands = standing(race)
+    race_standing = standing(race)
     if race.find == Race.Find.CHANGE:
-        return _of_change(stands)
+        return _of_change(race_standing)
     try:
-        of_race = stands.of_race
+        of_race = race_standing.of_race
     except ValueError:  # its runs are not what it asked for: it was stopped, and says so
         of_race = racing.Race(ENDED, (), {}, "", 0.0)
     labels = labels_of(race)
-    leader = of_race.leader if stands.speeds else ""
-    phase = _phase(stands, of_race.phase)
-    places = stands.places if leader else dict.fromkeys(race.contenders, RacePlace(0))
+    leader = of_race.leader if race_standing.speeds else ""
+    phase = _phase(race_standing, of_race.phase)
+    places = race_standing.places if leader else dict.fromkeys(race.contenders, RacePlace(0))
     rows = []
     for name in race.contenders:
         out = of_race.out.get(name)
@@ -164,7 +169,7 @@ def report_of(job: Job) -> RaceReport | None:
                 state,
                 _word(state, of_race.status if phase == ENDED else ""),
                 places[name],
-                out.blocks if out else len(stands.speeds),
+                out.blocks if out else len(race_standing.speeds),
                 out.why if out else "",
                 words.why_out(out, race, name) if out else "",
             )
@@ -173,44 +178,51 @@ def report_of(job: Job) -> RaceReport | None:
     rows.sort(key=lambda row: (row.state == OUT, -row.blocks, -_speed(row)))
     return RaceReport(
         race,
-        stands,
+        race_standing,
         of_race,
         phase,
         rows,
         labels.get(leader, ""),
-        stands.probability if leader else 0.0,
-        len(stands.speeds),
+        race_standing.probability if leader else 0.0,
+        len(race_standing.speeds),
     )
 
 
-def _of_change(stands: Standing) -> RaceReport:
-    race = stands.race
+def _of_change(race_standing: Standing) -> RaceReport:
+    race = race_standing.race
     try:
-        found = stands.of_bisection
+        bisection = race_standing.of_bisection
     except ValueError:  # as above
         ends = race.contenders[0], race.contenders[-1]
-        found = Bisection(ENDED, {}, *ends, (), 0.0)
-    labels, places = labels_of(race), changes.places(stands)
+        bisection = Bisection(ENDED, {}, *ends, (), 0.0)
+    labels, places = labels_of(race), changes.places(race_standing)
     rows = []
     for name in race.contenders:
-        side = found.sides.get(name, LEFT)
+        side = bisection.sides.get(name, LEFT)
         has_failed = name in race.failed
         state = OUT if has_failed else side
         why = NOT_MEASURED if has_failed else ""
-        reason = changes.why_failed(stands, name)
+        reason = changes.why_failed(race_standing, name)
         place = places[name]
         word = changes.word(NOT_MEASURED if has_failed else side, place.blocks)
         label = labels.get(name, name)
         rows.append(Row(int(name), label, state, word, place, place.blocks, why, reason))
     return RaceReport(
-        *(race, stands, found, _phase(stands, found.phase), rows, "", 0.0, len(stands.speeds))
+        race,
+        race_standing,
+        bisection,
+        _phase(race_standing, bisection.phase),
+        rows,
+        "",
+        0.0,
+        len(race_standing.speeds),
     )
 
 
-def _phase(stands: Standing, phase: str) -> str:
-    if stands.race.ended_at is not None:
+def _phase(race_standing: Standing, phase: str) -> str:
+    if race_standing.race.ended_at is not None:
         return ENDED if phase == ENDED else STOPPED
-    return HELD if stands.is_held else phase
+    return HELD if race_standing.is_held else phase
 
 
 def _word(state: str, status: str) -> str:

@@ -142,35 +142,35 @@ class Standing:
     @cached_property
     def of_race(self) -> racing.Race:
         """Where it stands. Raises ValueError where its runs are not those of this race."""
-        found = racing.race(*self._measured, **self._spent)
-        is_of_ticks = self._is_of_ticks(found, found.left)
-        return replace(found, status=racing.INCONCLUSIVE) if is_of_ticks else found
+        course = racing.race(*self._measured, **self._spent)
+        is_of_ticks = self._is_of_ticks(course, course.left)
+        return replace(course, status=racing.INCONCLUSIVE) if is_of_ticks else course
 
     @cached_property
     def of_bisection(self) -> Bisection:
         """Where the search for a change stands. Raises ValueError as ``of_race`` does."""
-        found = bisecting.bisection(*self._measured, **self._spent)
-        is_of_ticks = self._is_of_ticks(found, (found.before, found.after))
-        return replace(found, status=racing.INCONCLUSIVE) if is_of_ticks else found
+        bisection = bisecting.bisection(*self._measured, **self._spent)
+        is_of_ticks = self._is_of_ticks(bisection, (bisection.before, bisection.after))
+        return replace(bisection, status=racing.INCONCLUSIVE) if is_of_ticks else bisection
 
     @property
     def is_of_ticks(self) -> bool:
         """Whether nothing is said of the two in the end, because they scatter by nothing and are
         measured by few ticks of their tool's timer.
         """
-        found = self.course
-        return found.status == racing.INCONCLUSIVE and _is_still(found)
+        course = self.course
+        return course.status == racing.INCONCLUSIVE and _is_still(course)
 
-    def _is_of_ticks(self, found: racing.Race | Bisection, two: Sequence[str]) -> bool:
+    def _is_of_ticks(self, course: racing.Race | Bisection, two: Sequence[str]) -> bool:
         """As verdicts have it (``compare.tables.verdicts``): that nothing scatters is the timer's
         doing, and a tick more or less may be the difference. One query, where nothing scatters.
         """
-        if found.status == racing.INCONCLUSIVE or not _is_still(found):
+        if course.status == racing.INCONCLUSIVE or not _is_still(course):
             return False
         race = self.race
         wanted = ScoreFilter(tests=(race.test,), categories=(race.category,)).scores
         flags = wanted.filter(series__in=list(map(int, two))).values_list("flags", flat=True)
-        return any(CLOCK in some for some in flags)
+        return any(CLOCK in score_flags for score_flags in flags)
 
     @property
     def course(self) -> racing.Race | Bisection:
@@ -261,17 +261,17 @@ def labels_of(race: Race) -> dict[str, str]:
     )
     journals = {journal for _, _, journal, _, _ in rows if journal}
     stacks = {stack for _, _, _, stack, _ in rows if stack}
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for pk, label, journal, stack, kernel in rows:
         parts = [label, journal if len(journals) > 1 else ""]
         parts += [f"with {stack}" if stack and len(stacks) > 1 else "", kernel]
-        found[str(pk)] = ", ".join(part for part in parts if part)
-    return found
+        labels[str(pk)] = ", ".join(part for part in parts if part)
+    return labels
 
 
-def _is_still(found: racing.Race | Bisection) -> bool:
+def _is_still(course: racing.Race | Bisection) -> bool:
     """Whether the ratio of the two came out the same in each of their blocks."""
-    low, high = found.low, found.high
+    low, high = course.low, course.high
     return low is not None and high is not None and 0 < high <= low * (1 + 1e-9)
 
 

@@ -30,9 +30,9 @@ OF_TICKS = (
 """Of two whose blocks all came out the same, and whose scores carry the flag ``clock``."""
 
 
-def conclusion(stands: Standing) -> str:
+def conclusion(standing: Standing) -> str:
     """How the race ended, and what it took."""
-    return with_emulated(stands.race, f"{_result(stands)} {cost_sentence(stands)}")
+    return with_emulated(standing.race, f"{_result(standing)} {cost_sentence(standing)}")
 
 
 def is_emulated(race: Race) -> bool:
@@ -48,23 +48,23 @@ def with_emulated(race: Race, text: str) -> str:
     return f"{text} {EMULATED_WORDS}" if is_emulated(race) else text
 
 
-def leading(stands: Standing) -> str:
+def leading(standing: Standing) -> str:
     """Who led a race that was stopped on its way, if anybody did."""
     try:
-        of_race = stands.of_race
+        of_race = standing.of_race
     except ValueError:
         return ""
-    if not of_race.leader or not stands.speeds:
+    if not of_race.leader or not standing.speeds:
         return "Nobody led yet."
-    name = labels_of(stands.race).get(of_race.leader, of_race.leader)
-    return f"{name} led, inconclusive, after {counted(len(stands.speeds), 'block')}."
+    name = labels_of(standing.race).get(of_race.leader, of_race.leader)
+    return f"{name} led, inconclusive, after {counted(len(standing.speeds), 'block')}."
 
 
 def faster(ratio: float) -> str:
     """A ratio of speeds: "6.1% faster", "0.4% slower"."""
     percent = abs(100 * (ratio - 1))
-    shown = f"{percent:,.0f}" if percent >= 10 else f"{percent:.1f}"
-    return f"{shown}% {'faster' if ratio >= 1 else 'slower'}"
+    number = f"{percent:,.0f}" if percent >= 10 else f"{percent:.1f}"
+    return f"{number}% {'faster' if ratio >= 1 else 'slower'}"
 
 
 def span(low: float, high: float) -> str:
@@ -90,21 +90,21 @@ def budget(race: Race) -> str:
     return counted(race.budget_runs or 0, "run")
 
 
-def _result(stands: Standing) -> str:
-    race, of_race = stands.race, stands.of_race
+def _result(standing: Standing) -> str:
+    race, of_race = standing.race, standing.of_race
     labels = labels_of(race)
     every = len(race.contenders)
     workload = Series.objects.values_list("workload__title", flat=True).get(pk=race.contenders[0])
-    what = f"{every} configurations for {workload} by {measure(race.test, race.category)}"
+    subject = f"{every} configurations for {workload} by {measure(race.test, race.category)}"
     if not of_race.leader:
-        return f"None of {what} could be measured."
+        return f"None of {subject} could be measured."
     leader = labels[of_race.leader]
     if len(of_race.left) < FINALISTS:
-        return f"{leader} is the only one of {what} that did not fail."
-    sure = f"it is the best of those left with a probability of {probability(stands)}"
+        return f"{leader} is the only one of {subject} that did not fail."
+    sure = f"it is the best of those left with a probability of {probability(standing)}"
     if of_race.ratio is None or of_race.low is None or of_race.high is None:
         return (
-            f"{leader} leads {what}, inconclusive: the budget held no blocks of two finalists "
+            f"{leader} leads {subject}, inconclusive: the budget held no blocks of two finalists "
             f"alone; {sure}."
         )
     other = labels[next(name for name in of_race.left if name != of_race.leader)]
@@ -114,22 +114,22 @@ def _result(stands: Standing) -> str:
         interval = f"95% interval {span(of_race.low, of_race.high)}"
     if of_race.status == FASTER:
         return (
-            f"{leader} came out best of {what}: {faster(of_race.ratio)} than {other}, the other "
+            f"{leader} came out best of {subject}: {faster(of_race.ratio)} than {other}, the other "
             f"finalist ({interval}, in {seen} that did not choose the two)."
         )
     if of_race.status == EQUIVALENT:
         return (
-            f"{leader} and {other} came out best of {what}, and are practically equal: within "
+            f"{leader} and {other} came out best of {subject}, and are practically equal: within "
             f"{race.margin_percent:g}% of each other ({interval}, in {seen})."
         )
-    if stands.is_of_ticks:
+    if standing.is_of_ticks:
         return (
-            f"{leader} leads {what}, inconclusive: {faster(of_race.ratio)} than {other} in each of "
-            f"{seen}. {OF_TICKS}"
+            f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} in each "
+            f"of {seen}. {OF_TICKS}"
         )
     return (
-        f"{leader} leads {what}, inconclusive: {faster(of_race.ratio)} than {other} ({interval}, "
-        f"in {seen}); {sure}.{_more(of_race)}"
+        f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} "
+        f"({interval}, in {seen}); {sure}.{_more(of_race)}"
     )
 
 
@@ -142,30 +142,30 @@ def _more(of_race: racing.Race) -> str:
     return f" About {counted(of_race.more_blocks, 'more block')} of the two would decide."
 
 
-def cost_sentence(stands: Standing) -> str:
+def cost_sentence(standing: Standing) -> str:
     """What the race took, of what it might, and beside the matrix that it stands for."""
-    blocks = len(stands.blocks)
-    whole = len(stands.race.contenders) * blocks
-    spending = spent(stands)
-    if whole <= stands.runs:
+    blocks = len(standing.blocks)
+    whole = len(standing.race.contenders) * blocks
+    spending = spent(standing)
+    if whole <= standing.runs:
         return f"{spending}."
     return f"{spending}; everything in each of its {blocks} blocks would have taken {whole}."
 
 
-def spent(stands: Standing) -> str:
+def spent(standing: Standing) -> str:
     """What it took of its budget: "It took 38 runs of 80"."""
-    race = stands.race
-    text = f"It took {counted(stands.runs, 'run')}"
+    race = standing.race
+    text = f"It took {counted(standing.runs, 'run')}"
     if race.budget_s is not None:
-        text += f" in {duration(stands.spent_s)} of {duration(race.budget_s)}"
+        text += f" in {duration(standing.spent_s)} of {duration(race.budget_s)}"
     else:
         text += f" of {race.budget_runs}"
     return text
 
 
-def probability(stands: Standing) -> str:
+def probability(standing: Standing) -> str:
     """That the leader is the best of those left, as it is said: "87%"."""
-    share = stands.probability
+    share = standing.probability
     return "over 99%" if share > 0.99 else f"{100 * share:.0f}%"
 
 

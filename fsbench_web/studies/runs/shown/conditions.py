@@ -49,13 +49,13 @@ class SwapBesideLimit:
     def words(self) -> str:
         """What is known, in a sentence."""
         space = numbers.size(self.space_bytes)
-        known = f"The kernel of its host cannot limit swap, of which there was {space}"
+        sentence = f"The kernel of its host cannot limit swap, of which there was {space}"
         if self.written_bytes is None:
-            return f"{known}: how much was swapped out meanwhile is not known."
+            return f"{sentence}: how much was swapped out meanwhile is not known."
         if self.has_held:
-            return f"{known}: nothing was swapped out meanwhile, so that its memory limit held."
+            return f"{sentence}: nothing was swapped out meanwhile, so that its memory limit held."
         written = numbers.size(self.written_bytes)
-        return f"{known}: {written} was swapped out meanwhile, by this run or others."
+        return f"{sentence}: {written} was swapped out meanwhile, by this run or others."
 
 
 @dataclass(frozen=True)
@@ -134,15 +134,15 @@ def _swap(noted: Mapping[str, Any]) -> SwapBesideLimit | None:
 def _layout(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     for when, label in (("before", "Before the benchmark"), ("after", "After it")):
-        one = noted.get(when)
-        if one and one["files"]:
-            extents = one["extents"] / one["files"]
+        layout = noted.get(when)
+        if layout and layout["files"]:
+            extents = layout["extents"] / layout["files"]
             rows.append(
                 (
                     label,
-                    f"{extents:.2f} extents a file; {one['fragmented_files']:,} of "
-                    f"{'the first ' if one['is_cut'] else ''}{one['files']:,} files in pieces, "
-                    f"{one['most_extents']:,} at most; {numbers.size(one['bytes'])}",
+                    f"{extents:.2f} extents a file; {layout['fragmented_files']:,} of "
+                    f"{'the first ' if layout['is_cut'] else ''}{layout['files']:,} files in "
+                    f"pieces, {layout['most_extents']:,} at most; {numbers.size(layout['bytes'])}",
                 )
             )
     return rows

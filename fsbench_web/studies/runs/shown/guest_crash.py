@@ -27,13 +27,13 @@ def crash_of(run: Run) -> Crash | None:
     """The crash of a run in a guest; None where there was none, or no guest. One query, or two."""
     if not run.series.runs_on.is_guest:
         return None
-    kept = {
-        one.name: one
-        for one in run.artefacts.filter(name__in=(CONSOLE, OOPS))
+    by_name = {
+        artefact.name: artefact
+        for artefact in run.artefacts.filter(name__in=(CONSOLE, OOPS))
         .defer("content_gzip")
         .order_by("-id")
     }
-    oops, console = kept.get(OOPS), kept.get(CONSOLE)
+    oops, console = by_name.get(OOPS), by_name.get(CONSOLE)
     if oops is None:
         return Crash([], 0, None, console) if console and run.has_ended else None
     with gzip.GzipFile(fileobj=io.BytesIO(oops.content_gzip)) as file:

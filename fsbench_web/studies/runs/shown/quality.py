@@ -87,12 +87,13 @@ def run_quality(
 
 def flagged_cells(measured: Mapping[Cell, Measurement]) -> dict[str, list[Cell]]:
     """The cells of each flag, for a heat map: {what the legend says: cells}."""
-    found: dict[str, list[Cell]] = defaultdict(list)
+    by_flag: dict[str, list[Cell]] = defaultdict(list)
     for cell, measurement in measured.items():
         for slug in measurement.flags or ():
-            found[slug].append(cell)
+            by_flag[slug].append(cell)
     return {
-        FLAGS[slug].of_cells if slug in FLAGS else slug: found[slug] for slug in ordered(set(found))
+        FLAGS[slug].of_cells if slug in FLAGS else slug: by_flag[slug]
+        for slug in ordered(set(by_flag))
     }
 
 
@@ -107,10 +108,10 @@ def notes(measured: Mapping[Cell, Measurement]) -> dict[Cell, str]:
 
 def edges(quality: Mapping[str, Any] | None, test: str) -> dict[int, tuple[int, int]]:
     """The cache boundary of a test for a heat map: {record KB: (last file KB, first beyond)}."""
-    found = boundary_of(quality, test)
-    if found is None:
+    boundary = boundary_of(quality, test)
+    if boundary is None:
         return {}
-    return {record: (edge.cached_kb, edge.uncached_kb) for record, edge in found.edges.items()}
+    return {record: (edge.cached_kb, edge.uncached_kb) for record, edge in boundary.edges.items()}
 
 
 def _of_run(run: Run) -> list[FlagLine]:
@@ -125,24 +126,24 @@ def _of_run(run: Run) -> list[FlagLine]:
 
 def _flagged(run: Run) -> Iterator[Measurement]:
     """The numbers of a run that carry flags. One query, and one for each very large block."""
-    found = measurements.of_run(run.pk).filter(flags__isnull=False)
-    for block in measurements.read(found):
+    flagged_blocks = measurements.of_run(run.pk).filter(flags__isnull=False)
+    for block in measurements.read(flagged_blocks):
         has_any = np.array([bool(kind) for kind in block.kinds])
         yield from block.taken(has_any[block.flag_codes]).rows()
 
 
-def _of_cells(found: Iterable[Measurement]) -> list[FlagLine]:
+def _of_cells(measured: Iterable[Measurement]) -> list[FlagLine]:
     """One line a flag, one entry of it a test: how many, and the first artefact and line."""
     flagged: dict[str, dict[str, FlaggedTest]] = defaultdict(dict)
-    for one in found:
-        test = testnames.at_load(one.test, one.load)
-        for slug in one.flags or ():
+    for measurement in measured:
+        test = testnames.at_load(measurement.test, measurement.load)
+        for slug in measurement.flags or ():
             before = flagged[slug].get(test, FlaggedTest(test, 0, None, None))
             flagged[slug][test] = FlaggedTest(
                 test,
                 before.count + 1,
-                _first(before.artefact_id, one.artefact_id),
-                _first(before.line, one.line),
+                _first(before.artefact_id, measurement.artefact_id),
+                _first(before.line, measurement.line),
             )
     return [
         FlagLine(
@@ -154,19 +155,19 @@ def _of_cells(found: Iterable[Measurement]) -> list[FlagLine]:
     ]
 
 
-def _first(one: int | None, other: int | None) -> int | None:
-    return min((place for place in (one, other) if place is not None), default=None)
+def _first(value: int | None, other: int | None) -> int | None:
+    return min((place for place in (value, other) if place is not None), default=None)
 
 
 def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
     parts = []
     for test in sorted((quality or {}).get("boundaries") or {}, key=testnames.place):
-        found = boundary_of(quality, test)
-        if found is None or not found.edges:
+        boundary = boundary_of(quality, test)
+        if boundary is None or not boundary.edges:
             continue
         block = testnames.block_word(test)
-        last = sorted({edge.cached_kb for edge in found.edges.values()})
-        first = sorted({edge.uncached_kb for edge in found.edges.values()})
+        last = sorted({edge.cached_kb for edge in boundary.edges.values()})
+        first = sorted({edge.uncached_kb for edge in boundary.edges.values()})
         where = (
             f"between files of {size_name(last[0])} and {size_name(first[0])}"
             if len(last) == 1 and len(first) == 1
@@ -174,8 +175,8 @@ def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:
             f"by {block} size"
         )
         parts.append(
-            f"{testnames.label(test)}: {where}; files within it are {found.fall:.1f} times as fast "
-            f"(seen in {len(found.seen)} of {len(found.edges)} {block} sizes)."
+            f"{testnames.label(test)}: {where}; files within it are {boundary.fall:.1f} times as "
+            f"fast (seen in {len(boundary.seen)} of {len(boundary.edges)} {block} sizes)."
         )
     return parts
 

@@ -55,14 +55,14 @@ def _stream(artefact: Artefact, head: bytes) -> io.TextIOWrapper:
     return io.TextIOWrapper(unpacked, encoding=encoding, errors="replace")
 
 
-def _page(counted: Iterable[str], shown: Iterable[str], number: int) -> TextPage:
-    total = sum(1 for _ in counted)
+def _page(counted_lines: Iterable[str], shown_lines: Iterable[str], number: int) -> TextPage:
+    total = sum(1 for _ in counted_lines)
     number = min(max(number, 1), max(1, -(-total // LINES_A_PAGE)))
     first = (number - 1) * LINES_A_PAGE
     lines = [
         (line_number, _shown(line.rstrip("\n")))
         for line_number, line in enumerate(
-            islice(shown, first, first + LINES_A_PAGE),
+            islice(shown_lines, first, first + LINES_A_PAGE),
             start=first + 1,
         )
     ]

@@ -35,9 +35,9 @@ class ScoreWithInterval:
     @classmethod
     def _of(cls, score: Score) -> "ScoreWithInterval":
         if score.half_width_percent is None and score.interval:
-            found = Interval.from_dict(score.interval)
-            if found.of != REPEATS and found.relative_percent is not None:
-                return cls(score, found.relative_percent, True)
+            interval = Interval.from_dict(score.interval)
+            if interval.of != REPEATS and interval.relative_percent is not None:
+                return cls(score, interval.relative_percent, True)
         return cls(score, score.half_width_percent)
 
 
@@ -80,26 +80,26 @@ class ScoreTable:
     @property
     def _shown(self) -> list[ScoreWithInterval]:
         tables = [self.lines, *(table.lines for table in self.by_load)]
-        shown = [one for lines in tables for line in lines for one in line.scores]
-        return [one for one in [*shown, *self.single] if one is not None]
+        in_tables = [score for lines in tables for line in lines for score in line.scores]
+        return [score for score in [*in_tables, *self.single] if score is not None]
 
     @property
     def has_samples(self) -> bool:
         """Whether any half-width is that of a single run's samples or trials."""
-        return any(one.is_of_samples for one in self._shown)
+        return any(score.is_of_samples for score in self._shown)
 
     @property
     def has_shares(self) -> bool:
         """Whether any score is set against what the LUN does by itself."""
-        return any(one.share is not None for one in self._shown)
+        return any(score.share is not None for score in self._shown)
 
 
 def score_table(run: Run) -> ScoreTable:
     """Scores of the run's series; only categories that any test has. One query."""
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
-    most = limits.MOST_LISTED_SCORES
-    found = list(Score.objects.filter(series=run.series_id).order_by("id")[: most + 1])
-    for score in found[:most]:
+    limit = limits.MOST_LISTED_SCORES
+    listed = list(Score.objects.filter(series=run.series_id).order_by("id")[: limit + 1])
+    for score in listed[:limit]:
         by_test[score.test][score.category] = score
     present = {category for scores in by_test.values() for category in scores}
     categories = [category for slug, category in CATEGORIES.items() if slug in present]
@@ -123,18 +123,18 @@ def score_table(run: Run) -> ScoreTable:
     ]
     by_load, rest = _by_load(single)
     sure = [ScoreWithInterval.of(score) for score in rest]
-    return ScoreTable(categories, lines, by_load, sure, len(found) > most)
+    return ScoreTable(categories, lines, by_load, sure, len(listed) > limit)
 
 
 def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
     """Tables of the tests with several loads, one for each set of loads, and all other scores."""
-    found: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
+    by_test: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
     for score in scores:
         name, load = testnames.parts(score.test)
-        found[name, score.unit][load] = score
+        by_test[name, score.unit][load] = score
     tables: dict[tuple[str, ...], LoadTable] = {}
     rest: list[Score] = []
-    for (name, unit), at_loads in found.items():
+    for (name, unit), at_loads in by_test.items():
         if len(at_loads) < 2:
             rest += at_loads.values()
             continue

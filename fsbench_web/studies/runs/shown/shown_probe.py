@@ -56,17 +56,17 @@ class ShownProbe:
 
 def shown(probe: LunProbe, made_by: int | None) -> ShownProbe:
     """``made_by``: as it is shown."""
-    found = read_probe(probe.result)
+    reading = read_probe(probe.result)
     return ShownProbe(
         made_by,
         probe.target,
-        found.fio,
-        found.took_s,
-        found.to_byte - found.from_byte,
-        sum((point.spread_percent or 100) <= SURE_PERCENT for point in found.points),
-        found.worst_spread_percent,
+        reading.fio,
+        reading.took_s,
+        reading.to_byte - reading.from_byte,
+        sum((point.spread_percent or 100) <= SURE_PERCENT for point in reading.points),
+        reading.worst_spread_percent,
         state_rows(probe.state),
-        [_row(point) for point in sorted(found.points, key=_place)],
+        [_row(point) for point in sorted(reading.points, key=_place)],
     )
 
 

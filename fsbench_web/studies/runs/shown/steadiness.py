@@ -39,45 +39,47 @@ class Steadiness:
     @property
     def correlation_words(self) -> str:
         """The lag-1 autocorrelation; "" where there is none."""
-        found = self.interval.autocorrelation if self.interval else None
-        return "" if found is None else numbers.with_minus(numbers.number(found))
+        autocorrelation = self.interval.autocorrelation if self.interval else None
+        return (
+            "" if autocorrelation is None else numbers.with_minus(numbers.number(autocorrelation))
+        )
 
 
 def steadiness(
     measurements: Iterable[Measurement], *, are_trials: bool = False
 ) -> list[Steadiness]:
     """What the rule says of each measurement that has samples, ``MOST_SHOWN`` at most."""
-    found: list[Steadiness] = []
+    judged: list[Steadiness] = []
     for measurement in measurements:
-        if measurement.samples and len(found) < MOST_SHOWN:
-            found.append(_of(measurement, measurement.samples, are_trials))
-    return found
+        if measurement.samples and len(judged) < MOST_SHOWN:
+            judged.append(_of(measurement, measurement.samples, are_trials))
+    return judged
 
 
 def _of(measurement: Measurement, samples: list[float], are_trials: bool) -> Steadiness:
-    if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
-        one = "a trial" if are_trials else "an interval"
-        return Steadiness(measurement, len(samples), None, f"{one} has no number")
+    if not all(isinstance(sample, int | float) and isfinite(sample) for sample in samples):
+        kind = "a trial" if are_trials else "an interval"
+        return Steadiness(measurement, len(samples), None, f"{kind} has no number")
     has_mean = is_mean_of_samples(measurement.test)
     interval = sample_interval(samples, TRIALS if are_trials else SAMPLES) if has_mean else None
     if are_trials:
         return Steadiness(measurement, len(samples), None, "", interval)
-    found = steady_state(samples)
-    if found.start is not None:
-        words = f"steady from interval {found.start + 1} on"
-        return Steadiness(measurement, found.count, found.start + 1, words, interval)
-    if found.last is None:
+    state = steady_state(samples)
+    if state.start is not None:
+        words = f"steady from interval {state.start + 1} on"
+        return Steadiness(measurement, state.count, state.start + 1, words, interval)
+    if state.last is None:
         words = f"not known: the rule needs {WINDOW} intervals or more"
-    elif found.last.range_percent is None or found.last.slope_percent is None:
+    elif state.last.range_percent is None or state.last.slope_percent is None:
         words = f"no steady state: the last {WINDOW} intervals have an average of zero"
     else:
         problems = [
-            f"{what} by {percent:.3g}%, and {most:g}% is the most"
-            for what, percent, most in (
-                ("differ", found.last.range_percent, MOST_RANGE_PERCENT),
-                ("rise or fall", found.last.slope_percent, MOST_SLOPE_PERCENT),
+            f"{verb} by {percent:.3g}%, and {limit:g}% is the most"
+            for verb, percent, limit in (
+                ("differ", state.last.range_percent, MOST_RANGE_PERCENT),
+                ("rise or fall", state.last.slope_percent, MOST_SLOPE_PERCENT),
             )
-            if percent > most
+            if percent > limit
         ]
         words = f"no steady state: the last {WINDOW} intervals {'; they '.join(problems)}"
-    return Steadiness(measurement, found.count, None, words, interval)
+    return Steadiness(measurement, state.count, None, words, interval)

@@ -46,13 +46,13 @@ def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
     room_s = (job.stop_before - now).total_seconds()
     if 0 not in fitting.left_out(items, room_s, begun):
         return None
-    same = [place for place, one in enumerate(waiting) if one.block == run.block]
+    same = [place for place, other in enumerate(waiting) if other.block == run.block]
     places = same if is_whole else [0]
     needed_s = sum(items[place].duration_s or 0 for place in places)
-    what = f"this block of {len(places)} runs" if len(places) > 1 else "this run"
+    subject = f"this block of {len(places)} runs" if len(places) > 1 else "this run"
     reason = (
-        f"Left out: its job stops before {words.at(job.stop_before)}, and {what} would take about "
-        f"{duration(needed_s)} of the {duration(room_s)} that were left."
+        f"Left out: its job stops before {words.at(job.stop_before)}, and {subject} would take "
+        f"about {duration(needed_s)} of the {duration(room_s)} that were left."
     )
     return UnstartedRuns([waiting[place].pk for place in places], reason)
 
@@ -66,8 +66,8 @@ def over(job: Job) -> str:
 def jobs_that_are_over(now: datetime) -> list[int]:
     """The jobs whose time is over while runs of them wait. One query."""
     waiting = Run.objects.filter(state=RunState.QUEUED, job__stop_before__lte=now)
-    found = waiting.order_by("job").values_list("job", flat=True).distinct()
-    return [pk for pk in found if pk is not None]
+    job_ids = waiting.order_by("job").values_list("job", flat=True).distinct()
+    return [pk for pk in job_ids if pk is not None]
 
 
 def begun_blocks(job: Job) -> set[str]:
@@ -89,10 +89,10 @@ def window(
         return Window(begins_at, None, len(runs), (), 0, ())
     items = [fitting.Item(run.block, s) for run, s in zip(runs, remaining_s, strict=True)]
     room_s = (job.stop_before - begins_at).total_seconds()
-    found = fitting.left_out(items, room_s, begun_blocks(job))
-    out = [place for place in sorted(found) if not runs[place].is_active]
+    left_out = fitting.left_out(items, room_s, begun_blocks(job))
+    out = [place for place in sorted(left_out) if not runs[place].is_active]
     labels = tuple((words.block_number(runs[at].block), label(runs[at])) for at in out)
-    unknown = sum(one is None for one in remaining_s)
+    unknown = sum(seconds is None for seconds in remaining_s)
     return Window(begins_at, job.stop_before, len(runs), tuple(out), unknown, labels)
 
 
@@ -115,8 +115,8 @@ def _waiting(job: Job) -> QuerySet[Run]:
 
 def _from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
     """What waits from this run on; all of its block, where that is begun as a whole."""
-    turn = next((place for place, one in enumerate(waiting) if one.pk == run.pk), 0)
-    before = [one for one in waiting[:turn] if is_whole and one.block == run.block]
+    turn = next((place for place, other in enumerate(waiting) if other.pk == run.pk), 0)
+    before = [other for other in waiting[:turn] if is_whole and other.block == run.block]
     return before + waiting[turn:]
 
 
@@ -125,5 +125,8 @@ def _with_series(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def _items(runs: Sequence[Run]) -> list[fitting.Item]:
-    known = durations.of_runs(runs)
-    return [fitting.Item(run.block, one) for run, one in zip(runs, known, strict=True)]
+    durations_s = durations.of_runs(runs)
+    return [
+        fitting.Item(run.block, duration_s)
+        for run, duration_s in zip(runs, durations_s, strict=True)
+    ]

@@ -79,10 +79,10 @@ class Experience:
         )
         for workload, lun, filesystem, preparation, machine, mean, count in rows:
             assert isinstance(mean, timedelta)
-            one = (mean.total_seconds(), count)
+            entry = (mean.total_seconds(), count)
             for place, slug in ((lun, filesystem), (lun, None), (None, filesystem), (None, None)):
                 how = _text(preparation, machine)
-                self._seen[workload, place, slug, how].append(one)
+                self._seen[workload, place, slug, how].append(entry)
 
     def of(
         self,
@@ -117,9 +117,9 @@ def _text(preparation: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
 
 def total(estimates: Iterable[Estimate | None]) -> Total:
     """What several runs take together."""
-    found = list(estimates)
-    known = [one.duration_s for one in found if one is not None]
-    return Total(sum(known), len(known), len(found) - len(known))
+    listed = list(estimates)
+    known_s = [estimate.duration_s for estimate in listed if estimate is not None]
+    return Total(sum(known_s), len(known_s), len(listed) - len(known_s))
 
 
 def of_runs(runs: Sequence[Run]) -> list[float | None]:
@@ -137,9 +137,9 @@ def _of_run(run: Run, seen: Experience) -> float | None:
     if series.workload is None or series.lun_id is None:
         return None
     kind = (series.workload.pk, series.lun_id, series.configuration.filesystem)
-    found = seen.of(kind, series.preparation, series.machine)
-    if found is not None:
-        return found.duration_s
+    estimate = seen.of(kind, series.preparation, series.machine)
+    if estimate is not None:
+        return estimate.duration_s
     return asked_s(run)
 
 

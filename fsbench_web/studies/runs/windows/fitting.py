@@ -32,7 +32,7 @@ def left_out(items: Sequence[Item], room_s: float, begun: Collection[str] = ()) 
             continue
         is_whole = item.block != "" and item.block not in entered
         end = last[item.block] if is_whole else place
-        needed_s = sum(one.duration_s or 0 for one in items[place : end + 1])
+        needed_s = sum(entry.duration_s or 0 for entry in items[place : end + 1])
         if passed_s + needed_s >= room_s:
             same = (at for at in range(place, end + 1) if items[at].block == item.block)
             out |= set(same) if is_whole else {place}

@@ -20,8 +20,8 @@ def at(moment: datetime) -> str:
 
 def block_number(block: str) -> int | None:
     """That of ``new_runs.block_of``; None for a run in no block."""
-    found = _NUMBER.search(block)
-    return int(found[1]) if found else None
+    match = _NUMBER.search(block)
+    return int(match[1]) if match else None
 
 
 def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
@@ -58,6 +58,6 @@ def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str], between: str) -> str:
-    shown = between.join(names[:MOST_NAMED])
+    text = between.join(names[:MOST_NAMED])
     more = len(names) - MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{text} and {more} more" if more > 0 else text

@@ -155,7 +155,7 @@ def runs_of(artefact_id: int) -> set[int]:
 
 
 def rows_of(run_id: int, most: int) -> list[Measurement] | None:
-    """All numbers of a run in the order in which they were stored; None for more than ``most``.
+    """All numbers of a run in the order in which they were stored; None for more than ``limit``.
 
     One query.
     """
