@@ -59,7 +59,7 @@ def _earlier(run: Run) -> list[tuple[str, float]]:
     lun, start = run.series.lun, run.started_at
     if lun is None or start is None:
         return []
-    found = Run.objects.filter(
+    runs = Run.objects.filter(
         series__lun__worker=lun.worker_id,
         started_at__isnull=False,
         ended_at__gt=start - timedelta(seconds=FORGOTTEN_S),
@@ -70,6 +70,6 @@ def _earlier(run: Run) -> list[tuple[str, float]]:
             "" if is_contended or Machine.of(machine).is_guest else tool or "",
             (start - ended).total_seconds(),
         )
-        for tool, machine, is_contended, ended in found
+        for tool, machine, is_contended, ended in runs
         if ended is not None
     ]

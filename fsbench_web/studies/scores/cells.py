@@ -58,7 +58,8 @@ class Repeats:
     def converted(self, times: Fraction) -> "Repeats":
         """The same in another unit, of which one of its own is ``times`` as many."""
         values, samples = (
-            [converted(one, times) for one in of] for of in (self.values, self.samples)
+            [converted(number, times) for number in numbers]
+            for numbers in (self.values, self.samples)
         )
         return replace(self, values=values, samples=samples)
 
@@ -78,7 +79,7 @@ class Matrix:
 
     def converted(self, to: DisplayUnit) -> "Matrix":
         """The same in the unit that it is shown in."""
-        cells = {cell: one.converted(to.times) for cell, one in self.cells.items()}
+        cells = {cell: measured.converted(to.times) for cell, measured in self.cells.items()}
         return Matrix(self.series_id, to.unit, cells)
 
 
@@ -94,7 +95,7 @@ def matrices(
     ``record_kb`` and ``file_kb`` take one row or column of it. A series measured in two units has a
     matrix in each. Raises TooManyValues.
     """
-    found: dict[tuple[int, str], Matrix] = {}
+    by_key: dict[tuple[int, str], Matrix] = {}
     for numbers in _bounded(
         numbers.taken(_sized(numbers.columns, record_kb, file_kb))
         for numbers in _read(series_ids, test)
@@ -103,17 +104,17 @@ def matrices(
             numbers.columns.rows(), numbers.flags, strict=True
         ):
             key = (numbers.series_id, name.unit)
-            matrix = found.setdefault(key, Matrix(*key))
+            matrix = by_key.setdefault(key, Matrix(*key))
             repeats = matrix.cells.setdefault((record or 0, file or 0), Repeats())
             repeats.add(numbers.run_id, value, flags or ())
-    return list(found.values())
+    return list(by_key.values())
 
 
 def mean_cells(series_ids: Iterable[int], test: str) -> dict[tuple[int, str], dict[Cell, float]]:
     """The means of the same matrices alone, by series and unit. Raises TooManyValues."""
     values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
     for numbers in _bounded(
-        one.taken(_sized(one.columns, None, None)) for one in _read(series_ids, test)
+        numbers.taken(_sized(numbers.columns, None, None)) for numbers in _read(series_ids, test)
     ):
         for code in dict.fromkeys(numbers.columns.codes.tolist()):
             of_unit = numbers.columns.taken(numbers.columns.codes == code)
@@ -152,7 +153,7 @@ class LoadCurve:
 
     def converted(self, to: DisplayUnit) -> "LoadCurve":
         """The same in the unit that it is shown in."""
-        loads = {load: one.converted(to.times) for load, one in self.loads.items()}
+        loads = {load: measured.converted(to.times) for load, measured in self.loads.items()}
         return replace(self, unit=to.unit, loads=loads)
 
 
@@ -161,20 +162,20 @@ def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
 
     Raises TooManyValues.
     """
-    found: dict[tuple[int, str, tuple[int | None, int | None]], LoadCurve] = {}
+    curves: dict[tuple[int, str, tuple[int | None, int | None]], LoadCurve] = {}
     blocks = measurements.of_finished(series_ids)
     for numbers in _bounded(
         measurements.read(blocks, lambda test: test[0] == name and test[1] != "", samples=True)
     ):
         for row in numbers.rows():
             key = (numbers.series_id, row.unit, (row.record_size_kb, row.file_size_kb))
-            curve = found.setdefault(key, LoadCurve(*key))
+            curve = curves.setdefault(key, LoadCurve(*key))
             repeats = curve.loads.setdefault(row.load, Repeats())
             repeats.add(row.run_id, row.value, row.flags or ())
             # Of several runs the repeats themselves say how far they scatter.
             is_single = len(repeats.values) == 1 and testnames.is_mean_of_samples(name)
             repeats.samples = row.samples or () if is_single else ()
-    return list(found.values())
+    return list(curves.values())
 
 
 @dataclass
@@ -210,14 +211,14 @@ def repeats(
         for name, record, file, value, _ in numbers.columns.rows():
             if record_kb in (None, record) and file_kb in (None, file):
                 values.setdefault((numbers.series_id, name.unit, numbers.run_id), []).append(value)
-    found: dict[tuple[int, str], RepeatsOfSeries] = {}
+    by_key: dict[tuple[int, str], RepeatsOfSeries] = {}
     for series_id, unit, run_id in sorted(values):
         of_run = values[series_id, unit, run_id]
         key = (series_id, unit)
-        of_series = found.setdefault(key, RepeatsOfSeries(*key, Repeats(), []))
+        of_series = by_key.setdefault(key, RepeatsOfSeries(*key, Repeats(), []))
         of_series.repeats.add(run_id, mean(of_run))
         of_series.cells.append(len(of_run))
-    return list(found.values())
+    return list(by_key.values())
 
 
 def sizes_of(series_ids: Iterable[int], test: str) -> tuple[list[int], list[int]]:
@@ -236,10 +237,10 @@ def _read(series_ids: Iterable[int], test: str) -> Iterator[Numbers]:
     return measurements.read(measurements.of_finished(series_ids), names.__contains__)
 
 
-def _bounded(found: Iterable[Numbers]) -> Iterator[Numbers]:
+def _bounded(blocks: Iterable[Numbers]) -> Iterator[Numbers]:
     """The same, until they are too many for a picture. Raises TooManyValues."""
     count = 0
-    for numbers in found:
+    for numbers in blocks:
         count += len(numbers)
         if count > MOST_VALUES:
             raise TooManyValues(
@@ -257,10 +258,12 @@ class ScoredTest(NamedTuple):
     origin: str
 
 
-def scored_tests(asked: ScoreFilter) -> list[ScoredTest]:
+def scored_tests(score_filter: ScoreFilter) -> list[ScoredTest]:
     """Every test that passes, with the categories it is scored in. One query."""
     columns = ("test", "category", "origin")
-    return [ScoredTest(*row) for row in asked.scores.order_by().values_list(*columns).distinct()]
+    return [
+        ScoredTest(*row) for row in score_filter.scores.order_by().values_list(*columns).distinct()
+    ]
 
 
 CellsByTest = dict[str, dict[int, dict[int, dict[Cell, float]]]]
@@ -277,7 +280,7 @@ def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTes
     query; raises TooManyValues above MOST_MATCHED numbers.
     """
     names = {testnames.parts(test) for test in tests}
-    found: CellsByTest = {}
+    by_test: CellsByTest = {}
     count = 0
     for numbers in measurements.read(measurements.of_finished(series_ids), names.__contains__):
         columns = numbers.columns.taken(numbers.columns.is_cell)
@@ -285,7 +288,7 @@ def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTes
         if count > MOST_MATCHED:
             raise TooManyValues
         for name, record_kb, file_kb, value, _ in columns.rows():
-            runs = found.setdefault(testnames.at_load(name.test, name.load), {})
+            runs = by_test.setdefault(testnames.at_load(name.test, name.load), {})
             cells = runs.setdefault(numbers.series_id, {}).setdefault(numbers.run_id, {})
             cells[record_kb or 0, file_kb or 0] = value
-    return found
+    return by_test

@@ -97,13 +97,13 @@ def _distinct_pairs() -> list[tuple[str, str]]:
         return [(test, category) for test, category in cursor.fetchall()]
 
 
-def count_tables(most: int) -> int:
+def count_tables(limit: int) -> int:
     """How many tests in how many categories any scores have, at most ``limit``. One query."""
     if not _is_plain():
-        return Score.objects.order_by().values("test", "category").distinct()[:most].count()
+        return Score.objects.order_by().values("test", "category").distinct()[:limit].count()
     with connection.cursor() as cursor:
         table = connection.ops.quote_name(Score._meta.db_table)
-        cursor.execute(_PAIRS.format(table=table) + " LIMIT %s", [most])
+        cursor.execute(_PAIRS.format(table=table) + " LIMIT %s", [limit])
         return len(cursor.fetchall())
 
 
@@ -113,7 +113,7 @@ def score_choices() -> ScoreChoices:
     None reads all series: there are thousands, and what they belong to is few.
     """
     studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
-    shown = _distinct_pairs()
+    pairs = _distinct_pairs()
     configurations = _Columns(_CONFIGURATION, _configurations())
     option_sets = {
         (
@@ -133,8 +133,8 @@ def score_choices() -> ScoreChoices:
     luns = circumstances.each("lun__name", "lun__worker__name")
     return ScoreChoices(
         studies=studies,
-        tests=tuple(sorted({test for test, _ in shown})),
-        categories=tuple(sorted({category for _, category in shown})),
+        tests=tuple(sorted({test for test, _ in pairs})),
+        categories=tuple(sorted({category for _, category in pairs})),
         filesystems=tuple(sorted(configurations.each("filesystem"))),
         workloads=tuple(sorted(pair for pair in workloads if pair[0])),
         hardware=tuple(sorted(pair for pair in hardware if pair[0])),
@@ -148,7 +148,7 @@ def score_choices() -> ScoreChoices:
         preparations=tuple(sorted(prepared)),
         machines=tuple(sorted({machine.words for machine in machines})),
         has_emulated=any(machine.is_emulated for machine in machines),
-        tables=len(shown),
+        tables=len(pairs),
     )
 
 
@@ -196,8 +196,8 @@ def _configurations() -> Iterable[tuple[Any, ...]]:
     """Every configuration of which anything has scores. One query."""
     if not _is_plain():
         of_any = Exists(_scored().filter(configuration=OuterRef("pk")))
-        found = FilesystemConfiguration.objects.filter(of_any).order_by()
-        return list(found.values_list(*_CONFIGURATION))
+        configurations = FilesystemConfiguration.objects.filter(of_any).order_by()
+        return list(configurations.values_list(*_CONFIGURATION))
     with connection.cursor() as cursor:
         cursor.execute(_CONFIGURATIONS.format(**_tables()))
         return [(*rest, json.loads(options)) for *rest, options in cursor.fetchall()]
@@ -280,11 +280,14 @@ def _known(
 ) -> list[tuple[str, tuple[Any, ...] | None]]:
     """The same of (kernel, oldest, newest) of each group. One query; none of very many groups."""
     ends = {pk for _, *both in groups for pk in both}
-    known: dict[int, tuple[Any, ...]] = {}
+    by_series: dict[int, tuple[Any, ...]] = {}
     if len(ends) <= MOST_LISTED:
-        asked = _scored().order_by().annotate(**_AS_TEXT).filter(pk__in=ends)
-        known = {row[0]: row[1:] for row in asked.values_list("pk", *_CIRCUMSTANCES)}
-    return [(kernel, known.get(oldest) or known.get(newest)) for kernel, oldest, newest in groups]
+        series = _scored().order_by().annotate(**_AS_TEXT).filter(pk__in=ends)
+        by_series = {row[0]: row[1:] for row in series.values_list("pk", *_CIRCUMSTANCES)}
+    return [
+        (kernel, by_series.get(oldest) or by_series.get(newest))
+        for kernel, oldest, newest in groups
+    ]
 
 
 def _circumstances() -> list[tuple[Any, ...]]:
@@ -294,10 +297,10 @@ def _circumstances() -> list[tuple[Any, ...]]:
     series the oldest and the newest are asked, and all with its kernel only where neither has any.
     """
     groups = _alike()
-    found = [row for _, row in groups if row is not None]
+    rows = [row for _, row in groups if row is not None]
     unsure = {kernel for kernel, row in groups if row is None}
     if unsure:
         # Jobs that wait, or failed: a kernel of which nothing was measured is no choice.
         rest = _scored().order_by().annotate(**_AS_TEXT).values_list(*_CIRCUMSTANCES)
-        found += (rest.filter(kernel__in=unsure) if found else rest).distinct()
-    return found
+        rows += (rest.filter(kernel__in=unsure) if rows else rest).distinct()
+    return rows

@@ -69,24 +69,24 @@ def content_of(blocks: Sequence[MeasurementColumns]) -> Content:
     if not blocks:
         return Content(hashlib.sha256().hexdigest(), None)
     first, *more = map(_words, blocks)
-    words = [np.concatenate(some) for some in zip(first, *more, strict=True)] if more else first
+    words = [np.concatenate(arrays) for arrays in zip(first, *more, strict=True)] if more else first
     order = _in_order(*words[:3])
-    found, twice = hashlib.sha256(), None
+    digest, twice = hashlib.sha256(), None
     for start in range(0, len(order), _PIECE):
         # With the cell before it, which may be the same.
         before = max(start - 1, 0)
-        some = order[before : start + _PIECE]
-        cells = np.stack([one[some] for one in words], axis=1).astype(">u8")
-        found.update(cells[start - before :].tobytes())
+        places = order[before : start + _PIECE]
+        cells = np.stack([word[places] for word in words], axis=1).astype(">u8")
+        digest.update(cells[start - before :].tobytes())
         same = np.flatnonzero((cells[1:, :3] == cells[:-1, :3]).all(axis=1))
         if len(same):
-            twice = int(some[same[0]]), int(some[same[0] + 1])
+            twice = int(places[same[0]]), int(places[same[0] + 1])
             # Such cells are in order by their values.
             order = np.lexsort(words[::-1])
-            cells = np.stack([one[order] for one in words], axis=1).astype(">u8")
-            found = hashlib.sha256(cells.tobytes())
+            cells = np.stack([word[order] for word in words], axis=1).astype(">u8")
+            digest = hashlib.sha256(cells.tobytes())
             break
-    return Content(found.hexdigest(), twice)
+    return Content(digest.hexdigest(), twice)
 
 
 def digest_of(*blocks: MeasurementColumns) -> str:

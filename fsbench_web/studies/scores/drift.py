@@ -50,13 +50,13 @@ class Drift:
     @property
     def largest(self) -> tuple[str, float] | None:
         """The largest change either way: (test, percent); None with fewer than two runs."""
-        found = [
+        changes = [
             (test, change)
             for point in self.points[1:]
             for test, change in zip(self.tests, point.changes_percent, strict=True)
             if change is not None
         ]
-        return max(found, key=lambda pair: abs(pair[1]), default=None)
+        return max(changes, key=lambda pair: abs(pair[1]), default=None)
 
 
 def drift_of(job: Job) -> Drift | None:
@@ -78,19 +78,19 @@ def drift_of(job: Job) -> Drift | None:
     for numbers in measurements.read(of_runs):
         columns = numbers.columns.taken(numbers.columns.is_cell)
         for test, record_kb, file_kb, value, _ in columns.rows():
-            found = cells[numbers.run_id][at_load(test.test, test.load)]
-            found[record_kb or 0, file_kb or 0] = value
+            test_cells = cells[numbers.run_id][at_load(test.test, test.load)]
+            test_cells[record_kb or 0, file_kb or 0] = value
     tests = tuple(dict.fromkeys(test for run in runs for test in cells[run.pk]))
     scores = {
-        (run.pk, test): score_repeats([found])
+        (run.pk, test): score_repeats([test_cells])
         for run in runs
-        for test, found in cells[run.pk].items()
+        for test, test_cells in cells[run.pk].items()
     }
     category = next(
         (
             category
             for category in _CATEGORIES
-            if scores and all(category in found for found in scores.values())
+            if scores and all(category in by_category for by_category in scores.values())
         ),
         "",
     )
@@ -98,8 +98,8 @@ def drift_of(job: Job) -> Drift | None:
         return None
 
     def value_of(run: Run, test: str) -> float | None:
-        found = scores.get((run.pk, test))
-        return found[category].value if found else None
+        by_category = scores.get((run.pk, test))
+        return by_category[category].value if by_category else None
 
     first = [value_of(runs[0], test) for test in tests]
     points = []
@@ -126,13 +126,13 @@ def around(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
         max((c for c in point.changes_percent if c is not None), key=abs, default=0.0)
         for point in drift.points
     ]
-    found = {}
+    by_run = {}
     for run_id, at in started.items():
         place = bisect_left(times, at)
         is_reference = place < len(times) and drift.points[place].run_id == run_id
         near = [place] if is_reference else [n for n in (place - 1, place) if 0 <= n < len(times)]
-        found[run_id] = max((worst[n] for n in near), key=abs)
-    return found
+        by_run[run_id] = max((worst[n] for n in near), key=abs)
+    return by_run
 
 
 def _changes(

@@ -156,9 +156,11 @@ def score_with(
     order of the runs. Returns the flags of each of ``numbers``. The caller holds the series' lock.
     Raises MixedMeasurements before anything is written.
     """
-    known = ((block.run_id, block.read().columns) for block in stored)
-    basis = quality.basis_of(series, finished, chain(known, numbers))
-    parts = [Part(run_id, one, np.zeros(len(one), dtype=np.uint8)) for run_id, one in numbers]
+    stored_numbers = ((block.run_id, block.read().columns) for block in stored)
+    basis = quality.basis_of(series, finished, chain(stored_numbers, numbers))
+    parts = [
+        Part(run_id, columns, np.zeros(len(columns), dtype=np.uint8)) for run_id, columns in numbers
+    ]
     replace_scores(series, basis, judging.judge_with(series, basis, stored, parts))
     return [quality.flags_of(part.bits) for part in parts]
 
@@ -168,17 +170,19 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
     runs as they are now (quality.basis_of). Raises MixedMeasurements before anything is written.
     """
     basis = quality.basis_of(series, finished)
-    found = judging.judge_stored(series, basis)
-    replace_scores(series, basis, found)
+    test_scores = judging.judge_stored(series, basis)
+    replace_scores(series, basis, test_scores)
 
 
-def replace_scores(series: Series, basis: SeriesContext, found: TestScores) -> None:
+def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores) -> None:
     """Write the computed scores of a series, of all selections, in place of the old.
 
     ``test_scores`` was judged by ``basis``. The caller holds the series' lock.
     """
     boundaries = {
-        test: one.boundary for test, one in found.tests.items() if one.boundary is not None
+        test: quality_of_test.boundary
+        for test, quality_of_test in test_scores.tests.items()
+        if quality_of_test.boundary is not None
     }
     series.quality, series.scores_stamp = basis.as_dict(boundaries), new_stamp()
     execute_together(
@@ -187,17 +191,20 @@ def replace_scores(series: Series, basis: SeriesContext, found: TestScores) -> N
     )
     is_published = series.study.is_published
     printed = set(series.scores.values_list("test", "category")) if is_published else set()
-    insert_rows(Score, _WRITTEN_SCORES, list(_rows(series, basis, found, printed)))
+    insert_rows(Score, _WRITTEN_SCORES, list(_rows(series, basis, test_scores, printed)))
 
 
 def _rows(
-    series: Series, basis: SeriesContext, found: TestScores, printed: Collection[tuple[str, str]]
+    series: Series,
+    basis: SeriesContext,
+    test_scores: TestScores,
+    printed: Collection[tuple[str, str]],
 ) -> Iterator[tuple[object, ...]]:
     """Its scores as _WRITTEN_SCORES, but for those (test, category) that a paper ``printed``."""
     expected = _expected_cells(series)
     of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
-    for test, quality_of_test in found.tests.items():
-        measured = found.units[test]
+    for test, quality_of_test in test_scores.tests.items():
+        measured = test_scores.units[test]
         for selection, selected in quality_of_test.scores.items():
             # Those repeats are what a sound score is without.
             flags_of_runs = of_runs if selection != Selection.SOUND else ()
@@ -242,8 +249,8 @@ def _share(
     """As ``Score.share`` keeps it. A selection without some cells has the ceilings of the rest."""
     if basis.ceilings is None:
         return None
-    found = basis.ceilings.share(value, unit, test, category, selected.cells.get(category))
-    return None if found is None else found.as_dict()
+    share = basis.ceilings.share(value, unit, test, category, selected.cells.get(category))
+    return None if share is None else share.as_dict()
 
 
 def _repeat_scores(

@@ -64,28 +64,28 @@ def judge_with(
     of ``blocks`` that changed are written, those of ``new`` are left in its parts. The caller holds
     the series' lock. Raises MixedMeasurements before anything is written.
     """
-    kept: dict[int, tuple[Bits, Bits]] = {}
-    found = TestScores()
+    block_bits: dict[int, tuple[Bits, Bits]] = {}
+    test_scores = TestScores()
     summaries = [*(block.tests for block in blocks), *(part.columns.summary() for part in new)]
     for wanted in _some_at_a_time(summaries):
         # What joins a run comes after what the run has.
-        parts = heapq.merge(_parts(blocks, wanted, kept), new, key=lambda part: part.run_id)
-        _judge(found, parts, basis, wanted, series if blocks else None)
+        parts = heapq.merge(_parts(blocks, wanted, block_bits), new, key=lambda part: part.run_id)
+        _judge(test_scores, parts, basis, wanted, series if blocks else None)
     for block in blocks:
-        stored, bits = kept[block.pk]
+        stored, bits = block_bits[block.pk]
         if (stored != bits).any():
             measurements.write_flags(block, quality.flags_of(bits))
-    return found
+    return test_scores
 
 
 def _judge(
-    found: TestScores,
+    test_scores: TestScores,
     parts: Iterable[Part],
     basis: SeriesContext,
     wanted: frozenset[str] | None = None,
     series: Series | None = None,
 ) -> None:
-    """Add to ``test_scores`` what tests of ``parts`` amount to, those of ``wanted`` where it is given.
+    """Add to ``test_scores`` what tests of ``parts`` amount to: those of ``wanted``, if given.
 
     ``parts`` come in the order of their runs, and their flags are written. ``series``: the one
     whose stored samples give an interval to the value of a single run. Raises MixedMeasurements.
@@ -99,8 +99,8 @@ def _judge(
     for test, gathered in tests.items():
         judged = quality.judge(test, gathered.unit, gathered.columns, basis)
         gathered.write(judged.bits)
-        found.units[test] = gathered.unit
-        found.tests[test] = quality_of(test, gathered.columns, judged, basis, wholes[test])
+        test_scores.units[test] = gathered.unit
+        test_scores.tests[test] = quality_of(test, gathered.columns, judged, basis, wholes[test])
 
 
 @dataclass
@@ -133,10 +133,10 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
     return {
         name: _Test(
             units[name],
-            _side_by_side([(part.run_id, columns) for part, _, columns in some]),
-            [(part.bits, places, len(columns)) for part, places, columns in some],
+            _side_by_side([(part.run_id, columns) for part, _, columns in test_pieces]),
+            [(part.bits, places, len(columns)) for part, places, columns in test_pieces],
         )
-        for name, some in pieces.items()
+        for name, test_pieces in pieces.items()
     }
 
 
@@ -190,34 +190,34 @@ def _some_at_a_time(
     if sum(counts.values()) <= MOST_AT_ONCE:
         yield None
         return
-    some: list[str] = []
+    names: list[str] = []
     numbers = 0
     for name, count in counts.items():
-        if some and numbers + count > MOST_AT_ONCE:
-            yield frozenset(some)
-            some, numbers = [], 0
-        some.append(name)
+        if names and numbers + count > MOST_AT_ONCE:
+            yield frozenset(names)
+            names, numbers = [], 0
+        names.append(name)
         numbers += count
-    yield frozenset(some)
+    yield frozenset(names)
 
 
 def _parts(
     blocks: Iterable[StoredBlock],
     wanted: frozenset[str] | None,
-    kept: dict[int, tuple[Bits, Bits]],
+    block_bits: dict[int, tuple[Bits, Bits]],
 ) -> Iterator[Part]:
-    """The blocks with one of the tests; ``block_bits`` has the flags of each as stored and as found."""
+    """The blocks with one of the tests; ``block_bits`` has the flags of each, stored and found."""
     for block in blocks:
         if wanted is not None and not any(
             at_load(test, load) in wanted for test, load, *_ in block.tests
         ):
             continue
         numbers = block.read()
-        if block.pk not in kept:
+        if block.pk not in block_bits:
             bits = np.array([quality.bits_of(flags) for flags in numbers.kinds], dtype=np.uint8)
             stored = bits[numbers.flag_codes]
-            kept[block.pk] = stored, stored.copy()
-        yield Part(block.run_id, numbers.columns, kept[block.pk][1])
+            block_bits[block.pk] = stored, stored.copy()
+        yield Part(block.run_id, numbers.columns, block_bits[block.pk][1])
 
 
 def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:

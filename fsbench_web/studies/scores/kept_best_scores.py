@@ -61,9 +61,9 @@ class KeptState:
 
 def kept_of(studies: Collection[str]) -> KeptState | None:
     """What is kept of these studies, by their slugs; None where nothing is. Two queries."""
-    kept = {
-        one[:2]: one[2:]
-        for one in KeptBestScores.objects.filter(study__slug__in=list(studies)).values_list(
+    by_configuration = {
+        row[:2]: row[2:]
+        for row in KeptBestScores.objects.filter(study__slug__in=list(studies)).values_list(
             "study", "configuration", "pk", "stamps"
         )
     }
@@ -72,7 +72,7 @@ def kept_of(studies: Collection[str]) -> KeptState | None:
     outdated: set[int] = set()
     now = series.values_list("study", "configuration").annotate(stamps=Sum("scores_stamp"))
     for study, configuration, stamps in now:
-        pk, stamps_then = kept.get((study, configuration), (0, None))
+        pk, stamps_then = by_configuration.get((study, configuration), (0, None))
         if stamps_then == stamps:
             ids[configuration].append(pk)
         else:
@@ -87,13 +87,13 @@ def keep(at_most_s: float | None = AT_MOST_S) -> int:
     It stops after ``at_most_s`` and goes on in the next round; None: when all is done. Several
     processes may do it at once.
     """
-    began, kept = time.monotonic(), 0
-    for one in outdated():
+    began, count = time.monotonic(), 0
+    for configuration in outdated():
         if at_most_s is not None and time.monotonic() - began >= at_most_s:
             break
-        _keep(one)
-        kept += 1
-    return kept
+        _keep(configuration)
+        count += 1
+    return count
 
 
 def outdated() -> Iterator[Configuration]:
@@ -106,11 +106,11 @@ def outdated() -> Iterator[Configuration]:
         .values_list("pk", flat=True)
     )
     for study in large:
-        kept = dict(
+        kept_stamps = dict(
             KeptBestScores.objects.filter(study=study).values_list("configuration", "stamps")
         )
         for configuration, stamps in _stamps(study):
-            if kept.get(configuration) != stamps:
+            if kept_stamps.get(configuration) != stamps:
                 yield Configuration(study, configuration)
 
 
@@ -119,29 +119,31 @@ def wrong() -> list[Configuration]:
 
     It reads all scores of large studies.
     """
-    found = []
-    for kept in KeptBestScores.objects.order_by("pk"):
-        one = Configuration(kept.study_id, kept.configuration_id)
+    configurations = []
+    for best_scores in KeptBestScores.objects.order_by("pk"):
+        key = Configuration(best_scores.study_id, best_scores.configuration_id)
         with transaction.atomic():
-            stamps = dict(_stamps(one.study, one.configuration)).get(one.configuration)
-            differs = set(kept.scores.values_list(*_COLUMNS)) != set(_ends(one))
-            is_still = dict(_stamps(one.study, one.configuration)).get(one.configuration) == stamps
-        if differs and is_still and stamps == kept.stamps:
-            found.append(one)
-    return found
+            stamps = dict(_stamps(key.study, key.configuration)).get(key.configuration)
+            differs = set(best_scores.scores.values_list(*_COLUMNS)) != set(_ends(key))
+            is_still = dict(_stamps(key.study, key.configuration)).get(key.configuration) == stamps
+        if differs and is_still and stamps == best_scores.stamps:
+            configurations.append(key)
+    return configurations
 
 
-def _keep(one: Configuration) -> None:
+def _keep(key: Configuration) -> None:
     with transaction.atomic():
         # Before the scores: what is written from here on makes another stamp.
-        stamps = dict(_stamps(*one)).get(one.configuration)
+        stamps = dict(_stamps(*key)).get(key.configuration)
         if stamps is None:
             return
-        kept, _ = KeptBestScores.objects.update_or_create(
-            study_id=one.study, configuration_id=one.configuration, defaults={"stamps": stamps}
+        best_scores, _ = KeptBestScores.objects.update_or_create(
+            study_id=key.study, configuration_id=key.configuration, defaults={"stamps": stamps}
         )
-        kept.scores.all().delete()
-        insert_rows(KeptBestScore, ("of_id", *_COLUMNS), [(kept.pk, *row) for row in _ends(one)])
+        best_scores.scores.all().delete()
+        insert_rows(
+            KeptBestScore, ("of_id", *_COLUMNS), [(best_scores.pk, *row) for row in _ends(key)]
+        )
 
 
 def _stamps(study: int, configuration: int | None = None) -> list[tuple[int, int]]:
@@ -151,11 +153,11 @@ def _stamps(study: int, configuration: int | None = None) -> list[tuple[int, int
     return list(series.order_by().values_list("configuration").annotate(stamps=Sum("scores_stamp")))
 
 
-def _ends(one: Configuration) -> Iterator[tuple[Any, ...]]:
+def _ends(key: Configuration) -> Iterator[tuple[Any, ...]]:
     """_COLUMNS of the highest and lowest scores of each table, all that are equal."""
     table: dict[str, Any] = {"partition_by": ["test", "category", PRINTED_UNIT]}
-    found = (
-        Score.objects.filter(series__study=one.study, series__configuration=one.configuration)
+    scores = (
+        Score.objects.filter(series__study=key.study, series__configuration=key.configuration)
         .order_by()
         .annotate(
             printed_unit=PRINTED_UNIT,
@@ -166,4 +168,4 @@ def _ends(one: Configuration) -> Iterator[tuple[Any, ...]]:
         .filter(Q(value=F("high")) | Q(value=F("low")))
     )
     columns = ("pk", "series_id", "test", "category", "printed_unit", "value", "is_printed")
-    yield from found.values_list(*columns)
+    yield from scores.values_list(*columns)

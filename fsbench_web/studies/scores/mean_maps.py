@@ -23,7 +23,7 @@ class MeanMap:
     flagged: dict[str, set[Cell]] = field(default_factory=dict)
 
 
-def mean_maps(series_ids: Iterable[int], test: str, most: int) -> list[MeanMap] | None:
+def mean_maps(series_ids: Iterable[int], test: str, limit: int) -> list[MeanMap] | None:
     """The matrices of ``test`` (with its load), in order of series and unit.
 
     None where they have more than ``limit`` cells together. One query, and one for each very large
@@ -42,7 +42,7 @@ def mean_maps(series_ids: Iterable[int], test: str, most: int) -> list[MeanMap] 
             values.setdefault(key, {}).setdefault(cell, []).append(value)
             for slug in flags or ():
                 flagged.setdefault(key, {}).setdefault(slug, set()).add(cell)
-        if sum(map(len, values.values())) > most:
+        if sum(map(len, values.values())) > limit:
             return None
     return [
         MeanMap(

@@ -135,14 +135,14 @@ def profile_values(
     ]
     if sum(_count(block.tests, names) for block in blocks) > MOST_READ:
         raise TooManyValues
-    found: dict[int, SeriesValues] = {}
+    by_series: dict[int, SeriesValues] = {}
     measured_by = {block.series_id for block in blocks}
     repeats = _repeats(measured_by)
     circumstances = _circumstances(measured_by, kinds)
     for block in blocks:
         numbers = block.read()
         numbers = numbers.taken(numbers.columns.of_tests(names.__contains__))
-        series = found.setdefault(
+        series = by_series.setdefault(
             block.series_id,
             SeriesValues(
                 block.series_id,
@@ -151,7 +151,7 @@ def profile_values(
             ),
         )
         _add(series, numbers, kinds, circumstances[block.series_id], tools, selection)
-    return found
+    return by_series
 
 
 def _count(tests: Iterable[Iterable[Any]], names: Collection[tuple[str, str]]) -> int:
@@ -162,13 +162,13 @@ def _repeats(series_ids: Collection[int]) -> dict[int, dict[int, Repeat]]:
     rows = Run.objects.filter(
         series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED
     ).order_by("id")
-    found: dict[int, dict[int, Repeat]] = {}
+    by_series: dict[int, dict[int, Repeat]] = {}
     columns = ("id", "series_id", "block", "is_contended", "drift_percent")
     noted = ("conditions__busy", "conditions__swap")
     for row in rows.values_list(*columns, *noted):
         pk, series_id, block, *noted_of_run = row
-        found.setdefault(series_id, {})[pk] = Repeat(pk, block, flags_of_run(*noted_of_run))
-    return found
+        by_series.setdefault(series_id, {})[pk] = Repeat(pk, block, flags_of_run(*noted_of_run))
+    return by_series
 
 
 def _circumstances(
@@ -240,18 +240,18 @@ def _add(
             measure.dimension
         ):
             continue
-        some = numbers.taken(columns.codes == code)
-        if not len(some):
+        test_numbers = numbers.taken(columns.codes == code)
+        if not len(test_numbers):
             continue
         for kind, wanted in kinds[test].items():
             seen = series.cells.setdefault(kind, set())
             seen.update(
                 cell
-                for cell in _sizes(some.columns)
+                for cell in _sizes(test_numbers.columns)
                 if circumstances.meets(kind, cell)
                 and _is_selected(cell, circumstances, test, selection)
             )
-            for cell, value, flags in _wanted(some, wanted):
+            for cell, value, flags in _wanted(test_numbers, wanted):
                 if cell not in seen:
                     continue
                 why = [*(flags or ()), *of_run]
@@ -277,8 +277,8 @@ def _sizes(columns: MeasurementColumns) -> list[Cell]:
     """Every size of these numbers; those without sizes have one that nobody asks for by size."""
     is_cell = columns.is_cell
     pairs = np.stack([columns.records[is_cell], columns.files[is_cell]]).astype(np.int64)
-    found: list[Cell] = [(int(a), int(b)) for a, b in np.unique(pairs, axis=1).T]
-    return found if is_cell.all() else [*found, _NO_CELL]
+    sizes: list[Cell] = [(int(a), int(b)) for a, b in np.unique(pairs, axis=1).T]
+    return sizes if is_cell.all() else [*sizes, _NO_CELL]
 
 
 def _wanted(
@@ -301,7 +301,7 @@ def _measure(unit: str, tool: str | None) -> Measure | None:
     if not is_known(unit):
         return None
     lower = lower_is_better(unit)
-    found = unit_factor(unit, tool)
-    if found is None:
+    conversion = unit_factor(unit, tool)
+    if conversion is None:
         return Measure(f"unit {unit}", unit, 1.0, lower)
-    return Measure(found.dimension, unit, float(found.factor), lower)
+    return Measure(conversion.dimension, unit, float(conversion.factor), lower)

@@ -98,13 +98,13 @@ class SeriesContext:
             "limit_from": self.limit_from,
             "boundaries": {
                 test: {
-                    "fall": found.fall,
+                    "fall": cache_boundary.fall,
                     "edges": [
-                        [record, edge.cached_kb, edge.uncached_kb, record in found.seen]
-                        for record, edge in sorted(found.edges.items())
+                        [record, edge.cached_kb, edge.uncached_kb, record in cache_boundary.seen]
+                        for record, edge in sorted(cache_boundary.edges.items())
                     ],
                 }
-                for test, found in sorted(boundaries.items())
+                for test, cache_boundary in sorted(boundaries.items())
             },
         }
 
@@ -143,8 +143,8 @@ def basis_of(
     if series.runs_on.is_guest:  # what the host has is no cache of a guest's: its disks bypass it
         memory_bytes = [float(series.runs_on.memory_bytes)]
     limit, limit_from = None, ""
-    own = ceilings_of(series, runs.probe_ids)
-    if own is not None:
+    ceilings = ceilings_of(series, runs.probe_ids)
+    if ceilings is not None:
         limit_from = PROBE
     elif hardware is not None and hardware.deliverable_kb_s:
         limit, limit_from = hardware.deliverable_kb_s, STATED
@@ -161,7 +161,7 @@ def basis_of(
         if tool == "postmark"
         else {},
         runs.blocks,
-        own,
+        ceilings,
         frozenset(runs.unsteady),
     )
 
@@ -197,21 +197,21 @@ def _known_of_runs(series: Series, finished: Iterable[Run] | None) -> _KnownOfRu
         rows = of_series.values_list("id", *READ_OF_RUNS)
     else:
         rows = map(attrgetter("id", *READ_OF_RUNS), finished)
-    found = _KnownOfRuns()
+    runs = _KnownOfRuns()
     for run_id, is_contended, drift, conditions, block, probe_id in rows:
         conditions = conditions or {}
         noted = (conditions.get("busy"), conditions.get("swap"))
         if flags := flags_of_run(is_contended, drift, *noted):
-            found.unsound[run_id] = flags
+            runs.unsound[run_id] = flags
         if block:
-            found.blocks[run_id] = block
-        found.unsteady |= {(run_id, test) for test in _missed(conditions)}
+            runs.blocks[run_id] = block
+        runs.unsteady |= {(run_id, test) for test in _missed(conditions)}
         total = (conditions.get("before") or {}).get("memory_total_bytes")
         if isinstance(total, int | float) and total > 0:
-            found.memory_bytes.append(float(total))
+            runs.memory_bytes.append(float(total))
         if probe_id is not None:
-            found.probe_ids.add(probe_id)
-    return found
+            runs.probe_ids.add(probe_id)
+    return runs
 
 
 def _missed(conditions: Mapping[str, Any]) -> list[str]:

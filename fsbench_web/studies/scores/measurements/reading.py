@@ -104,14 +104,14 @@ def listed_of_finished(series_ids: Iterable[int]) -> list[StoredBlock]:
     return [StoredBlock(*row[:7], None, row[7]) for row in rows]  # type: ignore[call-arg]
 
 
-def listed(found: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:
+def listed(blocks: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:
     """The blocks in order of series, run and storing; without ``samples`` where nobody wants them.
 
     One query, and one for each large block that is read.
     """
     small = Case(When(count__lte=_WITH_THE_LIST, then="content"))
     fields = ("id", "run__series_id", "run_id", "artefact_id", "count", "tests", "flags")
-    rows = found.order_by("run__series_id", "run_id", "id").values_list(
+    rows = blocks.order_by("run__series_id", "run_id", "id").values_list(
         *fields, *(["samples"] if samples else []), small
     )
     return [
@@ -121,7 +121,7 @@ def listed(found: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[S
 
 
 def read(
-    found: QuerySet[MeasurementBlock],
+    blocks: QuerySet[MeasurementBlock],
     is_wanted: IsWanted | None = None,
     *,
     samples: bool = False,
@@ -130,7 +130,7 @@ def read(
 
     One query, and one for each large block. Raises UnreadableBlock.
     """
-    for block in listed(found, samples=samples):
+    for block in listed(blocks, samples=samples):
         if is_wanted is None:
             yield block.read()
         elif block.holds(is_wanted):
@@ -138,9 +138,9 @@ def read(
             yield numbers.taken(numbers.columns.of_tests(is_wanted))
 
 
-def rows(found: QuerySet[MeasurementBlock]) -> list[Measurement]:
+def rows(blocks: QuerySet[MeasurementBlock]) -> list[Measurement]:
     """All numbers one by one, with their samples: for a run or two. Raises UnreadableBlock."""
-    return [row for numbers in read(found, samples=True) for row in numbers.rows()]
+    return [row for numbers in read(blocks, samples=True) for row in numbers.rows()]
 
 
 def count(run_id: int) -> int:
@@ -150,24 +150,24 @@ def count(run_id: int) -> int:
 
 def runs_of(artefact_id: int) -> set[int]:
     """The runs that have numbers in an output."""
-    found = MeasurementBlock.objects.filter(artefact_id=artefact_id).order_by()
-    return set(found.values_list("run_id", flat=True).distinct())
+    blocks = MeasurementBlock.objects.filter(artefact_id=artefact_id).order_by()
+    return set(blocks.values_list("run_id", flat=True).distinct())
 
 
-def rows_of(run_id: int, most: int) -> list[Measurement] | None:
+def rows_of(run_id: int, limit: int) -> list[Measurement] | None:
     """All numbers of a run in the order in which they were stored; None for more than ``limit``.
 
     One query.
     """
     blocks = listed(of_run(run_id))
-    if sum(block.count for block in blocks) > most:
+    if sum(block.count for block in blocks) > limit:
         return None
     return [row for block in blocks for row in block.read().rows()]
 
 
 def unreadable() -> list[str]:
     """What is wrong with blocks that cannot be read, a sentence each. Reads all there are."""
-    found = []
+    problems = []
     blocks = MeasurementBlock._base_manager.order_by("id")
     fields = ("id", "run__series_id", "run_id", "flags", "samples")
     for pk, series_id, run_id, flags, samples in blocks.values_list(*fields).iterator(
@@ -176,8 +176,8 @@ def unreadable() -> list[str]:
         try:
             StoredBlock(pk, series_id, run_id, None, 0, [], flags, samples, None).read()
         except UnreadableBlock as error:
-            found.append(str(error))
-    return found
+            problems.append(str(error))
+    return problems
 
 
 def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Measurement]]:
@@ -186,7 +186,7 @@ def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Mea
     Only the blocks that these are in are read. One query, and one for each very large block.
     """
     total = 0
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     for block in listed(of_run(run_id)):
         numbers_of = sum(count for name, _, _, count, _ in block.tests if test in ("", name))
         start, end = max(0, offset - total), min(numbers_of, offset + limit - total)
@@ -194,8 +194,8 @@ def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Mea
         if start < end:
             numbers = block.read()
             if test:
-                numbers = numbers.taken(numbers.columns.of_tests(lambda one: one[0] == test))
-            some = np.zeros(len(numbers), dtype=np.bool_)
-            some[start:end] = True
-            found += numbers.taken(some).rows()
-    return total, found
+                numbers = numbers.taken(numbers.columns.of_tests(lambda pair: pair[0] == test))
+            mask = np.zeros(len(numbers), dtype=np.bool_)
+            mask[start:end] = True
+            measurements += numbers.taken(mask).rows()
+    return total, measurements

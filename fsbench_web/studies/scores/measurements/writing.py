@@ -46,8 +46,8 @@ class NewBlock:
                 "flags": self.flags and columns_of.encode_flags(self.flags[0], self.flags[1][part]),
                 "samples": columns_of.encode_samples(
                     {
-                        place - start: some
-                        for place, some in self.samples.items()
+                        place - start: samples
+                        for place, samples in self.samples.items()
                         if start <= place < part.stop
                     }
                 ),
@@ -94,44 +94,46 @@ def store_values(
     ``is_new``: the run has none yet, which spares asking. Raises IntegrityError for a cell that the
     run holds already, or that comes twice.
     """
-    some = list(values)
-    if not some:
+    all_values = list(values)
+    if not all_values:
         return 0
-    _refuse_repeated(run_id, some, is_new=is_new)
-    columns, samples = of_values(some)
+    _refuse_repeated(run_id, all_values, is_new=is_new)
+    columns, samples = of_values(all_values)
     return store([NewBlock(run_id, artefact_id, columns, samples=samples)])
 
 
 def of_values(values: Sequence[ParsedValue]) -> tuple[MeasurementColumns, dict[int, Any]]:
     """Numbers of one output, at least one, as columns; and their samples by place."""
     columns = _columns(values)
-    return columns, {place: list(one.samples) for place, one in enumerate(values) if one.samples}
+    return columns, {
+        place: list(value.samples) for place, value in enumerate(values) if value.samples
+    }
 
 
 def _columns(values: Iterable[ParsedValue | Measurement]) -> MeasurementColumns:
     return columns_of.of_rows(
         (
-            MeasuredTest(one.test, one.load, one.unit),
-            one.record_size_kb,
-            one.file_size_kb,
-            one.value,
-            one.line,
+            MeasuredTest(value.test, value.load, value.unit),
+            value.record_size_kb,
+            value.file_size_kb,
+            value.value,
+            value.line,
         )
-        for one in values
+        for value in values
     )
 
 
 def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
     """Put other numbers into the place of a block's; of none it goes. At most MOST_IN_BLOCK."""
-    found = MeasurementBlock.objects.filter(pk=block.pk)
+    stored = MeasurementBlock.objects.filter(pk=block.pk)
     if not rows:
-        found.delete()
+        stored.delete()
         return
     columns = _columns(rows)
-    samples = {place: one.samples for place, one in enumerate(rows) if one.samples is not None}
-    flags = coded([one.flags for one in rows])
+    samples = {place: row.samples for place, row in enumerate(rows) if row.samples is not None}
+    flags = coded([row.flags for row in rows])
     (values,) = NewBlock(block.run_id, block.artefact_id, columns, flags, samples).encoded()
-    found.update(**values)
+    stored.update(**values)
 
 
 def write_flags(block: StoredBlock, flags: Flags) -> None:
@@ -141,25 +143,25 @@ def write_flags(block: StoredBlock, flags: Flags) -> None:
 
 def coded(flags: Sequence[Sequence[str] | None]) -> Flags:
     """The flags of each number as they are stored."""
-    keys = [None if one is None else tuple(one) for one in flags]
+    keys = [None if slugs is None else tuple(slugs) for slugs in flags]
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     return list(places), np.array([places[key] for key in keys], dtype=np.int64)
 
 
 def _refuse_repeated(run_id: int, values: Sequence[ParsedValue], *, is_new: bool) -> None:
-    cells = {(one.test, one.load, one.record_size_kb, one.file_size_kb) for one in values}
+    cells = {(value.test, value.load, value.record_size_kb, value.file_size_kb) for value in values}
     is_repeated = len(cells) < len(values)
     if not is_repeated and not is_new:
         tests = {cell[:2] for cell in cells}
-        found = of_run(run_id)
+        blocks = of_run(run_id)
         if any(
             (test, load) in tests
-            for some in found.values_list("tests", flat=True)
-            for test, load, *_ in some
+            for summary in blocks.values_list("tests", flat=True)
+            for test, load, *_ in summary
         ):
             is_repeated = any(
                 (test.test, test.load, record_kb, file_kb) in cells
-                for numbers in read(found, tests.__contains__)
+                for numbers in read(blocks, tests.__contains__)
                 for test, record_kb, file_kb, _, _ in numbers.columns.rows()
             )
     if is_repeated:
