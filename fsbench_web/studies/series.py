@@ -55,12 +55,12 @@ def series_for(
     if machine:
         identity.append(["machine", dict(sorted(machine.items()))])
     if members:
-        identity.append(["stack", [[role, one.pk] for role, one in members]])
+        identity.append(["stack", [[role, member.pk] for role, member in members]])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
-    known = fixed_queries.find(Series, "key", key, is_locked=is_locked)
-    if known is not None:
-        known.study, known.configuration = study, configuration
-        return known
+    existing = fixed_queries.find(Series, "key", key, is_locked=is_locked)
+    if existing is not None:
+        existing.study, existing.configuration = study, configuration
+        return existing
     rows = Series.objects.select_for_update() if is_locked else Series.objects.all()
     # A stack is there whole or not at all; a series without one takes no savepoint.
     with transaction.atomic() if members else nullcontext():
@@ -73,7 +73,7 @@ def series_for(
                 "hardware": hardware,
                 "lun": lun,
                 "journal_lun": journal_lun,
-                "stack_luns": in_words((role, one.name) for role, one in members),
+                "stack_luns": in_words((role, member.name) for role, member in members),
                 "kernel": kernel,
                 "distribution": distribution,
                 "preparation": dict(preparation or {}),
@@ -82,8 +82,8 @@ def series_for(
         )
         if is_new:
             StackLun.objects.bulk_create(
-                StackLun(series=series, lun=one, role=role, place=place)
-                for place, (role, one) in enumerate(members)
+                StackLun(series=series, lun=member, role=role, place=place)
+                for place, (role, member) in enumerate(members)
             )
     # Found by their keys: nobody needs to read them again.
     series.study, series.configuration = study, configuration
@@ -92,7 +92,7 @@ def series_for(
 
 def members_of(series: Series) -> list[tuple[str, Lun]]:
     """The other LUNs of its stack, as ``series_for`` takes them."""
-    return [(one.role, one.lun) for one in series.members if one.lun is not None]
+    return [(member.role, member.lun) for member in series.members if member.lun is not None]
 
 
 def lock(series: Series) -> None:

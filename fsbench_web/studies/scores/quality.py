@@ -235,19 +235,19 @@ def best_direct_kb_s(series: Series) -> float | None:
         # Not its negation: of a key that is missing a database says neither yes nor no.
         else Q(**{f"{key}__isnull": True}) | Q(**{key: KVM})
     )
-    found = ScoreFilter(categories=("maximum",)).scores.filter(
+    scores = ScoreFilter(categories=("maximum",)).scores.filter(
         alike,
         series__lun=series.lun_id,
         series__workload__tool="iozone",
         series__workload__parameters__direct_io=True,
         unit="KB/s",
     )
-    kept = [
+    rates = [
         value
-        for test, value, flags in found.values_list("test", "value", "flags")
+        for test, value, flags in scores.values_list("test", "value", "flags")
         if not cells.is_buffered(test, True) and not {CLOCK, SPIKE} & set(flags)
     ]
-    return max(kept, default=None)
+    return max(rates, default=None)
 
 
 def _stored(series: Series) -> Iterator[tuple[int, MeasurementColumns]]:
@@ -260,16 +260,16 @@ def _postmark_times(
     numbers: Iterable[tuple[int, MeasurementColumns]],
 ) -> dict[int, tuple[float, float]]:
     """In s, by run, in the order of _POSTMARK_TIMES: at whatever load, the longest."""
-    found: dict[int, dict[str, float]] = {}
+    by_run: dict[int, dict[str, float]] = {}
     for run_id, columns in numbers:
         of_times = columns.of_tests(lambda test: test[0] in _POSTMARK_TIMES)
         for test, _, _, value, _ in columns.taken(of_times).rows():
-            of_run = found.setdefault(run_id, {})
+            of_run = by_run.setdefault(run_id, {})
             of_run[test.test] = max(value, of_run.get(test.test, value))
     nothing = float("nan")
     return {
         run_id: (times.get(_POSTMARK_TIMES[0], nothing), times.get(_POSTMARK_TIMES[1], nothing))
-        for run_id, times in found.items()
+        for run_id, times in by_run.items()
     }
 
 
@@ -357,7 +357,7 @@ def flags_of(bits: Bits) -> tuple[list[list[str] | None], Bits]:
     present = np.flatnonzero(np.bincount(bits))
     codes = np.zeros(256, dtype=np.uint8)
     codes[present] = np.arange(len(present))
-    return [slugs(one) or None for one in present.tolist()], codes[bits]
+    return [slugs(kind) or None for kind in present.tolist()], codes[bits]
 
 
 def bits_of(flags: Sequence[str] | None) -> int:

@@ -152,14 +152,14 @@ _JSON = frozenset(
 )
 
 
-def columns_of(found: QuerySet[Score], *names: str) -> Iterable[tuple[Any, ...]]:
+def columns_of(scores: QuerySet[Score], *names: str) -> Iterable[tuple[Any, ...]]:
     """The columns called ``names`` of the scores, in their order. One query.
 
     As ``values_list`` has them: but that decodes each JSON text by itself, of which a page reads
     over a thousand, and here those of a column are decoded at once.
     """
     try:
-        statement, parameters = found.values_list(*names).query.sql_with_params()
+        statement, parameters = scores.values_list(*names).query.sql_with_params()
     except EmptyResultSet:
         return []
     with connection.cursor() as cursor:
@@ -175,18 +175,18 @@ def columns_of(found: QuerySet[Score], *names: str) -> Iterable[tuple[Any, ...]]
 
 
 def _decoded(texts: Sequence[str | None]) -> list[Any]:
-    found: list[Any] = json.loads(f"[{','.join(text or 'null' for text in texts)}]")
-    return found
+    values: list[Any] = json.loads(f"[{','.join(text or 'null' for text in texts)}]")
+    return values
 
 
-def scores_for(asked: ScoreFilter) -> list[ScoreRow]:
+def scores_for(score_filter: ScoreFilter) -> list[ScoreRow]:
     """The scores that pass, but for its conditions, in the order they were made.
 
     Two queries: the scores and their series.
     """
-    found = list(columns_of(asked.scores.order_by("id"), *ROW))
-    series = series_facts({row[0] for row in found}, asked.studies)
-    return [row_of(series[row[0]], row) for row in found]
+    rows = list(columns_of(score_filter.scores.order_by("id"), *ROW))
+    series = series_facts({row[0] for row in rows}, score_filter.studies)
+    return [row_of(series[row[0]], row) for row in rows]
 
 
 def runs_of_old(
@@ -217,12 +217,12 @@ def series_facts(
     columns = ("lun_id", "journal_lun_id", "preparation", "machine", *_OF_SERIES.values())
     rows = list(wanted.values_list(*columns))
     names = _luns_on_workers({pk for row in rows for pk in row[:2] if pk is not None})
-    found = {}
+    by_series = {}
     for lun, journal_lun, prepared, stored, *of_series in rows:
         machine = Machine.of(stored)
-        known: dict[str, Any] = dict(zip(_OF_SERIES, of_series, strict=True))
-        found[known["series_id"]] = SeriesFacts(
-            **known,
+        facts: dict[str, Any] = dict(zip(_OF_SERIES, of_series, strict=True))
+        by_series[facts["series_id"]] = SeriesFacts(
+            **facts,
             lun=names.get(lun),
             journal_lun=names.get(journal_lun),
             preparation=preparation.in_words(prepared) if prepared else "",
@@ -230,7 +230,7 @@ def series_facts(
             guest_kernel=machine.kernel,
             is_emulated=machine.is_emulated,
         )
-    return found
+    return by_series
 
 
 def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:

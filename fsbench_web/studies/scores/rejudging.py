@@ -30,19 +30,19 @@ def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
     lacking = Score.selections.filter(lacks, origin=COMPUTED).values("series")
     # Two conditions, because a comparison with a key that is not there is neither true nor false.
     is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES) | Q(pk__in=lacking)
-    found = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))
+    series = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))
     if study:
-        found = found.filter(study__slug=study)
-    return (found if everything else found.filter(is_old)).order_by("id")
+        series = series.filter(study__slug=study)
+    return (series if everything else series.filter(is_old)).order_by("id")
 
 
-def judge(found: QuerySet[Series]) -> Iterator[Series]:
+def judge(chosen_series: QuerySet[Series]) -> Iterator[Series]:
     """Judge and score each series anew, each in a transaction of its own, and yield it.
 
     Stopping between two loses nothing, and going on takes up what is left. Raises
     MixedMeasurements.
     """
-    for pk in list(found.values_list("pk", flat=True)):
+    for pk in list(chosen_series.values_list("pk", flat=True)):
         if (series := _judge(pk)) is not None:
             yield series
 
@@ -80,8 +80,8 @@ def note_drift(job_id: int) -> list[int]:
     ``manage.py reflag``, which mends what a killed worker left.
     """
     job = Job.objects.filter(pk=job_id).first()
-    found = drift.drift_of(job) if job is not None else None
-    if job is None or found is None:
+    reference_drift = drift.drift_of(job) if job is not None else None
+    if job is None or reference_drift is None:
         return []
     runs = list(
         Run.objects.filter(job=job, state=RunState.DONE)
@@ -90,7 +90,7 @@ def note_drift(job_id: int) -> list[int]:
         .values_list("id", "started_at", "drift_percent", "series_id")
     )
     started: dict[int, datetime] = {pk: at for pk, at, _, _ in runs if at is not None}
-    around = drift.around(found, started)
+    around = drift.around(reference_drift, started)
     touched = set()
     for pk, _, stored, series_id in runs:
         percent = around.get(pk)

@@ -33,8 +33,8 @@ def insert_rows(
     null, not a field's default. The caller holds the transaction. Whatever makes the rows must not
     ask the database. Raises what Django's own queries raise.
     """
-    some = iter(rows)
-    if (first := next(some, None)) is None:
+    remaining = iter(rows)
+    if (first := next(remaining, None)) is None:
         return 0
     quote, count = connection.ops.quote_name, 1
     place = f"{quote(model._meta.db_table)} ({', '.join(map(quote, columns))})"
@@ -43,12 +43,12 @@ def insert_rows(
             with connection.wrap_database_errors, cursor.copy(f"COPY {place} FROM STDIN") as copy:
                 # The server takes them in while the next ones are being made.
                 copy.write_row(first)
-                for row in some:
+                for row in remaining:
                     copy.write_row(row)
                     count += 1
         else:
             marks = ", ".join(["%s"] * len(columns))
-            whole = [first, *some]
+            whole = [first, *remaining]
             count = len(whole)
             cursor.executemany(f"INSERT INTO {place} VALUES ({marks})", whole)  # noqa: S608
     return count
@@ -65,12 +65,15 @@ def written_if_many(
     """
     if len(rows) <= _MANY:
         return [model(**dict(zip(columns, row, strict=True))) for row in rows]
-    fields = {one.column: one for one in model._meta.local_concrete_fields}
+    fields = {field.column: field for field in model._meta.local_concrete_fields}
     written = [fields[name].get_db_prep_save for name in columns]
     insert_rows(
         model,
         columns,
-        ([of(one, connection) for of, one in zip(written, row, strict=True)] for row in rows),
+        (
+            [prepare(value, connection) for prepare, value in zip(written, row, strict=True)]
+            for row in rows
+        ),
     )
     return []
 
@@ -101,16 +104,16 @@ def insert_together(*rows: models.Model) -> None:
     called, and no signals are sent. The caller holds the transaction. Raises what Django's own
     queries raise.
     """
-    some: list[models.Model] = []
-    for model, found in groupby(rows, key=lambda row: row._meta.model):
-        alike = list(found)
+    pending: list[models.Model] = []
+    for model, group in groupby(rows, key=lambda row: row._meta.model):
+        alike = list(group)
         if len(alike) > _MANY:
-            _insert(some)
+            _insert(pending)
             model._base_manager.bulk_create(alike, batch_size=500)
-            some = []
+            pending = []
         else:
-            some += alike
-    _insert(some)
+            pending += alike
+    _insert(pending)
 
 
 def _insert(rows: Sequence[models.Model]) -> None:
@@ -119,12 +122,18 @@ def _insert(rows: Sequence[models.Model]) -> None:
             models.Model.save(row, force_insert=True)
         return
     for start in range(0, len(rows), _AT_ONCE):
-        some = [(row, *_written(row)) for row in rows[start : start + _AT_ONCE]]
-        large = [any(map(_is_large, values)) for _, _, values in some]
-        _insert_at_once([one for one, is_large in zip(some, large, strict=True) if not is_large])
-        for one, is_large in zip(some, large, strict=True):
+        statements = [(row, *_written(row)) for row in rows[start : start + _AT_ONCE]]
+        large = [any(map(_is_large, values)) for _, _, values in statements]
+        _insert_at_once(
+            [
+                statement
+                for statement, is_large in zip(statements, large, strict=True)
+                if not is_large
+            ]
+        )
+        for statement, is_large in zip(statements, large, strict=True):
             if is_large:
-                _insert_as_bytes(*one)
+                _insert_as_bytes(*statement)
 
 
 def _takes_several_at_once() -> bool:
@@ -153,9 +162,9 @@ def _insert_as_bytes(row: models.Model, text: str, values: list[Any]) -> None:
 
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         cursor.execute(text, [_bare(value) for value in values])
-        found = cursor.fetchone()
-        assert found is not None
-        _has_key(row, found[0])
+        returned = cursor.fetchone()
+        assert returned is not None
+        _has_key(row, returned[0])
 
 
 def _bare(value: Any) -> Any:
@@ -166,8 +175,8 @@ def _bare(value: Any) -> Any:
 
 
 def _is_large(value: object) -> bool:
-    found = _bare(value)
-    return isinstance(found, bytes | memoryview) and len(found) > _LARGE_BYTES
+    bare = _bare(value)
+    return isinstance(bare, bytes | memoryview) and len(bare) > _LARGE_BYTES
 
 
 def _has_key(row: models.Model, key: Any) -> None:
@@ -178,14 +187,14 @@ def _has_key(row: models.Model, key: Any) -> None:
 def _written(row: models.Model) -> tuple[str, list[Any]]:
     """The statement that writes an object and gives its key, and the values in it."""
     text, fields = _insertion(type(row), row.pk is None)
-    for one in fields:
+    for field in fields:
         # As Django's own save: null in place of what was never written would lose it.
-        unkeyed = one.is_relation and getattr(row, one.attname) is None
-        if unkeyed and getattr(row, one.name, None) is not None:
-            raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
+        unkeyed = field.is_relation and getattr(row, field.attname) is None
+        if unkeyed and getattr(row, field.name, None) is not None:
+            raise ValueError(f"insert_together() of an unsaved related object '{field.name}'.")
     # Not by the proxy, which looks for the thread's connection at each of their questions.
-    own = connections[connection.alias]
-    return text, [one.get_db_prep_save(one.pre_save(row, True), own) for one in fields]
+    database = connections[connection.alias]
+    return text, [field.get_db_prep_save(field.pre_save(row, True), database) for field in fields]
 
 
 @cache
@@ -195,8 +204,10 @@ def _insertion(
     """The statement, and its fields. ``is_numbered``: the database gives the key."""
     meta, quote = model._meta, connection.ops.quote_name
     assert meta.pk is not None
-    fields = [one for one in meta.local_concrete_fields if not (is_numbered and one is meta.pk)]
-    columns = ", ".join(quote(str(one.column)) for one in fields)
+    fields = [
+        field for field in meta.local_concrete_fields if not (is_numbered and field is meta.pk)
+    ]
+    columns = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join(["%s"] * len(fields))
     text = f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES ({marks})"  # noqa: S608
     return f"{text} RETURNING {quote(str(meta.pk.column))}", fields

@@ -67,32 +67,32 @@ class ScoreFilter:
     def scores(self) -> QuerySet[Score]:
         """The scores that pass, but for the conditions."""
         columns: dict[str, Any] = {
-            f"{_COLUMNS[name][0]}__in": list(kept) for name, kept in self._lists.items()
+            f"{_COLUMNS[name][0]}__in": list(values) for name, values in self._lists.items()
         }
         if self.papers:
             columns["series__study__is_published"] = self.papers == ONLY_PAPERS
-        found = Score.selections.filter(selection=self.selection, **columns)
-        return found.filter(repeats__gte=self.min_runs) if self.min_runs > 1 else found
+        scores = Score.selections.filter(selection=self.selection, **columns)
+        return scores.filter(repeats__gte=self.min_runs) if self.min_runs > 1 else scores
 
     def passing(self, rows: Iterable[Row]) -> list[Row]:
         """Of ScoreRows of this selection those that pass, conditions included."""
-        lists = [(_COLUMNS[name][1], frozenset(kept)) for name, kept in self._lists.items()]
+        lists = [(_COLUMNS[name][1], frozenset(values)) for name, values in self._lists.items()]
         return [
             row
             for row in rows
-            if all(getattr(row, name) in kept for name, kept in lists)
+            if all(getattr(row, name) in values for name, values in lists)
             and (self.min_runs <= 1 or (getattr(row, "repeats", None) or 0) >= self.min_runs)
             and self.takes(row)
         ]
 
     def takes(self, facts: Any) -> bool:
         """Whether the facts of a series, or of a configuration, meet the conditions."""
-        return all(one.takes(facts) for one in self.conditions)
+        return all(condition.takes(facts) for condition in self.conditions)
 
     @property
     def of_configuration(self) -> bool:
         """Whether the facts of a configuration are enough for ``takes``."""
-        return all(one.is_of_configuration for one in self.conditions)
+        return all(condition.is_of_configuration for condition in self.conditions)
 
     @property
     def takes_whole_configurations(self) -> bool:

@@ -47,10 +47,10 @@ class SelectedScores:
     @classmethod
     def of(cls, test: str, columns: TestColumns) -> "SelectedScores":
         """Scores and intervals of these numbers. Raises as ``core.scoring.columns.scores``."""
-        found = scores_of(test, columns)
+        scores = scores_of(test, columns)
         is_one = not len(columns) or columns.is_one_run
         of_runs = {} if is_one else scores_of_runs(test, columns)
-        return cls(found, intervals_of(of_runs), of_runs=of_runs)
+        return cls(scores, intervals_of(of_runs), of_runs=of_runs)
 
 
 @dataclass(frozen=True)
@@ -99,23 +99,27 @@ def selected_scores(
         is_cached = _cached(columns, judged)
         wanted[str(Selection.CACHED)] = {UNCACHED: ~is_cached}
         wanted[str(Selection.UNCACHED)] = {CACHED: is_cached}
-    found = {}
+    by_selection = {}
     for selection, why in wanted.items():
         scores = _without(test, columns, judged, why, whole)
         if basis.ceilings is not None and scores.left_out:
-            kept = columns.taken(~np.logical_or.reduce(list(why.values())))
-            left = {one: _by_record(kept, one) for one in scores.left_out if one != OVERALL}
+            remaining = columns.taken(~np.logical_or.reduce(list(why.values())))
+            left = {
+                category: _by_record(remaining, category)
+                for category in scores.left_out
+                if category != OVERALL
+            }
             scores = replace(scores, cells=left)
         if scores.scores:
-            found[selection] = scores
-    return found
+            by_selection[selection] = scores
+    return by_selection
 
 
 def _flags(
     columns: TestColumns,
     judged: FlaggedCells,
     scores: Mapping[str, ScoreValue],
-    kept: Mask | None = None,
+    mask: Mask | None = None,
 ) -> dict[str, list[str]]:
     """The flags of the numbers that each score is made of, by category.
 
@@ -123,35 +127,35 @@ def _flags(
     of their region; overall has those of the whole matrix. A lone spike concerns the maximum alone,
     and of times the minimum, which is their best.
     """
-    found = {}
+    by_category = {}
     for category, score in scores.items():
         is_extreme = category in ("maximum", "minimum")
         inside = columns.values == score.value if is_extreme else _region(category, columns)
-        if kept is not None:
-            inside = inside & kept
+        if mask is not None:
+            inside = inside & mask
         bits = int(np.bitwise_or.reduce(judged.bits[inside], initial=0))
         flags = set(slugs(bits))
         if not is_extreme:
             flags.discard(SPIKE)
-        found[category] = ordered(flags)
-    return found
+        by_category[category] = ordered(flags)
+    return by_category
 
 
 def _runs(
-    columns: TestColumns, categories: Iterable[str], kept: Mask | None = None
+    columns: TestColumns, categories: Iterable[str], mask: Mask | None = None
 ) -> dict[str, list[int]]:
     """The runs that gave a number to each category's score, oldest first."""
-    known, places = columns.by_run
-    if len(known) == 1:
-        return {category: [int(known[0])] for category in categories}
-    found = {}
+    runs, places = columns.by_run
+    if len(runs) == 1:
+        return {category: [int(runs[0])] for category in categories}
+    by_category = {}
     for category in categories:
         inside = _region(category, columns)
-        if kept is not None:
-            inside = inside & kept
-        numbers = np.bincount(places[inside], minlength=len(known))
-        found[category] = [int(run) for run in known[numbers > 0]]
-    return found
+        if mask is not None:
+            inside = inside & mask
+        numbers = np.bincount(places[inside], minlength=len(runs))
+        by_category[category] = [int(run) for run in runs[numbers > 0]]
+    return by_category
 
 
 def _without(
@@ -166,20 +170,20 @@ def _without(
         taken |= mask
     if not taken.any():
         return whole
-    kept = columns.taken(~taken)
-    if not len(kept):
+    remaining = columns.taken(~taken)
+    if not len(remaining):
         return SelectedScores({})
-    found = SelectedScores.of(test, kept)
+    selected = SelectedScores.of(test, remaining)
     cell = columns.cells
     return replace(
-        found,
+        selected,
         left_out={
             category: left_out
-            for category in found.scores
+            for category in selected.scores
             if (left_out := _left_out(cell, taken, why, _region(category, columns)))["numbers"]
         },
-        flags=_flags(columns, judged, found.scores, ~taken),
-        runs=_runs(columns, found.scores, ~taken),
+        flags=_flags(columns, judged, selected.scores, ~taken),
+        runs=_runs(columns, selected.scores, ~taken),
     )
 
 
@@ -217,6 +221,6 @@ def _cached(columns: TestColumns, judged: FlaggedCells) -> Mask:
     """Which numbers are of files within the cache boundary of their record size."""
     assert judged.boundary is not None
     last = {record: edge.cached_kb for record, edge in judged.boundary.edges.items()}
-    known, places = np.unique(columns.records, return_inverse=True)
-    limits = np.array([last[int(record)] for record in known], dtype=np.int64)
+    records, places = np.unique(columns.records, return_inverse=True)
+    limits = np.array([last[int(record)] for record in records], dtype=np.int64)
     return np.asarray(columns.files <= limits[places.reshape(-1)], dtype=np.bool_)

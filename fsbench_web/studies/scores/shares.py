@@ -45,10 +45,10 @@ class SeriesCeilings:
 
         ``cells`` are how many of each record size it is made of; None: all that the workload has.
         """
-        found = self.ceiling(test, category, cells)
-        if found is None:
+        ceiling = self.ceiling(test, category, cells)
+        if ceiling is None:
             return None
-        return share_of(value, unit, test, found, len(self.probes))
+        return share_of(value, unit, test, ceiling, len(self.probes))
 
     def in_unit(self, unit: str, test: str, record_kb: int | None = None) -> float | None:
         """What the LUN did of one test, or of one record size of it, in the unit of its numbers."""
@@ -57,8 +57,8 @@ class SeriesCeilings:
 
     def share_of_one(self, unit: str, test: str, record_kb: int | None = None) -> Share | None:
         """The same as the share of 1 ``unit``, whose ceiling it is, with what that rests on."""
-        found = self._of(test, record_kb)
-        return share_of(1.0, unit, test, found, len(self.probes)) if found else None
+        ceiling = self._of(test, record_kb)
+        return share_of(1.0, unit, test, ceiling, len(self.probes)) if ceiling else None
 
     def ceiling(
         self, test: str, category: str, cells: Mapping[int, int] | None = None
@@ -72,20 +72,26 @@ class SeriesCeilings:
             records = [record for record, count in cells.items() for _ in range(count)]
         else:
             records = [cell[0] for cell in self._cells if CATEGORIES[category].holds(cell)]
-        known = [one for record in records if (one := self._of(test, record)) is not None]
-        return ceilings.of_cells(known, category) if known and len(known) == len(records) else None
+        record_ceilings = [
+            ceiling for record in records if (ceiling := self._of(test, record)) is not None
+        ]
+        return (
+            ceilings.of_cells(record_ceilings, category)
+            if record_ceilings and len(record_ceilings) == len(records)
+            else None
+        )
 
     def above(self, test: str, unit: str, columns: TestColumns) -> Mask:
         """Which numbers are more than the LUN does by itself, for sure, and so not of the disk."""
-        found = np.zeros(len(columns.values), dtype=np.bool_)
+        mask = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():
-            one = self._of(test, record if record > 0 else None)
-            known = one and share_percent(1.0, unit, test, one)
-            if one is not None and known and one.spread_percent is not None:
-                most = most_percent(one.spread_percent)
-                above = _is_above(columns.values, known, most, is_of_time(unit))
-                found |= above & (columns.records == record)
-        return found
+            ceiling = self._of(test, record if record > 0 else None)
+            percent = ceiling and share_percent(1.0, unit, test, ceiling)
+            if ceiling is not None and percent and ceiling.spread_percent is not None:
+                limit = most_percent(ceiling.spread_percent)
+                above = _is_above(columns.values, percent, limit, is_of_time(unit))
+                mask |= above & (columns.records == record)
+        return mask
 
     @cached_property
     def _cells(self) -> list[tuple[int, int]]:
@@ -98,16 +104,18 @@ class SeriesCeilings:
             return None
         if request not in self._found:
             every = [ceilings.ceiling(probe, request) for probe in self.probes]
-            known = [one for one in every if one is not None]
-            self._found[request] = ceilings.mean_of(known) if len(known) == len(every) else None
+            measured = [ceiling for ceiling in every if ceiling is not None]
+            self._found[request] = (
+                ceilings.mean_of(measured) if len(measured) == len(every) else None
+            )
         return self._found[request]
 
 
-def _is_above(values: Numbers, percent_of_one: float, most: float, is_of_time: bool) -> Mask:
+def _is_above(values: Numbers, percent_of_one: float, limit: float, is_of_time: bool) -> Mask:
     """``percent_of_one`` is the share of the value 1; of a time it is of the reciprocal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         percents = percent_of_one / values if is_of_time else percent_of_one * values
-        return np.asarray((values > 0) & (percents > most), dtype=np.bool_)
+        return np.asarray((values > 0) & (percents > limit), dtype=np.bool_)
 
 
 def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | None:
@@ -128,18 +136,18 @@ def of_many(series_ids: Collection[int]) -> dict[int, SeriesCeilings]:
     if not of_series:
         return {}
     probes = read_probes(set().union(*of_series.values()))
-    found = {}
+    by_series = {}
     for series in Series.objects.filter(pk__in=of_series).select_related("workload"):
-        known = [probes[pk] for pk in sorted(of_series[series.pk]) if pk in probes]
-        if (own := _series_ceilings(series, known)) is not None:
-            found[series.pk] = own
-    return found
+        series_probes = [probes[pk] for pk in sorted(of_series[series.pk]) if pk in probes]
+        if (series_ceilings := _series_ceilings(series, series_probes)) is not None:
+            by_series[series.pk] = series_ceilings
+    return by_series
 
 
 def read_probes(ids: Collection[int]) -> dict[int, Probe]:
     """By key, the latest MOST_PROBES of these. One query."""
-    kept = LunProbe.objects.filter(pk__in=sorted(ids)[-MOST_PROBES:]).order_by("pk")
-    return {pk: ceilings.read_probe(result) for pk, result in kept.values_list("pk", "result")}
+    rows = LunProbe.objects.filter(pk__in=sorted(ids)[-MOST_PROBES:]).order_by("pk")
+    return {pk: ceilings.read_probe(result) for pk, result in rows.values_list("pk", "result")}
 
 
 def _series_ceilings(series: Series, probes: Sequence[Probe]) -> SeriesCeilings | None:

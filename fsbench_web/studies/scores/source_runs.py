@@ -25,10 +25,10 @@ def finished_runs(
     runs = _finished(study_slugs)
     if series_ids is not None and len(series_ids) <= MOST_LISTED:
         runs = runs.filter(series__in=series_ids)
-    found: dict[int, list[int]] = defaultdict(list)
+    by_series: dict[int, list[int]] = defaultdict(list)
     for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
-        found[series_id].append(run_id)
-    return {series_id: tuple(ids) for series_id, ids in found.items()}
+        by_series[series_id].append(run_id)
+    return {series_id: tuple(ids) for series_id, ids in by_series.items()}
 
 
 def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]]:
@@ -76,9 +76,9 @@ def environments_of(
     facts = dict(
         Environment.objects.filter(pk__in={pk for _, pk in pairs}).values_list("pk", "facts")
     )
-    found: dict[int, dict[str, dict[str, set[str]]]] = {}
+    by_series: dict[int, dict[str, dict[str, set[str]]]] = {}
     for series_id, environment_id in sorted(pairs):
-        of_series = found.setdefault(series_id, {})
+        of_series = by_series.setdefault(series_id, {})
         for section, rows in facts[environment_id].items():
             for label, value in rows:
                 of_series.setdefault(section, {}).setdefault(label, set()).add(value)
@@ -87,7 +87,7 @@ def environments_of(
             section: {label: frozenset(values) for label, values in rows.items()}
             for section, rows in of_series.items()
         }
-        for series_id, of_series in found.items()
+        for series_id, of_series in by_series.items()
     }
 
 

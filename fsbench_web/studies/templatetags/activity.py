@@ -10,7 +10,7 @@ register = template.Library()
 
 
 @register.simple_tag
-def activity_rows(shown: ShownActivity) -> SafeString:
+def activity_rows(activity: ShownActivity) -> SafeString:
     """A row an interval: its seconds, the phase, a value a column."""
     return mark_safe(  # noqa: S308 (numbers, and a phase that is escaped)
         "".join(
@@ -20,6 +20,6 @@ def activity_rows(shown: ShownActivity) -> SafeString:
                 for value in values
             )
             + "</tr>\n"
-            for start, end, phase, values in shown.rows
+            for start, end, phase, values in activity.rows
         )
     )

@@ -27,43 +27,43 @@ register = template.Library()
 def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     write = numbers.with_unit if with_unit else numbers.amount
-    shown = escape(write(measurement.value, measurement.unit))
-    return SafeString(_led(measurement, _exact_on_demand(shown, measurement)))
+    markup = escape(write(measurement.value, measurement.unit))
+    return SafeString(_led(measurement, _exact_on_demand(markup, measurement)))
 
 
 @register.simple_tag
-def measured_rows(shown: TestMatrix) -> SafeString:
+def measured_rows(matrix: TestMatrix) -> SafeString:
     """A ``tr`` for each file size; an en dash where nothing was measured."""
     parts = []
-    for file_kb, found in shown.rows:
+    for file_kb, measurements in matrix.rows:
         parts.append(f'<tr><th scope="row" class="nowrap">{escape(size_name(file_kb))}</th>')
-        for one in found:
+        for measurement in measurements:
             # An amount is digits, commas, a point and a sign, or the dash: nothing to escape.
             number = numbers.MISSING
-            if one:
-                shown_as = numbers.amount(one.value, one.unit)
-                number = _led(one, _exact_on_demand(shown_as, one))
+            if measurement:
+                shown_as = numbers.amount(measurement.value, measurement.unit)
+                number = _led(measurement, _exact_on_demand(shown_as, measurement))
             parts.append(f'<td class="num">{number}</td>')
         parts.append("</tr>")
     return SafeString("".join(parts))  # each part is escaped, or a number
 
 
-def _exact_on_demand(shown: str, measurement: Measurement) -> str:
-    """``shown``, which is HTML, with the number as it is stored where that is another."""
+def _exact_on_demand(markup: str, measurement: Measurement) -> str:
+    """``markup``, which is HTML, with the number as it is stored where that is another."""
     exact = numbers.exactly(measurement.value, measurement.unit)
-    return f'<span title="{escape(exact)}">{shown}</span>' if exact else shown
+    return f'<span title="{escape(exact)}">{markup}</span>' if exact else markup
 
 
-def _led(measurement: Measurement, shown: str) -> str:
-    """``shown``, which is HTML, led to its line and with its flags; HTML too."""
+def _led(measurement: Measurement, markup: str) -> str:
+    """``markup``, which is HTML, led to its line and with its flags; HTML too."""
     if measurement.line and measurement.artefact_id:
         line = int(measurement.line)
         address = _lines(measurement.run_id, measurement.artefact_id)
-        shown = (
+        markup = (
             f'<a class="is-quiet" title="Line {line} of the raw output"'
-            f' href="{address}?line={line}#L{line}">{shown}</a>'
+            f' href="{address}?line={line}#L{line}">{markup}</a>'
         )
-    return shown + _flags(tuple(measurement.flags)) if measurement.flags else shown
+    return markup + _flags(tuple(measurement.flags)) if measurement.flags else markup
 
 
 @lru_cache(maxsize=256)

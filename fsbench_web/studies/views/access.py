@@ -47,10 +47,10 @@ class AccessForm(forms.ModelForm):
         )
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        if given.get("visibility") == Visibility.TEAM and given.get("team") is None:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("visibility") == Visibility.TEAM and cleaned.get("team") is None:
             self.add_error("team", "Choose the team that is to see it.")
-        return given
+        return cleaned
 
 
 @never_cache
@@ -58,28 +58,30 @@ class AccessForm(forms.ModelForm):
 @requires(Action.OWN)
 def access(request: HttpRequest, slug: str) -> HttpResponse:
     """Say who sees the study; its maker, its team and administrators may."""
-    found = Study.objects.filter(slug=slug).first()
-    if found is None:
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
         raise Http404(f'There is no study "{slug}" that you may see.')
-    rights.require(request.user, rights.Action.OWN, found)
+    rights.require(request.user, rights.Action.OWN, study)
     assert isinstance(request.user, User)
-    if found.is_published:
-        return render(request, "studies/access.html", {"study": found}, status=200)
-    form = AccessForm(request.POST or None, instance=found, user=request.user)
+    if study.is_published:
+        return render(request, "studies/access.html", {"study": study}, status=200)
+    form = AccessForm(request.POST or None, instance=study, user=request.user)
     if request.method != "POST" or not form.is_valid():
-        context = {"study": found, "form": form}
+        context = {"study": study, "form": form}
         return render(
             request, "studies/access.html", context, status=422 if request.method == "POST" else 200
         )
     with transaction.atomic():
-        made = form.save(commit=False)
-        made.save(update_fields=["visibility", "team"])
+        changed = form.save(commit=False)
+        changed.save(update_fields=["visibility", "team"])
         audit.note(
             request.user,
             "study access changed",
             f"study {slug}",
-            visibility=made.visibility,
-            team=str(made.team) if made.team else None,
+            visibility=changed.visibility,
+            team=str(changed.team) if changed.team else None,
         )
-    messages.success(request, f"Saved: {made.title} is seen by: {made.get_visibility_display()}.")
+    messages.success(
+        request, f"Saved: {changed.title} is seen by: {changed.get_visibility_display()}."
+    )
     return redirect("studies:study", slug=slug)

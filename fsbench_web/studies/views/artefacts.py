@@ -17,25 +17,25 @@ from fsbench_web.studies.runs.shown import raw_text
 def _artefact(run_id: int, artefact_id: int) -> Artefact:
     """An artefact of the run, or one of another run that holds numbers of this one too."""
     holds = MeasurementBlock.objects.filter(run_id=run_id, artefact_id=artefact_id)
-    found = (
+    output = (
         Artefact.objects.filter(Q(run_id=run_id) | Q(pk__in=holds.values("artefact_id")[:1]))
         .filter(pk=artefact_id)
         .first()
     )
-    if found is None:
+    if output is None:
         raise Http404(f"Run {run_id} has no raw output {artefact_id}; its page lists what it has.")
-    return found
+    return output
 
 
 @require_GET
 @requires(Action.READ)
 def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output as it came. Always plain text to keep: nothing of it may run in a browser."""
-    found = _artefact(run_id, artefact_id)
+    output = _artefact(run_id, artefact_id)
     response = HttpResponse(
-        gzip.decompress(found.content_gzip), content_type="text/plain; charset=utf-8"
+        gzip.decompress(output.content_gzip), content_type="text/plain; charset=utf-8"
     )
-    disposition = content_disposition_header(as_attachment=True, filename=found.name)
+    disposition = content_disposition_header(as_attachment=True, filename=output.name)
     response["Content-Disposition"] = disposition
     response["X-Content-Type-Options"] = "nosniff"
     return response
@@ -45,20 +45,20 @@ def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRespons
 @requires(Action.READ)
 def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output with line numbers, a page at a time; ``line`` chooses the page it is on."""
-    found = _artefact(run_id, artefact_id)
+    output = _artefact(run_id, artefact_id)
     line, number = _number(request, "line"), _number(request, "page")
     if line:
         number = -(-line // raw_text.LINES_A_PAGE)
-    page = raw_text.page_of(found, number)
+    page = raw_text.page_of(output, number)
     context = {
-        "artefact": found,
+        "artefact": output,
         "run_id": run_id,
         "page": page,
         "line": line,
         # The record of a run's commands has times, and no parser that could read it again.
         "holds_numbers": any(
             test not in CREATION_TESTS
-            for tests in MeasurementBlock.objects.filter(artefact=found)
+            for tests in MeasurementBlock.objects.filter(artefact=output)
             .values_list("tests", flat=True)
             .iterator(chunk_size=10)
             for test, *_ in tests

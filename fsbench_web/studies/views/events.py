@@ -58,7 +58,7 @@ def read_snapshot(run_id: int, after: int) -> Snapshot | None:
     if run is None:
         return None
     # The state is read before the lines: an ended run cannot get lines that are missed here.
-    found = logs.lines(run, after, LINES_AT_ONCE)
+    logged_lines = logs.lines(run, after, LINES_AT_ONCE)
     return Snapshot(
         state={
             "state": run.state,
@@ -68,7 +68,7 @@ def read_snapshot(run_id: int, after: int) -> Snapshot | None:
             "remaining": "" if run.remaining_s is None else duration(run.remaining_s),
             "cancelling": run.cancel_requested_at is not None,
         },
-        lines=[(line.id, f"{line.at:%H:%M:%S}", line.stream, line.text) for line in found],
+        lines=[(line.id, f"{line.at:%H:%M:%S}", line.stream, line.text) for line in logged_lines],
         has_ended=run.has_ended,
     )
 
@@ -77,8 +77,8 @@ def _read_and_let_go(run_id: int, after: int, user_id: int | None) -> Snapshot |
     """``read_snapshot`` as this account may read now, minutes after the request was let in."""
     try:
         users = User.objects.select_related("person").filter(is_active=True)
-        found = users.filter(pk=user_id).first() if user_id is not None else None
-        user = found or AnonymousUser()
+        account = users.filter(pk=user_id).first() if user_id is not None else None
+        user = account or AnonymousUser()
         if not rights.may(user, rights.Action.READ):
             return None
         with rights.as_user(user):

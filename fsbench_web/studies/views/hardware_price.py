@@ -23,16 +23,16 @@ def state_price(request: HttpRequest, slug: str) -> HttpResponse:
     profile = HardwareProfile.objects.filter(slug=slug).first()
     if profile is None:
         raise Http404(f'There is no hardware profile "{slug}". The hardware page lists all.')
-    given = [request.POST.get(name, "")[:40] for name in ("price", "currency", "years")]
+    texts = [request.POST.get(name, "")[:40] for name in ("price", "currency", "years")]
     try:
-        price = parsed(*given)
+        price = parsed(*texts)
         with transaction.atomic():
             count = pricing.state(profile, price)
             audit.note_here(
                 "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
             )
     except (InvalidPrice, pricing.TooManyRuns) as error:
-        return hardware_page(request, profile, typed_price=given, price_problem=str(error))
+        return hardware_page(request, profile, typed_price=texts, price_problem=str(error))
     runs = f"{count} finished run{'s' * (count != 1)} on it"
     messages.success(
         request,

@@ -73,8 +73,8 @@ def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) 
         "remedy": authority.remedy(waiting) if refusals else "",
         "job": job,
         "state": state,
-        "shown_state": (shown := listing.shown_state_of(job)),
-        "badge": listing.BADGES[shown],
+        "shown_state": (shown_state := listing.shown_state_of(job)),
+        "badge": listing.BADGES[shown_state],
         "progress": progress,
         "standstill": standstill,
         "page": page,
@@ -171,10 +171,12 @@ def cancel(request: HttpRequest, job_id: int) -> HttpResponse:
     """All that waits is cancelled, what runs is asked to stop."""
 
     def act(user: User) -> str:
-        found = control.cancel(job_id, by=user.get_username())
-        text = f"{found.at_once} waiting run{'' if found.at_once == 1 else 's'} cancelled."
-        if found.asked:
-            text += f" {found.asked} running: the worker is asked to stop and to unmount the LUN."
+        cancelled = control.cancel(job_id, by=user.get_username())
+        text = f"{cancelled.at_once} waiting run{'' if cancelled.at_once == 1 else 's'} cancelled."
+        if cancelled.asked:
+            text += (
+                f" {cancelled.asked} running: the worker is asked to stop and to unmount the LUN."
+            )
         return text
 
     return _action(request, job_id, act)
@@ -191,10 +193,10 @@ def retry(request: HttpRequest, job_id: int) -> HttpResponse:
 
     def act(user: User) -> str:
         confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
-        made = control.retry(job_id, confirmation, user, states, seen)
-        if not made:
+        retried = control.retry(job_id, confirmation, user, states, seen)
+        if not retried:
             return "There is nothing to submit again."
-        return f"{len(made)} run{'' if len(made) == 1 else 's'} submitted again."
+        return f"{len(retried)} run{'' if len(retried) == 1 else 's'} submitted again."
 
     return _action(request, job_id, act)
 
@@ -224,18 +226,18 @@ def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     assert isinstance(request.user, User)
     try:
         confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
-        made = control.retry_run(run_id, confirmation, request.user, seen)
+        new_run = control.retry_run(run_id, confirmation, request.user, seen)
     except Run.DoesNotExist:
         raise Http404(f"There is no run {run_id}. The list of runs shows all there are.") from None
     except ControlRefused as refused:
         for problem in refused.problems:
             messages.error(request, problem)
         return redirect("studies:run", run_id=run_id)
-    if made is None:
+    if new_run is None:
         messages.info(request, f"Run {run_id} was submitted again already, or did not end badly.")
         return redirect("studies:run", run_id=run_id)
-    messages.success(request, f"Run {run_id} is submitted again as run {made.pk}.")
-    return redirect("studies:run", run_id=made.pk)
+    messages.success(request, f"Run {run_id} is submitted again as run {new_run.pk}.")
+    return redirect("studies:run", run_id=new_run.pk)
 
 
 def job_or_404(job_id: int) -> Job:

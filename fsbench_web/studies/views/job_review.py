@@ -39,10 +39,10 @@ def review_context(
     """
     runs, lun = plan.runs, plan.runs[0].lun
     study = Study.objects.filter(slug=spec.study).first() if spec.study else None
-    found = estimates.of_planned(runs)
+    expected = estimates.of_planned(runs)
     return {
         "lun": lun,
-        "rows": [ReviewRow(run, one) for run, one in zip(runs, found, strict=True)],
+        "rows": [ReviewRow(run, estimate) for run, estimate in zip(runs, expected, strict=True)],
         "runs": runs,
         **_planned(runs),
         **_erased(plan),
@@ -58,9 +58,11 @@ def review_context(
         "left_out": plan.left_out,
         "window": plan.window,
         "guest": _guest(plan) if spec.guest else None,
-        "total": estimates.total(found),
-        "products": estimates.products(runs, found),
-        "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
+        "total": estimates.total(expected),
+        "products": estimates.products(runs, expected),
+        "bases": list(
+            dict.fromkeys(estimate.basis for estimate in expected if estimate is not None)
+        ),
         "until": spec.until,
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
         "is_bisection": spec.is_bisection,
@@ -163,5 +165,5 @@ def _guest(plan: Plan) -> GuestReview:
 
 def _limits(runs: list[PlannedRun]) -> list[str]:
     """Those of the runs, each once; empty where none is limited."""
-    found = list(dict.fromkeys(run.machine.limits.words for run in runs))
-    return [words or "none" for words in found] if any(found) else []
+    limits = list(dict.fromkeys(run.machine.limits.words for run in runs))
+    return [words or "none" for words in limits] if any(limits) else []
