@@ -21,14 +21,14 @@ def lun_ledger(request: HttpRequest, lun_id: int) -> HttpResponse:
     lun = Lun.objects.select_related("worker__hardware").filter(pk=lun_id).first()
     if lun is None:
         raise Http404(f"There is no LUN {lun_id}. The page of LUNs shows all that were announced.")
-    shown = ledger.ledger(lun)
-    found = ledger.runs_of(lun).select_related("series__configuration", "series__workload")
-    page = Paginator(found.defer("commands"), RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
+    history = ledger.ledger(lun)
+    runs = ledger.runs_of(lun).select_related("series__configuration", "series__workload")
+    page = Paginator(runs.defer("commands"), RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "lun": lun,
-        "ledger": shown,
-        "times_written": shown.totals.times(lun.size_bytes),
-        "figure": ledger.chart(shown),
+        "ledger": history,
+        "times_written": history.totals.times(lun.size_bytes),
+        "figure": ledger.chart(history),
         "key_figures": [label for label, *_ in ledger.KEY_FIGURES],
         "page": page,
         "rows": [(run, ledger.written_bytes(run)) for run in page],

@@ -151,14 +151,14 @@ def _outlook(form: job_form.JobForm) -> str:
     """What the time to stop leaves out, as soon as it is said and the job is one; else ""."""
     if not form.stop_before:
         return ""
-    asked = form.seed
+    seed = form.seed
     form.choose_seed()
     try:
         window = submitting.planned(form.spec()).window
     except JobRefused as refused:
         return " ".join(refused.by_part.get("stop_before", []))
     finally:
-        form.seed = asked
+        form.seed = seed
     return window.words if window else ""
 
 
@@ -193,13 +193,13 @@ def _executor(form: job_form.JobForm, lun: Lun | None, is_new: bool) -> dict[str
     ability = _ability(lun)
     if is_new and ability is not None and form.is_guest:
         form.fit(ability)
-        known = [one.name for one in ability.usable_kernels]
-        if not set(form.kernels) & set(known):
-            form.kernels = known[:1]
+        usable = [kernel.name for kernel in ability.usable_kernels]
+        if not set(form.kernels) & set(usable):
+            form.kernels = usable[:1]
     kernels = form.chosen_kernels(ability)
     names = list(lun.schedulers) if lun else []
     if form.is_guest:
-        names = list(dict.fromkeys(name for one in kernels for name in one.elevators))
+        names = list(dict.fromkeys(name for kernel in kernels for name in kernel.elevators))
     if is_new and lun and not set(form.schedulers) & set(names):
         form.schedulers = names[:1]
     return {
@@ -214,14 +214,17 @@ def _studies(
     user: User, form: job_form.JobForm, lun: Lun | None, is_new: bool
 ) -> dict[str, object]:
     """The studies that runs can be added to, and why one that a link names is none of them."""
-    there = list(Study.objects.filter(is_published=False).order_by("title"))
-    offered = rights.accepting(user, there)
+    all_studies = list(Study.objects.filter(is_published=False).order_by("title"))
+    offered = rights.accepting(user, all_studies)
     why = ""
     if is_new:  # a form that was refused has its reason already
-        titles = {study.title for study in there}
+        titles = {study.title for study in all_studies}
         if form.new_study in ("", _default_title(None, titles)):
             form.new_study = _default_title(lun, titles)
-        other = next((one for one in there if one.slug == form.study and one not in offered), None)
+        other = next(
+            (study for study in all_studies if study.slug == form.study and study not in offered),
+            None,
+        )
         why = rights.decide(user, rights.Action.RUN, other).why if other else ""
     return {"studies": offered, "study_problem": why}
 
@@ -240,7 +243,7 @@ def _workloads(form: job_form.JobForm, lun: Lun | None, *, is_asked: bool) -> di
     left_out = possible_runs.leave_out(form, presets) if is_asked else []
     if left_out:
         presets = possible_runs.presets(form, lun)
-    ticked = (each for one in presets if one.is_chosen for each in one.problems)
+    ticked = (problem for preset in presets if preset.is_chosen for problem in preset.problems)
     return {
         "questions": by_question(presets),
         "left_out": left_out,
@@ -251,8 +254,8 @@ def _workloads(form: job_form.JobForm, lun: Lun | None, *, is_asked: bool) -> di
 
 def _mounted_label(lun: Lun | None) -> str:
     """What a LUN that is a mount is compared as: ``nfs4.2_nconnect4``; "" of every other one."""
-    found = availability.mounted(lun) if lun else None
-    return configuration_label(found.filesystem, found.options) if found else ""
+    mount = availability.mounted(lun) if lun else None
+    return configuration_label(mount.filesystem, mount.options) if mount else ""
 
 
 def _choices(
@@ -274,11 +277,14 @@ def _choices(
         "offered_layers": offered_layers,
         "offered_labels": [label for label, _ in offered_layers],
         "stack_luns": [
-            one for one in (other_luns.member_luns(lun) if lun else []) if one.role == Lun.Role.DATA
+            candidate
+            for candidate in (other_luns.member_luns(lun) if lun else [])
+            if candidate.role == Lun.Role.DATA
         ],
         "journal_names": [journal.name for journal in journals],
         "tracers": [
-            (one, why_not_traced(one.slug, lun, is_guest=form.is_guest)) for one in TRACERS.values()
+            (tracer, why_not_traced(tracer.slug, lun, is_guest=form.is_guest))
+            for tracer in TRACERS.values()
         ],
         **_clients(form, lun),
         "setup": availability.setup(lun.worker) if lun else None,
@@ -288,18 +294,18 @@ def _choices(
 
 def _clients(form: job_form.JobForm, lun: Lun | None) -> dict[str, object]:
     """The workers that can measure at the same time, each with what keeps it from that."""
-    known = client_checks.named(lun)
-    usual = {one.pk: name for name, one in reversed(known.items())}
-    found = {
-        name: next(client_checks.problems_of(lun, known[name]), "")
+    by_name = client_checks.named(lun)
+    usual = {client.pk: name for name, client in reversed(by_name.items())}
+    client_problems = {
+        name: next(client_checks.problems_of(lun, by_name[name]), "")
         for name in sorted(usual.values())[:MOST_CLIENTS]
         if lun is not None
     }
-    chosen = [usual[known[name].pk] if name in known else name for name in form.clients]
+    chosen = [usual[by_name[name].pk] if name in by_name else name for name in form.clients]
     return {
-        "client_choices": list(found.items()),
+        "client_choices": list(client_problems.items()),
         "chosen_clients": list(dict.fromkeys(chosen)),
-        "unknown_clients": [name for name in chosen if name not in found],
+        "unknown_clients": [name for name in chosen if name not in client_problems],
     }
 
 
@@ -320,16 +326,18 @@ def _refusal(refused: JobRefused | None) -> dict[str, object]:
 
 def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:
     """(scheduler by today's name, what to know of it with these guest kernels)."""
-    found = []
+    schedulers = []
     for name in names:
-        having = [one for one in kernels if name in one.elevators]
+        having = [kernel for kernel in kernels if name in kernel.elevators]
         parts = [
-            f"{one.elevators[name]} in {one.name}" for one in having if one.elevators[name] != name
+            f"{kernel.elevators[name]} in {kernel.name}"
+            for kernel in having
+            if kernel.elevators[name] != name
         ]
         if len(having) < len(kernels):
-            parts.append(f"only with {', '.join(one.name for one in having)}")
-        found.append((name, "; ".join(parts)))
-    return found
+            parts.append(f"only with {', '.join(kernel.name for kernel in having)}")
+        schedulers.append((name, "; ".join(parts)))
+    return schedulers
 
 
 def _default_title(lun: Lun | None, taken: set[str]) -> str:

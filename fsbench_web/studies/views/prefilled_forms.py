@@ -38,8 +38,8 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
     ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
     blocks = request.GET.get("blocks", "")
     related = ("study", "workload", "configuration", "journal_lun")
-    found = Series.objects.select_related(*related).in_bulk(ids)
-    serieses = [found[key] for key in dict.fromkeys(ids) if key in found]
+    by_id = Series.objects.select_related(*related).in_bulk(ids)
+    serieses = [by_id[key] for key in dict.fromkeys(ids) if key in by_id]
     repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
     query = run_details.submit_together(serieses, max(repeats, 1)) if serieses else ""
     if query and _is_key(blocks) and int(blocks) > repeats:

@@ -51,8 +51,8 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
     ``?lun= &size= &tuning= &kernel= &memory_mib=`` change it; left out, the usual is taken.
     """
     if slug not in reproductions.PAPERS:
-        known = ", ".join(reproductions.PAPERS)
-        raise Http404(f'There is no way to run "{slug}" again; there is one for {known}.')
+        papers = ", ".join(reproductions.PAPERS)
+        raise Http404(f'There is no way to run "{slug}" again; there is one for {papers}.')
     paper = get_object_or_404(Study, slug=slug)
     places = _places()
     place = _chosen(places, request.GET.get("lun", ""))
@@ -66,7 +66,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
     if place is None:
         return render(request, "studies/reproduce.html", context)
     wish = _wish(request.GET, place)
-    found = reproductions.unisys_2005(
+    reproduction = reproductions.unisys_2005(
         wish,
         place.ability,
         study=_title(slug),
@@ -74,7 +74,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
         worker=place.lun.worker.name,
         journal=_journal(place.lun),
     )
-    spec = lookup.spec_of(dict(found.document))
+    spec = lookup.spec_of(dict(reproduction.document))
     assert spec.document is not None
     text = job_document.write(spec.document)
     context |= {
@@ -82,7 +82,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
         "kernels": list(spec.guest.kernels) if spec.guest else [],
         "memory_mib": spec.guest.memory_bytes // MIB if spec.guest else "",
         "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
-        "notes": found.notes,
+        "notes": reproduction.notes,
         "document_text": text,
         "new_study": slug_of(spec.new_study),
     }
@@ -103,15 +103,15 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
 def _places() -> list[LunWithGuests]:
     """The LUNs that a guest can be given now, the largest first."""
     luns = Lun.objects.filter(is_listed=True, role=Lun.Role.DATA).select_related("worker__hardware")
-    found = []
+    places = []
     for lun in luns.order_by("worker__name", "name"):
         ability = availability.guest(lun.worker)
         if ability is not None and not [
             *availability.lun_problems(lun),
             *availability.guest_problems(lun),
         ]:
-            found.append(LunWithGuests(lun, ability))
-    return sorted(found, key=lambda place: -(place.lun.size_bytes or 0))
+            places.append(LunWithGuests(lun, ability))
+    return sorted(places, key=lambda place: -(place.lun.size_bytes or 0))
 
 
 def _chosen(places: list[LunWithGuests], number: str) -> LunWithGuests | None:
@@ -144,7 +144,9 @@ def _wish(query: QueryDict, place: LunWithGuests) -> ReproductionRequest:
         size,
         tuning,
         tuple(
-            one.name for one in place.ability.usable_kernels if one.name in query.getlist("kernel")
+            kernel.name
+            for kernel in place.ability.usable_kernels
+            if kernel.name in query.getlist("kernel")
         ),
         memory_mib=int(memory) if is_number else None,
     )
@@ -160,7 +162,9 @@ def _usual_size(place: LunWithGuests) -> str:
 
 def _journal(lun: Lun) -> str:
     """The first LUN for journals that can be used now."""
-    usable = [one.name for one in other_luns.journal_luns(lun.worker) if not one.problem]
+    usable = [
+        journal.name for journal in other_luns.journal_luns(lun.worker) if not journal.problem
+    ]
     return usable[0] if usable else ""
 
 

@@ -103,40 +103,40 @@ class TestMatrix:
 
 def shown_numbers(run: Run) -> list[Measurement] | None:
     """The run's measurements; None where they, or their tests, are more than a page shows."""
-    found = measurements.rows_of(run.pk, limits.MOST_NUMBERS)
-    if found is None or len({(one.test, one.load, one.unit) for one in found}) > limits.MOST_TESTS:
+    rows = measurements.rows_of(run.pk, limits.MOST_NUMBERS)
+    if rows is None or len({(row.test, row.load, row.unit) for row in rows}) > limits.MOST_TESTS:
         return None
-    return found
+    return rows
 
 
 def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
     """The run's measurements by test, in the order of all other pages."""
-    found: dict[tuple[str, str], TestMatrix] = {}
+    matrices: dict[tuple[str, str], TestMatrix] = {}
     for measurement in numbers:
         key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
-        if key not in found:
-            found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
+        if key not in matrices:
+            matrices[key] = TestMatrix(*key, element_id=f"matrix-{len(matrices)}")
         if measurement.record_size_kb is None or measurement.file_size_kb is None:
-            found[key].others.append(measurement)
+            matrices[key].others.append(measurement)
         else:
             cell = (measurement.record_size_kb, measurement.file_size_kb)
-            found[key].cells[cell] = measurement.value
-            found[key].measured[cell] = measurement
-    for shown in found.values():
-        if shown.cells:
-            less = is_known(shown.unit) and lower_is_better(shown.unit)
-            name = testnames.label(shown.test)
-            shown.figure = heatmap.matrix_plain(
-                shown.cells,
-                shown.unit,
+            matrices[key].cells[cell] = measurement.value
+            matrices[key].measured[cell] = measurement
+    for matrix in matrices.values():
+        if matrix.cells:
+            less = is_known(matrix.unit) and lower_is_better(matrix.unit)
+            name = testnames.label(matrix.test)
+            matrix.figure = heatmap.matrix_plain(
+                matrix.cells,
+                matrix.unit,
                 name,
                 less,
-                notes=quality.notes(shown.measured),
-                flagged=quality.flagged_cells(shown.measured),
-                edges=quality.edges(run.series.quality, shown.test),
-                block=testnames.block_word(shown.test, is_published=run.series.study.is_published),
+                notes=quality.notes(matrix.measured),
+                flagged=quality.flagged_cells(matrix.measured),
+                edges=quality.edges(run.series.quality, matrix.test),
+                block=testnames.block_word(matrix.test, is_published=run.series.study.is_published),
             )
-    return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
+    return sorted(matrices.values(), key=lambda matrix: testnames.place(matrix.test))
 
 
 def artefacts(run: Run, numbers: Sequence[Measurement] | None = None) -> QuerySet[Artefact]:
@@ -147,9 +147,9 @@ def artefacts(run: Run, numbers: Sequence[Measurement] | None = None) -> QuerySe
     holds: Any = measurements.of_run(run.pk).exclude(artefact=None)
     holds = holds.order_by().values("artefact_id")
     if numbers is not None:
-        holds = {one.artefact_id for one in numbers} - {None}
-    found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
-    return found.defer("content_gzip").order_by("id")
+        holds = {measurement.artefact_id for measurement in numbers} - {None}
+    outputs = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
+    return outputs.defer("content_gzip").order_by("id")
 
 
 def commands(run: Run) -> list[dict[str, Any]]:
@@ -230,18 +230,24 @@ def submit_together(serieses: Sequence[Series], repeats: int) -> str:
     series = serieses[0]
     workload = series.workload
     names = ("study_id", "lun_id", "workload_id", "preparation", "machine")
-    if any(getattr(one, name) != getattr(series, name) for one in serieses for name in names):
+    if any(getattr(other, name) != getattr(series, name) for other in serieses for name in names):
         return ""
     if workload is None or series.lun_id is None:
         return ""
     # The preset itself, or any of its tool: the parameters are all given.
-    own = preset_of(workload.slug)
+    own_preset = preset_of(workload.slug)
     preset = (
-        own.slug
-        if own is not None and own.tool == workload.tool
-        else next((slug for slug, one in presets().items() if one.tool == workload.tool), "")
+        own_preset.slug
+        if own_preset is not None and own_preset.tool == workload.tool
+        else next(
+            (slug for slug, candidate in presets().items() if candidate.tool == workload.tool), ""
+        )
     )
-    configurations = tuple(found for one in serieses for found in configurations_of(one))
+    configurations = tuple(
+        configuration
+        for each_series in serieses
+        for configuration in configurations_of(each_series)
+    )
     if not preset or len(configurations) < len(serieses):
         return ""
     try:
@@ -274,7 +280,11 @@ def measure_together(
     series = serieses[0] if serieses else None
     spec = JobSpec(
         lun_id=lun_id,
-        configurations=tuple(found for one in serieses for found in configurations_of(one)),
+        configurations=tuple(
+            configuration
+            for each_series in serieses
+            for configuration in configurations_of(each_series)
+        ),
         workload=first.name,
         parameters=first.parameters,
         more_workloads=tuple(more),
@@ -288,7 +298,7 @@ def measure_together(
 def configurations_of(series: Series) -> Iterator[ConfigurationSpec]:
     """Nothing where what was measured cannot be made again."""
     configuration, journal = series.configuration, series.journal_lun
-    is_whole = all(one.lun is not None for one in series.members)
+    is_whole = all(member.lun is not None for member in series.members)
     is_whole &= journal is not None or not configuration.external_journal
     if configuration.is_known and is_whole:
         yield ConfigurationSpec(

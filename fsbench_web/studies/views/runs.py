@@ -47,8 +47,8 @@ LOG_LINES_SHOWN = 2000
 def runs(request: HttpRequest) -> HttpResponse:
     """All runs, filtered by the address; htmx asks again while something is unfinished."""
     wanted = listing.RunFilter.from_query(request.GET)
-    found = wanted.apply(listing.listed_runs())
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    filtered_runs = wanted.apply(listing.listed_runs())
+    page = Paginator(filtered_runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "filter": wanted,
         "query": wanted.to_query(),
@@ -71,84 +71,85 @@ def runs(request: HttpRequest) -> HttpResponse:
 @requires(Action.READ)
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Everything about one run: where it is, what it did, what it measured."""
-    shown = _get(run_id)
-    series = shown.series
+    shown_run = _get(run_id)
+    series = shown_run.series
     runs_of_series = list(
         series.runs.filter(tracing=UNTRACED)
         .order_by("repeat", "id")
         .values_list("id", "repeat", "state")
     )
     context = {
-        "run": shown,
-        "steering": rights.decide(request.user, rights.Action.STEER, shown),
+        "run": shown_run,
+        "steering": rights.decide(request.user, rights.Action.STEER, shown_run),
         "series": series,
-        "steps": run_details.steps(shown),
-        "changes": shown.changes.order_by("id"),
-        "commands": run_details.commands(shown),
-        "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
-        "imported": shown.imports.select_related("created_by").first()
-        if shown.origin == Run.Origin.IMPORTED
+        "steps": run_details.steps(shown_run),
+        "changes": shown_run.changes.order_by("id"),
+        "commands": run_details.commands(shown_run),
+        "planned": run_details.planned_commands(shown_run) if not shown_run.has_ended else [],
+        "imported": shown_run.imports.select_related("created_by").first()
+        if shown_run.origin == Run.Origin.IMPORTED
         else None,
-        "crash": guest_crash.crash_of(shown),
+        "crash": guest_crash.crash_of(shown_run),
         "repeats": runs_of_series,
         "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
-        "conditions": conditions.conditions(shown),
+        "conditions": conditions.conditions(shown_run),
         "preparation": preparation.in_words(series.preparation),
-        "repeat_rule": repeats.in_words(shown.repeat_rule) if shown.repeat_rule else "",
-        "options": run_details.named_options(shown),
-        "stack_words": run_details.stack_words(shown),
-        "parameters": run_details.named_parameters(shown),
-        "environment": list(shown.environment.facts.items()) if shown.environment else [],
-        "again": run_details.submit_again(shown),
-        "confirmed": control.confirmed_by([shown]),
-        "seen": control.seen_of([shown]),
+        "repeat_rule": repeats.in_words(shown_run.repeat_rule) if shown_run.repeat_rule else "",
+        "options": run_details.named_options(shown_run),
+        "stack_words": run_details.stack_words(shown_run),
+        "parameters": run_details.named_parameters(shown_run),
+        "environment": list(shown_run.environment.facts.items()) if shown_run.environment else [],
+        "again": run_details.submit_again(shown_run),
+        "confirmed": control.confirmed_by([shown_run]),
+        "seen": control.seen_of([shown_run]),
         "time_zone": timezone.get_current_timezone_name(),
-        "activity": activity.shown(shown.pk),
-        "clients": clients.shown(shown),
-        "traces": shown_traces.shown(shown),
-        "latencies": shown_latencies.shown(shown.pk),
+        "activity": activity.shown(shown_run.pk),
+        "clients": clients.shown(shown_run),
+        "traces": shown_traces.shown(shown_run),
+        "latencies": shown_latencies.shown(shown_run.pk),
     }
-    context |= _log(shown) | _measured(shown) | _retried(shown)
-    if shown.state == RunState.QUEUED:
-        context |= _waiting(shown)
+    context |= _log(shown_run) | _measured(shown_run) | _retried(shown_run)
+    if shown_run.state == RunState.QUEUED:
+        context |= _waiting(shown_run)
     return render(request, "studies/run.html", context)
 
 
-def _log(shown: Run) -> dict[str, Any]:
-    lines = logs.last_lines(shown, LOG_LINES_SHOWN + 1)
+def _log(shown_run: Run) -> dict[str, Any]:
+    lines = logs.last_lines(shown_run, LOG_LINES_SHOWN + 1)
     return {
         "log_lines": lines[-LOG_LINES_SHOWN:],
         "log_is_cut": len(lines) > LOG_LINES_SHOWN,
         "last_line": lines[-1].id if lines else 0,
-        "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown) else 0,
+        "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown_run) else 0,
     }
 
 
-def _measured(shown: Run) -> dict[str, Any]:
+def _measured(shown_run: Run) -> dict[str, Any]:
     """What it measured, and what came of that once it is done."""
-    numbers = run_details.shown_numbers(shown)
-    too_many = measurements.count(shown.pk) if numbers is None else 0
-    matrices = run_details.test_matrices(shown, numbers or ())
-    are_trials = shown.series.samples_are_trials
-    found: dict[str, Any] = {
+    numbers = run_details.shown_numbers(shown_run)
+    too_many = measurements.count(shown_run.pk) if numbers is None else 0
+    matrices = run_details.test_matrices(shown_run, numbers or ())
+    are_trials = shown_run.series.samples_are_trials
+    context: dict[str, Any] = {
         "matrices": matrices,
         "drawn": [matrix for matrix in matrices if matrix.figure],
         "others": [matrix for matrix in matrices if matrix.others],
         "steadiness": steadiness(
-            (one for matrix in matrices for one in matrix.measurements), are_trials=are_trials
+            (measurement for matrix in matrices for measurement in matrix.measurements),
+            are_trials=are_trials,
         ),
         "are_trials": are_trials,
         "too_many": too_many,
-        "artefacts": run_details.artefacts(shown, numbers),
+        "artefacts": run_details.artefacts(shown_run, numbers),
         "most_outputs": limits.MOST_OUTPUTS,
     }
-    if shown.state == RunState.DONE and not shown.is_extra:
+    if shown_run.state == RunState.DONE and not shown_run.is_extra:
         count = too_many or len(numbers or ())
-        found["scores"] = scores.score_table(shown)
-        found["probe"] = _probe(shown)
-        found["no_probe"] = probes.why_none(shown)
-        found["quality"] = quality.run_quality(shown, count, numbers)
-    return found
+        context["scores"] = scores.score_table(shown_run)
+        context["probe"] = _probe(shown_run)
+        context["no_probe"] = probes.why_none(shown_run)
+        context["quality"] = quality.run_quality(shown_run, count, numbers)
+    return context
 
 
 def _probe(run: Run) -> shown_probe.ShownProbe | None:
@@ -159,33 +160,33 @@ def _probe(run: Run) -> shown_probe.ShownProbe | None:
     return shown_probe.shown(run.probe, made_by)
 
 
-def _retried(shown: Run) -> dict[str, Any]:
+def _retried(shown_run: Run) -> dict[str, Any]:
     """Whether it was ordered again, or may be."""
-    again = shown.retried_as if hasattr(shown, "retried_as") else None
+    again = shown_run.retried_as if hasattr(shown_run, "retried_as") else None
     retried_as = again.pk if again else None
     return {
         "retried_as": retried_as,
         "is_rerun": again is not None and again.rerun > 0,
-        "retry_confirmation": _retry_confirmation(shown, retried_as),
+        "retry_confirmation": _retry_confirmation(shown_run, retried_as),
     }
 
 
-def _waiting(shown: Run) -> dict[str, Any]:
+def _waiting(shown_run: Run) -> dict[str, Any]:
     """What a run waits for that is queued."""
-    lun = shown.series.lun
-    waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
+    lun = shown_run.series.lun
+    waiting = Run.objects.filter(pk=shown_run.pk, state=RunState.QUEUED)
     refusals = authority.refusals(waiting)
-    starts_at = shown.job.start_at if shown.job else None
+    starts_at = shown_run.job.start_at if shown_run.job else None
     return {
         "refusals": refusals,
         "remedy": authority.remedy(waiting) if refusals else "",
-        "waits_for": queue.before(shown),
+        "waits_for": queue.before(shown_run),
         "starts_at": starts_at if starts_at and starts_at > clock.now() else None,
-        "shared_in_use": leases.shared_in_use(shown.series),
+        "shared_in_use": leases.shared_in_use(shown_run.series),
         "worker_problems": [
             problem
-            for one in ([lun, *shown.series.clients] if lun else [])
-            for problem in availability.lun_problems(one)
+            for used_lun in ([lun, *shown_run.series.clients] if lun else [])
+            for problem in availability.lun_problems(used_lun)
         ],
     }
 
@@ -226,23 +227,23 @@ def _not_there(run_id: int) -> Http404:
 
 def _get(run_id: int) -> Run:
     # Two queries: to plan one join of all these tables takes PostgreSQL three times as long.
-    found = (
+    shown_run = (
         Run.objects.select_related(
             "environment", "repeat_rule", "created_by", "job", "retried_as", "probe"
         )
         .filter(pk=run_id)
         .first()
     )
-    if found is None:
+    if shown_run is None:
         raise _not_there(run_id)
     series = (
         Series.objects.select_related(
             "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
         )
-        .filter(pk=found.series_id)
+        .filter(pk=shown_run.series_id)
         .first()
     )
     if series is None:
         raise _not_there(run_id)
-    found.series = series
-    return found
+    shown_run.series = series
+    return shown_run

@@ -22,20 +22,20 @@ def page(request: HttpRequest) -> HttpResponse:
     query = search_query.Query.of(request.GET.get("q", ""))
     kind = request.GET.get("kind", "")
     kind = kind if kind in search_query.KINDS else ""
-    found: list[dict[str, Any]] = []
+    groups: list[dict[str, Any]] = []
     for name, label in search_query.KINDS.items():
         size = PAGE_SIZE if kind == name else FIRST
         pages = Paginator(search_query.find(query, name), size)
         # The kind that is not asked for is counted only: the words beside its name say how many.
-        shown = pages.get_page(request.GET.get("page") if kind == name else 1)
-        found.append({"kind": name, "label": label, "count": pages.count, "page": shown})
+        results = pages.get_page(request.GET.get("page") if kind == name else 1)
+        groups.append({"kind": name, "label": label, "count": pages.count, "page": results})
     context = {
         "search_words": query.text,
         "is_asked": bool(query.words),
         "kind": kind,
-        "found": found,
-        "shown": [entry for entry in found if not kind or entry["kind"] == kind],
-        "total": sum(entry["count"] for entry in found),
+        "found": groups,
+        "shown": [entry for entry in groups if not kind or entry["kind"] == kind],
+        "total": sum(entry["count"] for entry in groups),
         "most": search_query.MOST,
         "query": urlencode({"q": query.text, "kind": kind}),
     }

@@ -37,8 +37,8 @@ class Query:
     @classmethod
     def of(cls, text: str) -> "Query":
         """Read what somebody typed. PostgreSQL refuses NUL, also in what is looked for."""
-        kept = " ".join(text.replace("\x00", " ").split())[:LONGEST]
-        return cls(kept, tuple(dict.fromkeys(kept.lower().split()))[:MOST_WORDS])
+        trimmed = " ".join(text.replace("\x00", " ").split())[:LONGEST]
+        return cls(trimmed, tuple(dict.fromkeys(trimmed.lower().split()))[:MOST_WORDS])
 
 
 class SearchMatches(Sequence[Any]):
@@ -76,35 +76,37 @@ def _keys(matching: QuerySet[Any]) -> list[int]:
 
 def _studies(query: Query) -> QuerySet[Study]:
     fields = ("title", "summary", "slug", "authors", "organisation")
-    found = Study.objects.filter(_every_word(query, lambda word: _contains(fields, word)))
-    return found.order_by("-created_at", "title", "pk")
+    studies = Study.objects.filter(_every_word(query, lambda word: _contains(fields, word)))
+    return studies.order_by("-created_at", "title", "pk")
 
 
 def _configurations(query: Query) -> QuerySet[FilesystemConfiguration]:
-    found = _with_options().filter(_every_word(query, _of_configuration))
+    configurations = _with_options().filter(_every_word(query, _of_configuration))
     if hidden_studies():
         # A name that only a hidden study has is a part of that study.
-        found = found.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
-    return found.order_by("filesystem", "label", "pk")
+        configurations = configurations.filter(
+            Exists(Series.objects.filter(configuration=OuterRef("pk")))
+        )
+    return configurations.order_by("filesystem", "label", "pk")
 
 
 def _runs(query: Query) -> list[int]:
     """Keys, newest first; a number is the run's own as well, a state's name that of all in it."""
-    found, of_series = Run.objects.order_by("-pk"), Series.objects.all()
+    runs, of_series = Run.objects.order_by("-pk"), Series.objects.all()
     is_narrowed = False
     for word in query.words:
         number = word.removeprefix("#")
-        own = Q(state=word) if word in RunState.values else None
+        condition = Q(state=word) if word in RunState.values else None
         if number.isascii() and number.isdigit() and len(number) < 19:
-            own = Q(pk=int(number))
-        if own is None:
+            condition = Q(pk=int(number))
+        if condition is None:
             # Series are asked for all words at once: they are few beside their runs.
             of_series, is_narrowed = of_series.filter(_of_series(word)), True
         else:
-            found = found.filter(own | Q(series__in=Series.objects.filter(_of_series(word))))
+            runs = runs.filter(condition | Q(series__in=Series.objects.filter(_of_series(word))))
     if not query.words:
         return []
-    return _of_any(found, of_series) if is_narrowed else _keys(found)
+    return _of_any(runs, of_series) if is_narrowed else _keys(runs)
 
 
 def _of_any(runs: QuerySet[Run], series: QuerySet[Series]) -> list[int]:
@@ -118,12 +120,12 @@ def _of_any(runs: QuerySet[Run], series: QuerySet[Series]) -> list[int]:
     """
     for count in (NEWEST_SERIES, MOST):
         keys = list(series.order_by("-pk").values_list("pk", flat=True)[: count + 1])
-        found = _keys(runs.filter(series__in=keys[:count]))
+        newest = _keys(runs.filter(series__in=keys[:count]))
         if len(keys) <= count:
-            return found
-        if len(found) == MOST:
-            newer = runs.filter(pk__gt=found[-1], series__lt=keys[count - 1], series__in=series)
-            return sorted([*found, *_keys(newer)], reverse=True)[:MOST]
+            return newest
+        if len(newest) == MOST:
+            newer = runs.filter(pk__gt=newest[-1], series__lt=keys[count - 1], series__in=series)
+            return sorted([*newest, *_keys(newer)], reverse=True)[:MOST]
     return _keys(runs.filter(Q(series__in=series) | Q(pk__lt=0)))
 
 
@@ -149,13 +151,13 @@ def _with_options() -> QuerySet[FilesystemConfiguration]:
 
 
 def _of_configuration(word: str) -> Q:
-    found = _contains(("label", "filesystem", "scheduler", "option_text"), word)
+    condition = _contains(("label", "filesystem", "scheduler", "option_text"), word)
     # By its old word, and by its old label.
     renamed = canonical_scheduler(word.lower()), current_label(word.lower())
     return reduce(
         or_,
         [
-            found,
+            condition,
             *([Q(scheduler=renamed[0])] if renamed[0] != word.lower() else []),
             *([Q(label=renamed[1])] if renamed[1] != word.lower() else []),
         ],

@@ -42,12 +42,12 @@ MAPS_SHOWN = 12
 
 def study_or_404(slug: str) -> Study:
     """The study, or a 404 that says where all of them are."""
-    found = Study.objects.filter(slug=slug).first()
-    if found is None:
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
-    return found
+    return study
 
 
 @require_safe
@@ -75,19 +75,19 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     limits = _limits(study, test, maps, is_whole=page.paginator.num_pages == 1)
     figures = [
         (
-            series[one.series_id],
+            series[mean_map.series_id],
             heatmap.matrix_plain(
-                one.cells,
-                one.unit,
-                f"{testnames.label(test)}: {series[one.series_id].configuration}",
-                _is_lower_better(one.unit),
-                limits[one.unit],
-                flagged=one.flagged,
-                edges=quality.edges(series[one.series_id].quality, test),
+                mean_map.cells,
+                mean_map.unit,
+                f"{testnames.label(test)}: {series[mean_map.series_id].configuration}",
+                _is_lower_better(mean_map.unit),
+                limits[mean_map.unit],
+                flagged=mean_map.flagged,
+                edges=quality.edges(series[mean_map.series_id].quality, test),
                 block=block,
             ),
         )
-        for one in maps
+        for mean_map in maps
     ]
     context = {
         "study": study,
@@ -122,16 +122,16 @@ def _tests_with_a_matrix(study: Study) -> list[str]:
 def _series_with(study: Study, test: str) -> list[int]:
     """The series of the study in which a finished run has cells of the test, oldest first."""
     scored = Score.objects.filter(series__study=study, origin=COMPUTED, test=test)
-    found = scored.exclude(category=MEAN).order_by("series").values_list("series", flat=True)
-    return list(found.distinct())
+    series_ids = scored.exclude(category=MEAN).order_by("series").values_list("series", flat=True)
+    return list(series_ids.distinct())
 
 
 def _described(series_ids: Iterable[int]) -> dict[int, Series]:
     """The series by key, with how many finished runs each has."""
-    found = Series.objects.filter(pk__in=list(series_ids))
+    series = Series.objects.filter(pk__in=list(series_ids))
     return {
         row.pk: row
-        for row in found.select_related("configuration", "workload", "hardware", "lun")
+        for row in series.select_related("configuration", "workload", "hardware", "lun")
         .annotate(
             done_count=Count("runs", filter=Q(runs__state=RunState.DONE, runs__tracing=UNTRACED))
         )
@@ -140,19 +140,19 @@ def _described(series_ids: Iterable[int]) -> dict[int, Series]:
 
 
 def _limits(
-    study: Study, test: str, shown: Iterable[MeanMap], is_whole: bool
+    study: Study, test: str, maps: Iterable[MeanMap], is_whole: bool
 ) -> dict[str, tuple[float, float]]:
-    """The ends of the colour scale by unit; ``shown`` are the maps of one page.
+    """The ends of the colour scale by unit; ``maps`` are those of one page.
 
     Where that is not all (not ``is_whole``), the smallest and the largest value of any repeat of
     the study, which are the ``minimum`` and ``maximum`` of its scores.
     """
     means: dict[str, list[float]] = defaultdict(list)
-    for one in shown:
-        means[one.unit] += one.cells.values()
-    found = {unit: (min(of_unit), max(of_unit)) for unit, of_unit in means.items()}
+    for mean_map in maps:
+        means[mean_map.unit] += mean_map.cells.values()
+    limits = {unit: (min(of_unit), max(of_unit)) for unit, of_unit in means.items()}
     if is_whole:
-        return found
+        return limits
     ends = (
         Score.objects.filter(series__study=study, test=test, category__in=("minimum", "maximum"))
         .order_by()
@@ -160,9 +160,9 @@ def _limits(
         .annotate(Min("value"), Max("value"))
     )
     for unit, low, high in ends:
-        if unit in found:
-            found[unit] = (min(low, found[unit][0]), max(high, found[unit][1]))
-    return found
+        if unit in limits:
+            limits[unit] = (min(low, limits[unit][0]), max(high, limits[unit][1]))
+    return limits
 
 
 def _is_lower_better(unit: str) -> bool:

@@ -43,8 +43,8 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
     takes by itself; its repeats; its workloads that this site has. None where it has no series.
     """
     related = ("configuration", "workload", "lun__worker", "journal_lun")
-    found = Series.objects.filter(study=study).select_related(*related).order_by("pk")
-    serieses = list(found[:MOST_READ])
+    all_series = Series.objects.filter(study=study).select_related(*related).order_by("pk")
+    serieses = list(all_series[:MOST_READ])
     if not serieses:
         return None
     taken = ContinuedForm(study)
@@ -52,9 +52,9 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
     configurations = _configurations(serieses, lun, taken)
     repeats = _repeats(serieses, taken)
     workloads = _workloads(serieses, taken)
-    if any(one.runs_on.is_guest for one in serieses):
+    if any(series.runs_on.is_guest for series in serieses):
         taken.left.append("its virtual machine")
-    if any(one.preparation for one in serieses):
+    if any(series.preparation for series in serieses):
         taken.left.append("its preparation")
     first, *more = workloads or [WorkloadSpec("")]
     spec = JobSpec(
@@ -67,7 +67,8 @@ def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> Cont
         study=study.slug,
     )
     form = job_form.prefilled(spec)
-    form.workloads = [one.name for one in workloads]  # where none is named the form suggests one
+    # Where none is named the form suggests one.
+    form.workloads = [workload.name for workload in workloads]
     taken.query = form.to_query()
     return taken
 
@@ -77,7 +78,7 @@ def _lun(
 ) -> Lun | None:
     """The LUN that most were measured on, if it can be chosen; else the form's own."""
     usable = {card.lun.pk: card.lun for card in cards if not card.problems}
-    counts = Counter(one.lun_id for one in serieses if one.lun_id in usable)
+    counts = Counter(series.lun_id for series in serieses if series.lun_id in usable)
     if counts:
         lun = usable[counts.most_common(1)[0][0] or 0]
         taken.taken.append(f"LUN {lun.name}")
@@ -89,12 +90,12 @@ def _lun(
 
 
 def _configurations(
-    serieses: Sequence[Series], lun: Lun | None, given: ContinuedForm
+    serieses: Sequence[Series], lun: Lun | None, continued: ContinuedForm
 ) -> list[ConfigurationSpec]:
     problems = possible_runs.filesystem_problems(lun, [], is_guest=False) if lun else None
     offered_here = possible_runs.offered(lun)
     schedulers = lun.schedulers if lun else ()
-    found: list[tuple[str, ConfigurationSpec]] = []
+    possible: list[tuple[str, ConfigurationSpec]] = []
     unknown, impossible, gone, seen = list[str](), list[str](), list[str](), set[int]()
     for series in serieses:
         row = series.configuration
@@ -110,23 +111,25 @@ def _configurations(
             continue
         scheduler = wanted.scheduler if wanted.scheduler in schedulers else ""
         gone += [wanted.scheduler] if wanted.scheduler and not scheduler else []
-        found.append((row.label, ConfigurationSpec(wanted.filesystem, wanted.options, scheduler)))
-    labels = [label for label, _ in found]
-    taken = [one for _, one in found[:MOST_CONFIGURATIONS]]
+        possible.append(
+            (row.label, ConfigurationSpec(wanted.filesystem, wanted.options, scheduler))
+        )
+    labels = [label for label, _ in possible]
+    taken = [configuration for _, configuration in possible[:MOST_CONFIGURATIONS]]
     if taken:
-        given.taken.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
-    if any(one.scheduler for one in taken):
-        used = _named(one.scheduler for one in taken if one.scheduler)
-        given.taken.append(f"I/O scheduler {used} for each")
+        continued.taken.append(f"file systems {_named(labels[:MOST_CONFIGURATIONS])}")
+    if any(configuration.scheduler for configuration in taken):
+        used = _named(configuration.scheduler for configuration in taken if configuration.scheduler)
+        continued.taken.append(f"I/O scheduler {used} for each")
     here = f"on {lun.worker.name}" if lun else "here"
-    for what, why in (
+    for dropped, why in (
         (impossible, f"cannot be made {here}"),
         (unknown, "not as it was made: options, journal, layers or other LUNs are not known here"),
         (labels[MOST_CONFIGURATIONS:], f"the form takes {MOST_CONFIGURATIONS}"),
     ):
-        given.left += [f"{_named(what)} ({why})"] if what else []
+        continued.left += [f"{_named(dropped)} ({why})"] if dropped else []
     if gone:
-        given.left.append(f"I/O scheduler {_named(gone)}")
+        continued.left.append(f"I/O scheduler {_named(gone)}")
     return taken
 
 
@@ -144,7 +147,7 @@ def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
     the form's usual number where nothing was.
     """
     done = Run.objects.filter(
-        series__in=[one.pk for one in serieses],
+        series__in=[series.pk for series in serieses],
         state=RunState.DONE,
         tracing=UNTRACED,
         is_reference=False,
@@ -162,14 +165,14 @@ def _repeats(serieses: Sequence[Series], taken: ContinuedForm) -> int:
 
 
 def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[WorkloadSpec]:
-    rows = {one.workload.pk: one.workload for one in serieses if one.workload}
+    rows = {series.workload.pk: series.workload for series in serieses if series.workload}
     presets = {preset.slug: preset for preset in offered()}
-    known: list[WorkloadSpec] = []
+    workloads: list[WorkloadSpec] = []
     titles, unknown = list[str](), list[str]()
     for row in rows.values():
         preset = presets.get(row.slug)
         if preset is not None and _is_same(row, preset.tool, preset.workload().values):
-            known.append(WorkloadSpec(row.slug))
+            workloads.append(WorkloadSpec(row.slug))
             titles.append(preset.title)
         else:
             unknown.append(row.title)
@@ -179,7 +182,7 @@ def _workloads(serieses: Sequence[Series], taken: ContinuedForm) -> list[Workloa
         taken.left.append(f"workload {_named(unknown)} (no preset of this site)")
     elif not rows:
         taken.left.append("workload (it names none)")
-    return known
+    return workloads
 
 
 def _is_same(row: WorkloadRow, tool: str, values: object) -> bool:

@@ -44,10 +44,10 @@ def published_studies() -> QuerySet[Study]:
     )
 
 
-def _grouped(rows: QuerySet[Any], by: str, what: Any) -> QuerySet[Any, Mapping[str, Any]]:
+def _grouped(rows: QuerySet[Any], by: str, aggregate: Any) -> QuerySet[Any, Mapping[str, Any]]:
     # The models' own orders would become part of the grouping.
-    return rows.order_by().values(in_study=F(by)).annotate(found=what).values("found")
+    return rows.order_by().values(in_study=F(by)).annotate(found=aggregate).values("found")
 
 
-def _number(rows: QuerySet[Any], by: str, what: Any) -> Coalesce:
-    return Coalesce(Subquery(_grouped(rows, by, what), output_field=IntegerField()), 0)
+def _number(rows: QuerySet[Any], by: str, aggregate: Any) -> Coalesce:
+    return Coalesce(Subquery(_grouped(rows, by, aggregate), output_field=IntegerField()), 0)
