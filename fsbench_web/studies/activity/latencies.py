@@ -58,17 +58,16 @@ def replace_of_output(artefact: Artefact, by_run: Mapping[int, Sequence[Distribu
             new_block(run_id, artefact, distributions).save()
 
 
-def store_series(run: Run, artefact: Artefact | None, all_series: Sequence[LatencySeries]) -> None:
+def store_series(run: Run, artefact: Artefact | None, serieses: Sequence[LatencySeries]) -> None:
     """Keep the latencies over time that one output holds. The caller holds the transaction."""
-    if all_series:
+    if serieses:
         LatencySeriesBlock.objects.create(
             run=run,
             artefact=artefact,
             tests=[
-                [series.test, series.load, series.unit, len(series.ends_ms)]
-                for series in all_series
+                [series.test, series.load, series.unit, len(series.ends_ms)] for series in serieses
             ],
-            content=latency_blocks.encode_over_time(all_series),
+            content=latency_blocks.encode_over_time(serieses),
         )
 
 

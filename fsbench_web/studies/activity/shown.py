@@ -274,7 +274,7 @@ def _merged(values: Sequence[float | None], count: int) -> Line:
 
 def _spans(times: Sequence[float], merged: int) -> list[tuple[float, float]]:
     last = len(times) - 1
-    return [(times[at], times[min(at + merged, last)]) for at in range(0, last, merged)]
+    return [(times[start], times[min(start + merged, last)]) for start in range(0, last, merged)]
 
 
 def _phases(activity: Activity) -> list[Phase]:

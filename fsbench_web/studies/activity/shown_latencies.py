@@ -51,12 +51,12 @@ def shown(run_id: int) -> ShownLatencies | None:
     """None where the run has none."""
     try:
         distributions = latencies.of_run(run_id)
-        all_series = latencies.series_of_run(run_id) if distributions else []
+        serieses = latencies.series_of_run(run_id) if distributions else []
     except UnreadableBlock as error:
         return ShownLatencies([], {}, problem=str(error))
     if not distributions:
         return None
-    over_time = {(series.test, series.load): series for series in all_series}
+    over_time = {(series.test, series.load): series for series in serieses}
     ordered = sorted(
         distributions, key=lambda distribution: testnames.place(name_of(distribution))
     )[:MOST_SHOWN]

@@ -57,19 +57,23 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
             machines.pairs([reference], hosts[:1], lun, problems)
         if problems.by_part:
             return None
-    things = [(*pair, workload) for workload in workloads for pair in pairs]
+    combinations = [(*pair, workload) for workload in workloads for pair in pairs]
     slots = sequence(
-        len(things),
+        len(combinations),
         spec.planned_repeats,
         order=spec.order,
         seed=spec.seed or 0,
         reference_every=spec.reference.every if spec.reference else 0,
     )
-    probed = first_of_blocks(slots, things)
+    probed = first_of_blocks(slots, combinations)
     runs = [
         planned_run(
             slot,
-            *((reference, hosts[0], workloads[0]) if slot.index is None else things[slot.index]),
+            *(
+                (reference, hosts[0], workloads[0])
+                if slot.index is None
+                else combinations[slot.index]
+            ),
             lun,
             spec.preparation,
             neighbours,
@@ -78,10 +82,10 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         for place, slot in enumerate(slots)
     ]
     if spec.tracing:
-        extra = [Slot(index, spec.planned_repeats + 1) for index in range(len(things))]
+        extra = [Slot(index, spec.planned_repeats + 1) for index in range(len(combinations))]
         runs += [
             planned_run(
-                *(slot, *things[slot.index or 0], lun, spec.preparation, neighbours),
+                *(slot, *combinations[slot.index or 0], lun, spec.preparation, neighbours),
                 tracing=joined(spec.tracing),
             )
             for slot in extra
@@ -94,17 +98,17 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         study=study,
         time_limit_s=time_limit_s(spec, runs),
         left_out=(*spec.left_out, *left_out),
-        most_runs=_most_runs(spec, len(things), len(runs)),
+        most_runs=_most_runs(spec, len(combinations), len(runs)),
         window=window,
     )
 
 
-def _most_runs(spec: JobSpec, things: int, runs: int) -> int:
+def _most_runs(spec: JobSpec, combinations: int, runs: int) -> int:
     """How many runs there will be at most."""
     if spec.race is not None:
         return spec.race.runs or MOST_RUNS
-    extra = things if spec.tracing else 0
-    return things * spec.until.most + extra if spec.until else runs
+    extra = combinations if spec.tracing else 0
+    return combinations * spec.until.most + extra if spec.until else runs
 
 
 def _checked_lun(spec: JobSpec, problems: Problems) -> Lun | None:

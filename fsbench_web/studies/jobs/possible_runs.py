@@ -215,10 +215,10 @@ def why_nothing_runs(
             parts = [sentence for sentences in problems.values() for sentence in sentences]
         else:
             spec = _plain(form, usable)
-            every = [_problems(form, preset, lun, spec) for preset in form.presets()]
-            if any(not each for each in every):
+            all_problems = [_problems(form, preset, lun, spec) for preset in form.presets()]
+            if any(not sentences for sentences in all_problems):
                 return ""
-            parts = [sentence for sentences in every for sentence in sentences]
+            parts = [sentence for sentences in all_problems for sentence in sentences]
     return suggestions.why_nothing_runs(lun.name, lun.worker.name, setup, parts)
 
 
@@ -242,7 +242,7 @@ def digest(cards: Sequence[LunCard]) -> str:
     for card in cards:
         lun, worker = card.lun, card.lun.worker
         # What the form shows, and no more: a worker also says how far it is with this and that.
-        can = {key: worker.capabilities.get(key) for key in _SHOWN}
+        capabilities = {key: worker.capabilities.get(key) for key in _SHOWN}
         setup, guest = availability.setup(worker), availability.guest(worker)
         kernels = [replace(kernel, boot_s=None) for kernel in guest.kernels] if guest else []
         parts.append(
@@ -250,7 +250,7 @@ def digest(cards: Sequence[LunCard]) -> str:
                 [lun.pk, lun.name, lun.role, lun.kind, lun.device, lun.size_bytes, lun.identity],
                 [lun.schedulers, lun.can_discard, card.waiting, lun.problem, lun.other_use],
                 [bool(card.silent_since), worker.is_drained, bool(card.problems)],
-                [worker.name, worker.executor, can, setup.state if setup else ""],
+                [worker.name, worker.executor, capabilities, setup.state if setup else ""],
                 [guest.is_usable, guest.reason, guest.accelerator_reason] if guest else [],
                 [guest.most_memory_bytes, guest.most_cpus] if guest else [],
                 [repr(kernel) for kernel in kernels],

@@ -43,7 +43,7 @@ def _there(value: Any, steps: Steps) -> Steps:
 
     What stands by itself where a list may is no step: it is the list's one.
     """
-    there: Steps = ()
+    data_steps: Steps = ()
     for step in steps:
         if isinstance(step, int) and not isinstance(value, list):
             continue
@@ -51,8 +51,8 @@ def _there(value: Any, steps: Steps) -> Steps:
             value = value[step] if not isinstance(value, str) else None
         except (KeyError, IndexError, TypeError):
             break
-        there = (*there, step)
-    return there
+        data_steps = (*data_steps, step)
+    return data_steps
 
 
 def _leave_out(value: Any, steps: Steps) -> None:

@@ -378,8 +378,8 @@ class JobSpec(JobOptions):
         """
         repeats = self.until.most if self.until else self.planned_repeats
         kernels = len(self.guest.kernels) if self.guest else self.limits.count
-        things = len(self.configurations) * len(self.workloads) * kernels
-        planned, extra = things * repeats, things if self.tracing else 0
+        combinations = len(self.configurations) * len(self.workloads) * kernels
+        planned, extra = combinations * repeats, combinations if self.tracing else 0
         return (
             extra
             + planned

@@ -36,11 +36,11 @@ def of_clients(runs: Sequence[PlannedRun]) -> list[str]:
 
 def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
     """Which configurations have no ceiling, though their LUN is to be measured by itself."""
-    without = list(dict.fromkeys(run.configuration for run in runs if not _is_measured(run)))
-    if not spec.probe_s or not without:
+    unmeasured = list(dict.fromkeys(run.configuration for run in runs if not _is_measured(run)))
+    if not spec.probe_s or not unmeasured:
         return []
-    more = f" and {len(without) - MOST_NAMED} more" if len(without) > MOST_NAMED else ""
-    return [f"{', '.join(without[:MOST_NAMED])}{more}: {OF_SEVERAL}"]
+    more = f" and {len(unmeasured) - MOST_NAMED} more" if len(unmeasured) > MOST_NAMED else ""
+    return [f"{', '.join(unmeasured[:MOST_NAMED])}{more}: {OF_SEVERAL}"]
 
 
 def of_repeats(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:

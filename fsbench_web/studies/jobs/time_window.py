@@ -18,22 +18,22 @@ JUST_PAST = timedelta(minutes=5)
 
 def check_times(spec: JobSpec, now: datetime, problems: Problems) -> None:
     """Whether there is a time between the two, and whether it is to come."""
-    for place, at, margin in (
+    for place, moment, margin in (
         ("start_at", spec.start_at, JUST_PAST),
         ("stop_before", spec.stop_before, timedelta(0)),
     ):
-        if at is None:
+        if moment is None:
             continue
-        if at <= now - margin:
+        if moment <= now - margin:
             leave = "start at once" if place == "start_at" else "have no end"
             problems.add(
                 place,
-                f"{at.isoformat()} is in the past (it is {words.at(now)} now): say a later time, "
-                f"or leave it out to {leave}.",
+                f"{moment.isoformat()} is in the past (it is {words.at(now)} now): say a later "
+                f"time, or leave it out to {leave}.",
             )
-        elif at > now + MOST_AHEAD:
+        elif moment > now + MOST_AHEAD:
             problems.add(
-                place, f"{at.isoformat()} is more than a year ahead: say a time within a year."
+                place, f"{moment.isoformat()} is more than a year ahead: say a time within a year."
             )
     if spec.start_at and spec.stop_before and spec.stop_before <= spec.start_at:
         problems.add(

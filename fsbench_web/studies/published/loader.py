@@ -121,9 +121,11 @@ def _write(study: Study, wanted: dict[ScoreKey, Score]) -> bool:
     missing = [score for key, score in wanted.items() if key not in stored]
     differing = []
     for key, score in wanted.items():
-        old = stored.get(key)
-        if old is not None and any(getattr(old, n) != getattr(score, n) for n in _COMPARED):
-            score.pk = old.pk
+        stored_score = stored.get(key)
+        if stored_score is not None and any(
+            getattr(stored_score, n) != getattr(score, n) for n in _COMPARED
+        ):
+            score.pk = stored_score.pk
             differing.append(score)
     surplus = [score.pk for key, score in stored.items() if key not in wanted]
     Score.objects.bulk_create(missing)

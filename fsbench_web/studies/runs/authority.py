@@ -44,15 +44,15 @@ def remedy(runs: QuerySet[Run]) -> str:
     """Who can do what about runs of these that must not start."""
     authors = User.objects.filter(pk__in=runs.values("created_by")).order_by("username")
     teams = Team.objects.filter(members__in=authors).distinct().order_by("name")
-    who = "An administrator"
+    subject = "An administrator"
     if names := list(teams.values_list("name", flat=True)):
-        who += (
+        subject += (
             f", or an operator of the team {' or '.join(names)} who may erase the LUN and add to "
             "the study,"
         )
     return (
-        f"{who} can cancel what waits, and submit it again from here in the own name. Until then "
-        "it is kept, and ends as refused when its turn comes: nothing is erased."
+        f"{subject} can cancel what waits, and submit it again from here in the own name. Until "
+        "then it is kept, and ends as refused when its turn comes: nothing is erased."
     )
 
 

@@ -105,11 +105,11 @@ class Ledger:
     @property
     def temperatures(self) -> list[float]:
         """Before each probe, the oldest first, where the disk told it."""
-        every = (
+        readings = (
             row.state.get("temperature_c", (row.state.get("health") or {}).get("temperature_c"))
             for row in reversed(self.probes)
         )
-        return [float(temperature) for temperature in every if temperature is not None]
+        return [float(temperature) for temperature in readings if temperature is not None]
 
 
 _HEALTH = (
@@ -241,20 +241,20 @@ def chart(history: Ledger) -> Any:
     drawn = []
     for place, (label, *_) in enumerate(KEY_FIGURES):
         measured = [
-            (at, row, figure[0])
-            for at, row in enumerate(oldest_first)
+            (index, row, figure[0])
+            for index, row in enumerate(oldest_first)
             if (figure := row.figures[place]) is not None
         ]
         if measured:
             first = measured[0][2]
             points = [
                 lines.Point(
-                    float(at),
+                    float(index),
                     100 * value / first,
                     note=f"{value:,.0f} operations/s",
                     link=f"/runs/{row.run}/" if row.run else "",
                 )
-                for at, row, value in measured
+                for index, row, value in measured
             ]
             drawn.append(lines.Line(label, points))
     return lines.curves(
@@ -262,6 +262,6 @@ def chart(history: Ledger) -> Any:
         "% of the first",
         "What the LUN does by itself, probe after probe",
         "Probe",
-        {float(at): f"{row.at:%m-%d %H:%M}" for at, row in enumerate(oldest_first)},
+        {float(index): f"{row.at:%m-%d %H:%M}" for index, row in enumerate(oldest_first)},
         scale=lines.LINEAR,
     )

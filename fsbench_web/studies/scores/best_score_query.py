@@ -228,8 +228,8 @@ def _union(queries: Iterable[QuerySet[Any, Any]]) -> tuple[str, tuple[Any, ...]]
     for queryset in queries:
         with suppress(EmptyResultSet):  # is never asked
             statements.append(queryset.query.sql_with_params())
-    every = tuple(value for _, parameters in statements for value in parameters)
-    return " UNION ALL ".join(text for text, _ in statements), every
+    values = tuple(parameter for _, parameters in statements for parameter in parameters)
+    return " UNION ALL ".join(text for text, _ in statements), values
 
 
 def configurations_of_each(
@@ -251,7 +251,7 @@ def configurations_of_each(
     ).distinct():
         if member in contenders:
             configurations[test, slug, contenders[member]].add(configuration)
-    return {key: len(those) for key, those in configurations.items()}
+    return {key: len(ids) for key, ids in configurations.items()}
 
 
 @dataclass(frozen=True)
@@ -285,4 +285,4 @@ def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> di
 
 def _parts(score_ids: Collection[int]) -> Iterable[list[int]]:
     wanted = sorted(score_ids)
-    return (wanted[at : at + MOST_LISTED] for at in range(0, len(wanted), MOST_LISTED))
+    return (wanted[start : start + MOST_LISTED] for start in range(0, len(wanted), MOST_LISTED))

@@ -77,10 +77,12 @@ class Matrix:
     unit: str
     cells: dict[Cell, Repeats] = field(default_factory=dict)
 
-    def converted(self, to: DisplayUnit) -> "Matrix":
+    def converted(self, display_unit: DisplayUnit) -> "Matrix":
         """The same in the unit that it is shown in."""
-        cells = {cell: measured.converted(to.times) for cell, measured in self.cells.items()}
-        return Matrix(self.series_id, to.unit, cells)
+        cells = {
+            cell: measured.converted(display_unit.times) for cell, measured in self.cells.items()
+        }
+        return Matrix(self.series_id, display_unit.unit, cells)
 
 
 def matrices(
@@ -151,10 +153,12 @@ class LoadCurve:
     sizes: tuple[int | None, int | None]
     loads: dict[str, Repeats] = field(default_factory=dict)
 
-    def converted(self, to: DisplayUnit) -> "LoadCurve":
+    def converted(self, display_unit: DisplayUnit) -> "LoadCurve":
         """The same in the unit that it is shown in."""
-        loads = {load: measured.converted(to.times) for load, measured in self.loads.items()}
-        return replace(self, unit=to.unit, loads=loads)
+        loads = {
+            load: measured.converted(display_unit.times) for load, measured in self.loads.items()
+        }
+        return replace(self, unit=display_unit.unit, loads=loads)
 
 
 def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
@@ -190,9 +194,11 @@ class RepeatsOfSeries:
     repeats: Repeats
     cells: list[int]
 
-    def converted(self, to: DisplayUnit) -> "RepeatsOfSeries":
+    def converted(self, display_unit: DisplayUnit) -> "RepeatsOfSeries":
         """The same in the unit that it is shown in."""
-        return replace(self, unit=to.unit, repeats=self.repeats.converted(to.times))
+        return replace(
+            self, unit=display_unit.unit, repeats=self.repeats.converted(display_unit.times)
+        )
 
 
 def repeats(

@@ -259,8 +259,8 @@ def _alike() -> list[tuple[str, tuple[Any, ...] | None]]:
     oldest and newest series have no scores. One query, or two.
     """
     if not _is_plain():
-        every = Series.objects.order_by().annotate(**_AS_TEXT)
-        groups = every.values("kernel", *_KEYS, *_CIRCUMSTANCES[7:])
+        series = Series.objects.order_by().annotate(**_AS_TEXT)
+        groups = series.values("kernel", *_KEYS, *_CIRCUMSTANCES[7:])
         ends = groups.annotate(oldest=Min("pk"), newest=Max("pk"))
         return _known(list(ends.values_list("kernel", "oldest", "newest")))
     tables = _tables()
@@ -279,7 +279,7 @@ def _known(
     groups: Collection[tuple[str, int, int]],
 ) -> list[tuple[str, tuple[Any, ...] | None]]:
     """The same of (kernel, oldest, newest) of each group. One query; none of very many groups."""
-    ends = {pk for _, *both in groups for pk in both}
+    ends = {pk for _, *keys in groups for pk in keys}
     by_series: dict[int, tuple[Any, ...]] = {}
     if len(ends) <= MOST_LISTED:
         series = _scored().order_by().annotate(**_AS_TEXT).filter(pk__in=ends)
@@ -298,9 +298,9 @@ def _circumstances() -> list[tuple[Any, ...]]:
     """
     groups = _alike()
     rows = [row for _, row in groups if row is not None]
-    unsure = {kernel for kernel, row in groups if row is None}
-    if unsure:
+    unsure_kernels = {kernel for kernel, row in groups if row is None}
+    if unsure_kernels:
         # Jobs that wait, or failed: a kernel of which nothing was measured is no choice.
         rest = _scored().order_by().annotate(**_AS_TEXT).values_list(*_CIRCUMSTANCES)
-        rows += (rest.filter(kernel__in=unsure) if rows else rest).distinct()
+        rows += (rest.filter(kernel__in=unsure_kernels) if rows else rest).distinct()
     return rows

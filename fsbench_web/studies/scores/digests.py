@@ -78,9 +78,9 @@ def content_of(blocks: Sequence[MeasurementColumns]) -> Content:
         places = order[before : start + _PIECE]
         cells = np.stack([word[places] for word in words], axis=1).astype(">u8")
         digest.update(cells[start - before :].tobytes())
-        same = np.flatnonzero((cells[1:, :3] == cells[:-1, :3]).all(axis=1))
-        if len(same):
-            twice = int(places[same[0]]), int(places[same[0] + 1])
+        repeated = np.flatnonzero((cells[1:, :3] == cells[:-1, :3]).all(axis=1))
+        if len(repeated):
+            twice = int(places[repeated[0]]), int(places[repeated[0] + 1])
             # Such cells are in order by their values.
             order = np.lexsort(words[::-1])
             cells = np.stack([word[order] for word in words], axis=1).astype(">u8")

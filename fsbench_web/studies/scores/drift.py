@@ -127,8 +127,8 @@ def around(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
         for point in drift.points
     ]
     by_run = {}
-    for run_id, at in started.items():
-        place = bisect_left(times, at)
+    for run_id, started_at in started.items():
+        place = bisect_left(times, started_at)
         is_reference = place < len(times) and drift.points[place].run_id == run_id
         near = [place] if is_reference else [n for n in (place - 1, place) if 0 <= n < len(times)]
         by_run[run_id] = max((worst[n] for n in near), key=abs)

@@ -212,8 +212,8 @@ def _rows(
                 if (test, category) in printed:
                     continue
                 unit = overall_unit(measured) if category == "overall" else measured
-                sure = selected.intervals.get(category)
-                of_repeats = sure if sure and sure.of == REPEATS else None
+                interval = selected.intervals.get(category)
+                of_repeats = interval if interval and interval.of == REPEATS else None
                 flags = [*score.flags, *selected.flags.get(category, ()), *flags_of_runs]
                 yield (
                     series.pk,
@@ -227,7 +227,7 @@ def _rows(
                     measured if unit == SUM else None,
                     of_repeats.half_width if of_repeats else None,
                     of_repeats.relative_percent if of_repeats else None,
-                    as_json(sure.as_dict() if sure else None),
+                    as_json(interval.as_dict() if interval else None),
                     as_json(_repeat_scores(selected, category, basis)),
                     score.cells,
                     expected.get(category),

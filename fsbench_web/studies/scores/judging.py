@@ -241,8 +241,8 @@ def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
     for numbers in measurements.read(sampled, samples=True):
         kind = TRIALS if series.samples_are_trials else SAMPLES
         for place, samples in numbers.samples.items():
-            of = numbers.columns.tests[numbers.columns.codes[place]]
-            test = at_load(of.test, of.load)
+            measured_test = numbers.columns.tests[numbers.columns.codes[place]]
+            test = at_load(measured_test.test, measured_test.load)
             interval = sample_interval(samples or (), kind) if test in single else None
             if interval is not None:
                 wholes[test] = replace(wholes[test], intervals={MEAN: interval})

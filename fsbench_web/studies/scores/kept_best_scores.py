@@ -50,11 +50,11 @@ class KeptState:
     @property
     def rows(self) -> "QuerySet[KeptBestScore, tuple[Any, ...]]":
         """_COLUMNS of the best scores, with the configuration, twice."""
-        whose = F("of__configuration")
+        configuration = F("of__configuration")
         return (
             KeptBestScore.objects.filter(of__in=self.ids)
             .order_by()
-            .annotate(configuration=whose, member=whose)
+            .annotate(configuration=configuration, member=configuration)
             .values_list(*_COLUMNS, "configuration", "member")
         )
 
@@ -77,8 +77,10 @@ def kept_of(studies: Collection[str]) -> KeptState | None:
             ids[configuration].append(pk)
         else:
             outdated.add(configuration)
-    hold = [pk for configuration, pks in ids.items() if configuration not in outdated for pk in pks]
-    return KeptState(hold, sorted(outdated)) if hold else None
+    valid = [
+        pk for configuration, pks in ids.items() if configuration not in outdated for pk in pks
+    ]
+    return KeptState(valid, sorted(outdated)) if valid else None
 
 
 def keep(at_most_s: float | None = AT_MOST_S) -> int:

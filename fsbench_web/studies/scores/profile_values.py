@@ -277,7 +277,7 @@ def _sizes(columns: MeasurementColumns) -> list[Cell]:
     """Every size of these numbers; those without sizes have one that nobody asks for by size."""
     is_cell = columns.is_cell
     pairs = np.stack([columns.records[is_cell], columns.files[is_cell]]).astype(np.int64)
-    sizes: list[Cell] = [(int(a), int(b)) for a, b in np.unique(pairs, axis=1).T]
+    sizes: list[Cell] = [(int(record), int(file)) for record, file in np.unique(pairs, axis=1).T]
     return sizes if is_cell.all() else [*sizes, _NO_CELL]
 
 

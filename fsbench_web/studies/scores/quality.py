@@ -229,14 +229,14 @@ def best_direct_kb_s(series: Series) -> float | None:
     if series.lun_id is None:
         return None
     key = "series__machine__accelerator"
-    alike = (
+    condition = (
         Q(**{key: EMULATED})
         if series.runs_on.is_emulated
         # Not its negation: of a key that is missing a database says neither yes nor no.
         else Q(**{f"{key}__isnull": True}) | Q(**{key: KVM})
     )
     scores = ScoreFilter(categories=("maximum",)).scores.filter(
-        alike,
+        condition,
         series__lun=series.lun_id,
         series__workload__tool="iozone",
         series__workload__parameters__direct_io=True,

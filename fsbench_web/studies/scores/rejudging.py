@@ -89,7 +89,9 @@ def note_drift(job_id: int) -> list[int]:
         .order_by("id")
         .values_list("id", "started_at", "drift_percent", "series_id")
     )
-    started: dict[int, datetime] = {pk: at for pk, at, _, _ in runs if at is not None}
+    started: dict[int, datetime] = {
+        pk: started_at for pk, started_at, _, _ in runs if started_at is not None
+    }
     around = drift.around(reference_drift, started)
     touched = set()
     for pk, _, stored, series_id in runs:

@@ -106,13 +106,13 @@ def insert_together(*rows: models.Model) -> None:
     """
     pending: list[models.Model] = []
     for model, group in groupby(rows, key=lambda row: row._meta.model):
-        alike = list(group)
-        if len(alike) > _MANY:
+        model_rows = list(group)
+        if len(model_rows) > _MANY:
             _insert(pending)
-            model._base_manager.bulk_create(alike, batch_size=500)
+            model._base_manager.bulk_create(model_rows, batch_size=500)
             pending = []
         else:
-            pending += alike
+            pending += model_rows
     _insert(pending)
 
 

@@ -103,10 +103,10 @@ class SeriesCeilings:
         if request is None:
             return None
         if request not in self._found:
-            every = [ceilings.ceiling(probe, request) for probe in self.probes]
-            measured = [ceiling for ceiling in every if ceiling is not None]
+            probe_ceilings = [ceilings.ceiling(probe, request) for probe in self.probes]
+            measured = [ceiling for ceiling in probe_ceilings if ceiling is not None]
             self._found[request] = (
-                ceilings.mean_of(measured) if len(measured) == len(every) else None
+                ceilings.mean_of(measured) if len(measured) == len(probe_ceilings) else None
             )
         return self._found[request]
 

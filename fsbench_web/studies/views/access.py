@@ -37,8 +37,8 @@ class AccessForm(forms.ModelForm):
         teams = Team.objects.order_by("name")
         if not rights.is_administrator(user):
             # The one that has it stays a choice for its maker, who may have left that team.
-            its_own = Q(members=user) | Q(pk=self.instance.team_id)
-            teams = teams.filter(its_own).distinct()
+            allowed = Q(members=user) | Q(pk=self.instance.team_id)
+            teams = teams.filter(allowed).distinct()
         field = self.fields["team"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset, field.empty_label = teams, "No team"

@@ -16,9 +16,9 @@ from fsbench_web.studies.runs.shown import raw_text
 
 def _artefact(run_id: int, artefact_id: int) -> Artefact:
     """An artefact of the run, or one of another run that holds numbers of this one too."""
-    holds = MeasurementBlock.objects.filter(run_id=run_id, artefact_id=artefact_id)
+    blocks = MeasurementBlock.objects.filter(run_id=run_id, artefact_id=artefact_id)
     output = (
-        Artefact.objects.filter(Q(run_id=run_id) | Q(pk__in=holds.values("artefact_id")[:1]))
+        Artefact.objects.filter(Q(run_id=run_id) | Q(pk__in=blocks.values("artefact_id")[:1]))
         .filter(pk=artefact_id)
         .first()
     )

@@ -86,9 +86,9 @@ def _planned(runs: list[PlannedRun]) -> dict[str, Any]:
     """What is run, each once with its commands, the reference too; and how much of it."""
     planned = [run for run in runs if not (run.is_reference or run.tracing)]
     references = sum(run.is_reference for run in runs)
-    each = {(_key_of(run), run.workload, run.machine): run for run in runs[::-1]}
+    distinct = {(_key_of(run), run.workload, run.machine): run for run in runs[::-1]}
     return {
-        "configurations": list(each.values())[::-1],
+        "configurations": list(distinct.values())[::-1],
         "configuration_count": len({_key_of(run) for run in planned}),
         "workloads": list(dict.fromkeys(run.workload_title for run in planned)),
         "references": references,

@@ -295,13 +295,13 @@ def _choices(
 def _clients(form: job_form.JobForm, lun: Lun | None) -> dict[str, object]:
     """The workers that can measure at the same time, each with what keeps it from that."""
     by_name = client_checks.named(lun)
-    usual = {client.pk: name for name, client in reversed(by_name.items())}
+    usual_names = {client.pk: name for name, client in reversed(by_name.items())}
     client_problems = {
         name: next(client_checks.problems_of(lun, by_name[name]), "")
-        for name in sorted(usual.values())[:MOST_CLIENTS]
+        for name in sorted(usual_names.values())[:MOST_CLIENTS]
         if lun is not None
     }
-    chosen = [usual[by_name[name].pk] if name in by_name else name for name in form.clients]
+    chosen = [usual_names[by_name[name].pk] if name in by_name else name for name in form.clients]
     return {
         "client_choices": list(client_problems.items()),
         "chosen_clients": list(dict.fromkeys(chosen)),
@@ -315,10 +315,10 @@ def _refusal(refused: JobRefused | None) -> dict[str, object]:
         return {"refused": None, "refused_plan": [], "refused_steering": False}
     by_part = by_field(refused.by_part)
     plan = [
-        each
+        sentence
         for part in by_part
         if part.startswith(("order", "reference"))
-        for each in by_part[part]
+        for sentence in by_part[part]
     ]
     is_steering = bool(plan) or not set(STEERED).isdisjoint(by_part)
     return {"refused": JobRefused(by_part), "refused_plan": plan, "refused_steering": is_steering}
@@ -328,14 +328,14 @@ def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str,
     """(scheduler by today's name, what to know of it with these guest kernels)."""
     schedulers = []
     for name in names:
-        having = [kernel for kernel in kernels if name in kernel.elevators]
+        supporting = [kernel for kernel in kernels if name in kernel.elevators]
         parts = [
             f"{kernel.elevators[name]} in {kernel.name}"
-            for kernel in having
+            for kernel in supporting
             if kernel.elevators[name] != name
         ]
-        if len(having) < len(kernels):
-            parts.append(f"only with {', '.join(kernel.name for kernel in having)}")
+        if len(supporting) < len(kernels):
+            parts.append(f"only with {', '.join(kernel.name for kernel in supporting)}")
         schedulers.append((name, "; ".join(parts)))
     return schedulers
 

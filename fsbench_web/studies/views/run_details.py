@@ -144,11 +144,11 @@ def artefacts(run: Run, numbers: Sequence[Measurement] | None = None) -> QuerySe
 
     ``numbers`` are the run's, where somebody has read all of them already.
     """
-    holds: Any = measurements.of_run(run.pk).exclude(artefact=None)
-    holds = holds.order_by().values("artefact_id")
+    artefact_ids: Any = measurements.of_run(run.pk).exclude(artefact=None)
+    artefact_ids = artefact_ids.order_by().values("artefact_id")
     if numbers is not None:
-        holds = {measurement.artefact_id for measurement in numbers} - {None}
-    outputs = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
+        artefact_ids = {measurement.artefact_id for measurement in numbers} - {None}
+    outputs = Artefact.objects.filter(Q(run=run) | Q(pk__in=artefact_ids))
     return outputs.defer("content_gzip").order_by("id")
 
 

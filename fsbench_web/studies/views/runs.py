@@ -162,11 +162,11 @@ def _probe(run: Run) -> shown_probe.ShownProbe | None:
 
 def _retried(shown_run: Run) -> dict[str, Any]:
     """Whether it was ordered again, or may be."""
-    again = shown_run.retried_as if hasattr(shown_run, "retried_as") else None
-    retried_as = again.pk if again else None
+    retry = shown_run.retried_as if hasattr(shown_run, "retried_as") else None
+    retried_as = retry.pk if retry else None
     return {
         "retried_as": retried_as,
-        "is_rerun": again is not None and again.rerun > 0,
+        "is_rerun": retry is not None and retry.rerun > 0,
         "retry_confirmation": _retry_confirmation(shown_run, retried_as),
     }
 

@@ -168,7 +168,7 @@ def _contains(fields: tuple[str, ...], word: str) -> Q:
     return reduce(or_, (Q(**{f"{field}__icontains": word}) for field in fields))
 
 
-def _every_word(query: Query, of: Any) -> Q:
+def _every_word(query: Query, condition_of: Any) -> Q:
     if not query.words:
         return Q(pk__in=[])
-    return reduce(and_, (of(word) for word in query.words))
+    return reduce(and_, (condition_of(word) for word in query.words))

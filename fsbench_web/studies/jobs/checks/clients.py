@@ -116,8 +116,8 @@ def _named(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
     for name in spec.clients:
         client = by_name.get(name)
         if client is None:
-            usual = list(by_name)[: len(set(by_name.values()))]
-            problems.add("clients", _not_offered(name, lun, usual))
+            usual_names = list(by_name)[: len(set(by_name.values()))]
+            problems.add("clients", _not_offered(name, lun, usual_names))
         elif client.worker.name in chosen:
             problems.add("clients", f"{client.worker.name} is named twice: once is enough.")
         else:
@@ -132,7 +132,7 @@ def _not_offered(name: str, lun: Lun, usual_names: Sequence[str]) -> str:
             f"{lun.name} is no mount of a server, which other workers could use at the same time: "
             "leave the clients out, or choose a LUN of the kind mount."
         )
-    having = (
+    advice = (
         f": choose of {', '.join(usual_names[:10])}" if usual_names else ", and no other worker has"
     )
-    return f'"{shortened}" is no worker that lists a mount of the export of {lun.name}{having}.'
+    return f'"{shortened}" is no worker that lists a mount of the export of {lun.name}{advice}.'

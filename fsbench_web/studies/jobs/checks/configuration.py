@@ -32,20 +32,22 @@ def checked_configurations(
     checked: list[ConfigurationSpec] = []
     seen: set[tuple[str, str, str]] = set()
     for wanted in spec.configurations if _is_count_possible(spec, problems) else ():
-        clean = _checked_configuration(wanted, lun, neighbours, spec.guest is None, problems)
-        if clean is None:
+        configuration = _checked_configuration(
+            wanted, lun, neighbours, spec.guest is None, problems
+        )
+        if configuration is None:
             continue
-        label = label_of(clean)
-        known_by = (label, clean.journal, clean.stack.words)
+        label = label_of(configuration)
+        known_by = (label, configuration.journal, configuration.stack.words)
         if known_by in seen:
             problems.add(
-                clean.place(),
+                configuration.place(),
                 f"{label} is in the job twice: remove one of them, or change its options. To "
                 "run it more often, raise the repeats.",
             )
             continue
         seen.add(known_by)
-        checked.append(clean)
+        checked.append(configuration)
     if spec.reference is None:
         return checked, None
     every, wanted = spec.reference.every, spec.reference.configuration
@@ -90,34 +92,38 @@ def _checked_configuration(
     except OptionError as error:
         problems.add(wanted.place(), str(error))
         return None
-    clean = _as_mounted(replace(wanted, options=options), lun, problems)
-    if clean is None:
+    configuration = _as_mounted(replace(wanted, options=options), lun, problems)
+    if configuration is None:
         return None
     if not is_own:
         # Old kernels call one and the same scheduler by another name: it is one configuration.
-        clean = replace(clean, scheduler=canonical_scheduler(clean.scheduler))
-    for part, sentence in _problems_of(clean, lun, neighbours, is_own):
-        problems.add(clean.place(part), sentence)
-    return clean
+        configuration = replace(
+            configuration, scheduler=canonical_scheduler(configuration.scheduler)
+        )
+    for part, sentence in _problems_of(configuration, lun, neighbours, is_own):
+        problems.add(configuration.place(part), sentence)
+    return configuration
 
 
 def _problems_of(
-    clean: ConfigurationSpec, lun: Lun | None, neighbours: Mapping[str, Lun], is_own: bool
+    configuration: ConfigurationSpec, lun: Lun | None, neighbours: Mapping[str, Lun], is_own: bool
 ) -> Iterator[tuple[str, str]]:
     """(part of the configuration, what is wrong with it)."""
-    journal = neighbours.get(clean.journal) if clean.journal else None
-    options = {key: str(value) for key, value in clean.options.items()}
-    for sentence in option_conflicts(*(clean.filesystem, options, lun, journal), clean.stack.shape):
+    journal = neighbours.get(configuration.journal) if configuration.journal else None
+    options = {key: str(value) for key, value in configuration.options.items()}
+    for sentence in option_conflicts(
+        *(configuration.filesystem, options, lun, journal), configuration.stack.shape
+    ):
         yield "", sentence
     if lun is None:
         return
     if is_own:
         yield from availability.configuration_problems(
-            lun, clean.filesystem, clean.options, clean.scheduler
+            lun, configuration.filesystem, configuration.options, configuration.scheduler
         )
-    for sentence in _journal_problems(clean, lun, neighbours, is_own):
+    for sentence in _journal_problems(configuration, lun, neighbours, is_own):
         yield "journal", sentence
-    for sentence in _stack_problems(clean, lun, neighbours, is_own):
+    for sentence in _stack_problems(configuration, lun, neighbours, is_own):
         yield "stack", sentence
 
 

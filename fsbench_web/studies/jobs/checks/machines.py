@@ -186,12 +186,14 @@ def _limited(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
         )
         return []
     _check_limits(spec, problems)
-    each = spec.limits.each()
-    if len(set(each)) < len(each):
+    all_limits = spec.limits.each()
+    if len(set(all_limits)) < len(all_limits):
         problems.add("limits", "A limit is said twice: each value once is enough.")
     if lun is not None and spec.guest is None:
-        _check_limited_lun(lun, _strictest(each), problems)
-    return [Host(Machine(limits=limits)) for limits in each] if problems.count == before else []
+        _check_limited_lun(lun, _strictest(all_limits), problems)
+    return (
+        [Host(Machine(limits=limits)) for limits in all_limits] if problems.count == before else []
+    )
 
 
 def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
@@ -227,7 +229,7 @@ def _check_limits(spec: JobSpec, problems: Problems) -> None:
                 )
 
 
-def _strictest(each: Sequence[Limits]) -> Limits:
+def _strictest(all_limits: Sequence[Limits]) -> Limits:
     """What any of them limits."""
-    stored = {name: value for limits in each for name, value in limits.stored().items()}
+    stored = {name: value for limits in all_limits for name, value in limits.stored().items()}
     return Limits.of(stored) if stored else NO_LIMITS

@@ -198,7 +198,7 @@ def _check_tracing(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
 
 
 def first_of_blocks(
-    slots: Sequence[Slot], things: Sequence[tuple[ConfigurationSpec, Host, object]]
+    slots: Sequence[Slot], combinations: Sequence[tuple[ConfigurationSpec, Host, object]]
 ) -> set[int]:
     """The places of the runs that measure the LUN: first in their block on their machine.
 
@@ -209,7 +209,7 @@ def first_of_blocks(
     for place, slot in enumerate(slots):
         if slot.index is None:
             continue
-        wanted, host, _ = things[slot.index]
+        wanted, host, _ = combinations[slot.index]
         if (target := probes.target(wanted.stack)) is not None:
             first_places.setdefault((slot.repeat, host.machine, target), place)
     return set(first_places.values())
@@ -224,8 +224,8 @@ def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
 
 def _wrong_ends(until: RepeatTarget) -> list[str]:
     """Which of least and most are wrong: both where each could be right by itself."""
-    may = range(LEAST_REPEATS, MOST_REPEATS + 1)
-    wrong = [name for name in ("least", "most") if getattr(until, name) not in may]
+    allowed = range(LEAST_REPEATS, MOST_REPEATS + 1)
+    wrong = [name for name in ("least", "most") if getattr(until, name) not in allowed]
     return wrong or ["least", "most"]
 
 

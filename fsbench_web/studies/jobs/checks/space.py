@@ -33,15 +33,15 @@ def problem(
     (catalog.configurations.space). In a directory none is made. On several LUNs (``neighbours`` has
     them by name) it has the room of all at most; those of unknown size are not judged.
     """
-    needed, has = workload.space_needed_bytes(), lun.size_bytes
-    if has is None:
+    needed, size_bytes = workload.space_needed_bytes(), lun.size_bytes
+    if size_bytes is None:
         return ""
     configurations = list(configurations)
     alone = [configuration for configuration in configurations if not configuration.stack.luns]
-    if needed > has and len(alone) == len(configurations):
+    if needed > size_bytes and len(alone) == len(configurations):
         return (
             f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
-            f"{size(has)}: make them smaller, or choose a larger LUN."
+            f"{size(size_bytes)}: make them smaller, or choose a larger LUN."
         )
     if lun.is_folder:
         return ""
@@ -52,7 +52,9 @@ def problem(
     if not leaves:
         return ""
     text = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
-    room = f"the {size(has)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
+    room = (
+        f"the {size(size_bytes)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
+    )
     return (
         f"The files of the workload need {size(needed)} with what they add. Of {room} a new file "
         f"system takes a part for itself, and at most {text}: make the files smaller, or choose a "

@@ -110,8 +110,10 @@ class ConfigurationReader:
         """Schedulers, journals or stacks, each with its place."""
         values = placed(entries, data, key, self.problems, place)
         if key == "stacks":
-            return [(stack, at) for value, at in values for stack in self._stacks(value, at)]
-        return [(name or "", at) for name, at in values]
+            return [
+                (stack, where) for value, where in values for stack in self._stacks(value, where)
+            ]
+        return [(name or "", where) for name, where in values]
 
     def entry(self, data: object, place: str) -> list[ConfigurationSpec]:
         """All that one entry stands for."""
@@ -174,11 +176,11 @@ class ConfigurationReader:
         if len(layers) > MOST_LAYERS:
             self.problems.add(f"{place}.layers", f"A stack has {MOST_LAYERS} layers at most.")
             return []
-        each = [self._layer(layer, where) for layer, where in layers]
-        if math.prod(map(len, each)) > MAXIMUM_COMBINATIONS:
+        layer_choices = [self._layer(layer, where) for layer, where in layers]
+        if math.prod(map(len, layer_choices)) > MAXIMUM_COMBINATIONS:
             self.problems.add(place, f"Its layers stand for more than {MAXIMUM_COMBINATIONS}.")
             return []
-        return [Stack(**named, layers=layers) for layers in product(*each)]
+        return [Stack(**named, layers=layers) for layers in product(*layer_choices)]
 
     def _layer(self, data: Mapping[str, list[Any]], place: str) -> list[Layer]:
         if math.prod(map(len, data.values())) > MAXIMUM_COMBINATIONS:
@@ -212,8 +214,8 @@ class ConfigurationReader:
         """{option: [(value, place)]}; each value is one that a file system of the entry knows."""
         options: dict[str, list[tuple[Any, str]]] = {}
         for key, values in (entry.options or {}).items():
-            each = placed(values, data["options"], key, self.problems, f"{place}.options")
-            options[key] = [(as_text(value), at) for value, at in each]
+            placed_values = placed(values, data["options"], key, self.problems, f"{place}.options")
+            options[key] = [(as_text(value), where) for value, where in placed_values]
             for value, where in options[key]:
                 # A default of an unknown option is a misspelt option all the same.
                 reasons = {slug: _refusal(slug, key, value) for slug in slugs}
@@ -229,17 +231,21 @@ def _products(options: Mapping[str, list[tuple[Any, str]]]) -> list[dict[str, tu
 
 
 def _configuration(
-    of: tuple[str, str],
+    placed_slug: tuple[str, str],
     options: Mapping[str, tuple[Any, str]],
     parts: Mapping[str, tuple[Any, str]],
     place: str,
 ) -> ConfigurationSpec:
     values = {part: value for part, (value, _) in parts.items()}
     return ConfigurationSpec(
-        of[0],
+        placed_slug[0],
         {key: value for key, (value, _) in options.items() if value not in DEFAULT_VALUES},
         **values | ({"journal": ""} if values["journal"] == INTERNAL_JOURNAL else {}),
-        places={"": place, "filesystem": of[1], **{part: at for part, (_, at) in parts.items()}},
+        places={
+            "": place,
+            "filesystem": placed_slug[1],
+            **{part: where for part, (_, where) in parts.items()},
+        },
     )
 
 

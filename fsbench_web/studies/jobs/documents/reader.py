@@ -60,12 +60,16 @@ def map_of(key: str, otherwise: str) -> BeforeValidator:
     return BeforeValidator(name_as_map)
 
 
-def read_map(model: type[Read], data: Mapping[str, Any], problems: Problems, at: str = "") -> Read:
+def read_map(
+    model: type[Read], data: Mapping[str, Any], problems: Problems, parent: str = ""
+) -> Read:
     """The map without what is wrong, which is noted with its place; null is as if left out."""
-    return read(model, data, partial(_report, model, problems, at))
+    return read(model, data, partial(_report, model, problems, parent))
 
 
-def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, error: Any) -> None:
+def _report(
+    model: type[BaseModel], problems: Problems, parent: str, steps: Steps, error: Any
+) -> None:
     kind, value, last = error["type"], error["input"], steps[-1]
     is_parameter = steps[-2:-1] == ("parameters",)
     if value is None and isinstance(last, str) and not is_parameter:
@@ -73,29 +77,29 @@ def _report(model: type[BaseModel], problems: Problems, at: str, steps: Steps, e
     if kind in UNKNOWN_KEY:
         allowed = ", ".join(key for key in keys_at(model, steps[:-1]) if key != "until")
         sentence = f'"{last}" means nothing here: leave it out, or write one of {allowed}.'
-        problems.add(_place(steps[:-1], at) or str(last), sentence)
+        problems.add(_place(steps[:-1], parent) or str(last), sentence)
     elif kind == "missing":
         key = error["loc"][-1]
-        needed(None, _place((*steps, key), at), _MISSING[key], problems)
+        needed(None, _place((*steps, key), parent), _MISSING[key], problems)
     elif is_parameter:
-        problems.add(_place(steps, at), f"{last} {_MUST_BE['parameter'].format(value)}.")
+        problems.add(_place(steps, parent), f"{last} {_MUST_BE['parameter'].format(value)}.")
     elif kind in ("sentence", "value_error"):
-        problems.add(_place(steps, at), error_text(error))
+        problems.add(_place(steps, parent), error_text(error))
     elif isinstance(error["loc"][-1], int):
-        problems.add(_place(steps, at), f"This must be a name, not {value!r}.")
+        problems.add(_place(steps, parent), f"This must be a name, not {value!r}.")
     else:
         text = _MUST_BE.get(kind) or error["msg"].replace("Input should", "must", 1)
         keys = ", ".join(keys_at(model, steps)) if kind in ("dataclass_type", "model_type") else ""
-        problems.add(_place(steps, at), f"{last} {text.format(value)}{keys}.")
+        problems.add(_place(steps, parent), f"{last} {text.format(value)}{keys}.")
 
 
-def _place(steps: Steps, at: str) -> str:
+def _place(steps: Steps, place: str) -> str:
     """``configurations[2].options``; what is under ``until`` is written under ``repeats``."""
     if steps[:1] == ("until",):
         steps = ("repeats", *steps[1:])
     for step in steps:
-        at += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return at.removeprefix(".")
+        place += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return place.removeprefix(".")
 
 
 def needed(value: Any, place: str, description: str, problems: Problems) -> bool:
@@ -106,10 +110,10 @@ def needed(value: Any, place: str, description: str, problems: Problems) -> bool
 
 
 def placed(
-    entries: list[Any], data: Mapping[str, Any], key: str, problems: Problems, at: str = ""
+    entries: list[Any], data: Mapping[str, Any], key: str, problems: Problems, parent: str = ""
 ) -> list[tuple[Any, str]]:
     """(value, place) of what is said under this key, by itself or in a list, and is not wrong."""
-    place, is_list = _place((key,), at), isinstance(data.get(key), list)
+    place, is_list = _place((key,), parent), isinstance(data.get(key), list)
     pairs = [
         (value, f"{place}[{index}]" if is_list else place) for index, value in enumerate(entries)
     ]

@@ -277,8 +277,8 @@ class OptionsForm:
             query.setlist("kernel", self.kernels)
             query["guest_memory_mib"], query["guest_cpus"] = self.guest_memory_mib, self.guest_cpus
         # One of these says that somebody filled the form in.
-        by = {BY_NUMBER: ("repeats",), BY_RACE: ("repeat_by", *_RACE)}
-        for name in by.get(self.repeat_by, ("repeat_by", *_INTERVAL)):
+        names = {BY_NUMBER: ("repeats",), BY_RACE: ("repeat_by", *_RACE)}
+        for name in names.get(self.repeat_by, ("repeat_by", *_INTERVAL)):
             if getattr(self, name) or name in _REFUSED_EMPTY:
                 query[name] = getattr(self, name)
         if self.is_race and self.is_race_of_runs:

@@ -25,8 +25,8 @@ class Command(SiteCommand):
             self.stdout.write("Logs are kept for ever: FSBENCH_LOG_DAYS is 0.")
             return
         pruned = logs.prune(days, dry_run=options["dry_run"])
-        would = "would be" if options["dry_run"] else "were"
+        verb = "would be" if options["dry_run"] else "were"
         self.stdout.write(
-            f"{pruned.runs} logs of runs that ended more than {days} days ago {would} deleted, "
+            f"{pruned.runs} logs of runs that ended more than {days} days ago {verb} deleted, "
             f"{pruned.size_bytes} bytes of text."
         )

@@ -161,7 +161,7 @@ class Standing:
         course = self.course
         return course.status == racing.INCONCLUSIVE and _is_still(course)
 
-    def _is_of_ticks(self, course: racing.Race | Bisection, two: Sequence[str]) -> bool:
+    def _is_of_ticks(self, course: racing.Race | Bisection, pair: Sequence[str]) -> bool:
         """As verdicts have it (``compare.tables.verdicts``): that nothing scatters is the timer's
         doing, and a tick more or less may be the difference. One query, where nothing scatters.
         """
@@ -169,7 +169,7 @@ class Standing:
             return False
         race = self.race
         wanted = ScoreFilter(tests=(race.test,), categories=(race.category,)).scores
-        flags = wanted.filter(series__in=list(map(int, two))).values_list("flags", flat=True)
+        flags = wanted.filter(series__in=list(map(int, pair))).values_list("flags", flat=True)
         return any(CLOCK in score_flags for score_flags in flags)
 
     @property
@@ -234,23 +234,23 @@ def standing(race: Race) -> Standing:
         for values in race.job.runs.filter(is_reference=False).order_by("id").values_list(*fields)
     ]
     following = {row.retry_of_id: row for row in rows if row.retry_of_id is not None}
-    ours = {row.id for row in rows}
+    run_ids = {row.id for row in rows}
     blocks: list[dict[str, Turn]] = []
-    met: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     named: dict[str, int] = {}
     for row in rows:
-        if row.retry_of_id in ours:
+        if row.retry_of_id in run_ids:
             continue
         runs = [row]
         while (after := following.get(runs[-1].id)) is not None:
             runs.append(after)
-        place = met[row.series_id]
+        place = counts[row.series_id]
         if race.find == Race.Find.CHANGE:
             place = named.setdefault(row.block, len(blocks))
         if place == len(blocks):
             blocks.append({})
         blocks[place][str(row.series_id)] = Turn(tuple(runs))
-        met[row.series_id] += 1
+        counts[row.series_id] += 1
     return Standing(race, blocks)
 
 

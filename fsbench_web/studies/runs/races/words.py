@@ -77,10 +77,10 @@ def why_out(out: Out, race: Race, contender: str) -> str:
     if out.why == FAILED:
         _, run, why = race.failed[contender]
         return f"{why} The last was run {run}."
-    by = f"{faster(out.ratio or 1)} than the leader of that moment"
+    distance = f"{faster(out.ratio or 1)} than the leader of that moment"
     if out.why == racing.BEHIND:
-        return f"Surely behind by more than {race.margin_percent:g}%: {by}."
-    return f"Of the slower half of its round: {by}."
+        return f"Surely behind by more than {race.margin_percent:g}%: {distance}."
+    return f"Of the slower half of its round: {distance}."
 
 
 def budget(race: Race) -> str:
@@ -93,19 +93,19 @@ def budget(race: Race) -> str:
 def _result(standing: Standing) -> str:
     race, of_race = standing.race, standing.of_race
     labels = labels_of(race)
-    every = len(race.contenders)
+    count = len(race.contenders)
     workload = Series.objects.values_list("workload__title", flat=True).get(pk=race.contenders[0])
-    subject = f"{every} configurations for {workload} by {measure(race.test, race.category)}"
+    subject = f"{count} configurations for {workload} by {measure(race.test, race.category)}"
     if not of_race.leader:
         return f"None of {subject} could be measured."
     leader = labels[of_race.leader]
     if len(of_race.left) < FINALISTS:
         return f"{leader} is the only one of {subject} that did not fail."
-    sure = f"it is the best of those left with a probability of {probability(standing)}"
+    certainty = f"it is the best of those left with a probability of {probability(standing)}"
     if of_race.ratio is None or of_race.low is None or of_race.high is None:
         return (
             f"{leader} leads {subject}, inconclusive: the budget held no blocks of two finalists "
-            f"alone; {sure}."
+            f"alone; {certainty}."
         )
     other = labels[next(name for name in of_race.left if name != of_race.leader)]
     seen = f"{counted(of_race.fresh, 'fresh block')}"
@@ -129,7 +129,7 @@ def _result(standing: Standing) -> str:
         )
     return (
         f"{leader} leads {subject}, inconclusive: {faster(of_race.ratio)} than {other} "
-        f"({interval}, in {seen}); {sure}.{_more(of_race)}"
+        f"({interval}, in {seen}); {certainty}.{_more(of_race)}"
     )
 
 

@@ -107,8 +107,8 @@ def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     if "load" in noted:
         load = ", ".join(f"{value:.2f}" for value in noted["load"])
-        on = f" on {noted['processors']} processors" if "processors" in noted else ""
-        rows.append(("Load average of 1, 5 and 15 minutes", load + on))
+        processors = f" on {noted['processors']} processors" if "processors" in noted else ""
+        rows.append(("Load average of 1, 5 and 15 minutes", load + processors))
     for key, label in (
         ("memory_free_bytes", "Memory free"),
         ("memory_available_bytes", "Memory available"),

@@ -217,11 +217,11 @@ def _measured_limit(run: Run) -> str:
     single = sum(point.spread_percent is None for point in points)
     if not single:
         return text
-    which = "All" if single == len(points) else f"{single} of {len(points)}"
+    how_many = "All" if single == len(points) else f"{single} of {len(points)}"
     return (
-        f"{text} {which} kinds of request were measured in a single burst, which has no interval: "
-        "of numbers that are set against these nobody can say whether they are above the device. "
-        "More seconds for the probe give each several bursts."
+        f"{text} {how_many} kinds of request were measured in a single burst, which has no "
+        "interval: of numbers that are set against these nobody can say whether they are above the "
+        "device. More seconds for the probe give each several bursts."
     )
 
 

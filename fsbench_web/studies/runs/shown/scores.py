@@ -29,8 +29,8 @@ class ScoreWithInterval:
 
     @classmethod
     def of(cls, score: Score) -> "ScoreWithInterval":
-        sure = cls._of(score)
-        return replace(sure, share=Share.from_dict(score.share)) if score.share else sure
+        scored = cls._of(score)
+        return replace(scored, share=Share.from_dict(score.share)) if score.share else scored
 
     @classmethod
     def _of(cls, score: Score) -> "ScoreWithInterval":
@@ -122,8 +122,8 @@ def score_table(run: Run) -> ScoreTable:
         if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
     by_load, rest = _by_load(single)
-    sure = [ScoreWithInterval.of(score) for score in rest]
-    return ScoreTable(categories, lines, by_load, sure, len(listed) > limit)
+    scored = [ScoreWithInterval.of(score) for score in rest]
+    return ScoreTable(categories, lines, by_load, scored, len(listed) > limit)
 
 
 def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:

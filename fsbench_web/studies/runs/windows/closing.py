@@ -87,11 +87,13 @@ def window(
     begins_at = max(now, job.start_at) if job.start_at is not None else now
     if job.stop_before is None:
         return Window(begins_at, None, len(runs), (), 0, ())
-    items = [fitting.Item(run.block, s) for run, s in zip(runs, remaining_s, strict=True)]
+    items = [
+        fitting.Item(run.block, seconds) for run, seconds in zip(runs, remaining_s, strict=True)
+    ]
     room_s = (job.stop_before - begins_at).total_seconds()
     left_out = fitting.left_out(items, room_s, begun_blocks(job))
     out = [place for place in sorted(left_out) if not runs[place].is_active]
-    labels = tuple((words.block_number(runs[at].block), label(runs[at])) for at in out)
+    labels = tuple((words.block_number(runs[place].block), label(runs[place])) for place in out)
     unknown = sum(seconds is None for seconds in remaining_s)
     return Window(begins_at, job.stop_before, len(runs), tuple(out), unknown, labels)
 

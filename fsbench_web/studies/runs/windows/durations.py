@@ -81,8 +81,8 @@ class Experience:
             assert isinstance(mean, timedelta)
             entry = (mean.total_seconds(), count)
             for place, slug in ((lun, filesystem), (lun, None), (None, filesystem), (None, None)):
-                how = _text(preparation, machine)
-                self._seen[workload, place, slug, how].append(entry)
+                circumstances = _text(preparation, machine)
+                self._seen[workload, place, slug, circumstances].append(entry)
 
     def of(
         self,

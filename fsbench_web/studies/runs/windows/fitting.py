@@ -34,8 +34,10 @@ def left_out(items: Sequence[Item], room_s: float, begun: Collection[str] = ()) 
         end = last[item.block] if is_whole else place
         needed_s = sum(entry.duration_s or 0 for entry in items[place : end + 1])
         if passed_s + needed_s >= room_s:
-            same = (at for at in range(place, end + 1) if items[at].block == item.block)
-            out |= set(same) if is_whole else {place}
+            block_places = (
+                index for index in range(place, end + 1) if items[index].block == item.block
+            )
+            out |= set(block_places) if is_whole else {place}
             continue
         entered.add(item.block)
         passed_s += item.duration_s or 0

@@ -34,9 +34,9 @@ class Window:
         else:
             text += "the only run." if self.runs == 1 else f"all {self.runs} runs."
         if self.unknown:
-            which = "of them" if self.unknown == self.runs else f"of {self.unknown} of them"
+            how_many = "of them" if self.unknown == self.runs else f"of {self.unknown} of them"
             text += (
-                f" How long a run takes is not known {which}: such a run begins while there is "
+                f" How long a run takes is not known {how_many}: such a run begins while there is "
                 "time, and may end later."
             )
         return text

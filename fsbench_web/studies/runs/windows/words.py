@@ -36,8 +36,8 @@ def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
         (block, tuple(sorted(labels))) for block, labels in by_block.items() if block is not None
     )
     parts = [
-        _blocks([block for block, _ in alike], names)
-        for names, alike in groupby(rows_of_blocks, key=itemgetter(1))
+        _blocks([block for block, _ in group], names)
+        for names, group in groupby(rows_of_blocks, key=itemgetter(1))
     ]
     parts += [
         f"{count} run{'' if count == 1 else 's'} of {label}"
@@ -47,14 +47,12 @@ def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
 
 
 def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
-    which = f"block {numbers[0]}"
+    text = f"block {numbers[0]}"
     if len(numbers) > 1:
         is_row = numbers[-1] - numbers[0] == len(numbers) - 1
-        listed = (
-            f"{numbers[0]} to {numbers[-1]}" if is_row else _some(list(map(str, numbers)), ", ")
-        )
-        which = f"blocks {listed}"
-    return f"{which} of {_some(labels, ', ')}"
+        span = f"{numbers[0]} to {numbers[-1]}" if is_row else _some(list(map(str, numbers)), ", ")
+        text = f"blocks {span}"
+    return f"{text} of {_some(labels, ', ')}"
 
 
 def _some(names: Sequence[str], between: str) -> str:
