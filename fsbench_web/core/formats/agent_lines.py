@@ -27,29 +27,29 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All numbers. Raises UnreadableFile for an object that is cut off or lacks something."""
     result = ParsedResult(FORMAT, "fsbench")
-    found = Collector(result)
+    collector = Collector(result)
     for number, line in enumerate(lines, start=1):
         if _START.match(line):
-            _value(found, line, number)
-    return found.finish("No line of this file holds a number.", 1)
+            _value(collector, line, number)
+    return collector.finish("No line of this file holds a number.", 1)
 
 
-def _value(found: Collector, line: str, number: int) -> None:
+def _value(collector: Collector, line: str, number: int) -> None:
     try:
         # Digits stay as printed.
         entry = json.loads(line, parse_float=str, parse_int=str)
     except (ValueError, RecursionError):
-        found.refuse(number, f"{quoted(line)} is no JSON object: it is cut off or was changed.")
+        collector.refuse(number, f"{quoted(line)} is no JSON object: it is cut off or was changed.")
         return
     value, unit, load = entry.get("value"), entry.get("unit"), _load(entry.get("load", {}))
     if not isinstance(entry["fsbench"], str) or not isinstance(value, str):
-        found.refuse(number, "The line names no test, or holds no value.")
+        collector.refuse(number, "The line names no test, or holds no value.")
     elif not isinstance(unit, str) or not 0 < len(unit) <= 20 or not unit.isprintable():
-        found.refuse(number, "The line's value has no unit.")
+        collector.refuse(number, "The line's value has no unit.")
     elif load is None:
-        found.refuse(number, "A load is names in small letters with whole numbers.")
+        collector.refuse(number, "A load is names in small letters with whole numbers.")
     else:
-        found.add(test_name(entry["fsbench"]), value, unit, number, load=load)
+        collector.add(test_name(entry["fsbench"]), value, unit, number, load=load)
 
 
 def _load(given: Any) -> str | None:

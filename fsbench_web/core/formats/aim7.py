@@ -27,22 +27,22 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """Jobs/min and seconds at each number of tasks. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "AIM7")
-    found = Collector(result)
+    collector = Collector(result)
     in_table = False
     for number, line in enumerate(lines, start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = version[1].rstrip(".")
         if _HEADER.fullmatch(line):
-            found.begin()
+            collector.begin()
             in_table = True
         elif in_table and (row := _ROW.fullmatch(line)) is not None:
             tasks, jobs, _, real, cpu = row.groups()
             load = load_text(tasks=int(tasks))
-            found.add("aim7_jobs", jobs, "jobs/min", number, load=load)
-            found.add("aim7_real", real, "s", number, load=load)
-            found.add("aim7_cpu", cpu, "s", number, load=load)
+            collector.add("aim7_jobs", jobs, "jobs/min", number, load=load)
+            collector.add("aim7_real", real, "s", number, load=load)
+            collector.add("aim7_cpu", cpu, "s", number, load=load)
         elif in_table and _UNFINISHED.fullmatch(line):
             # AIM7 prints the number of tasks first, and the rest when they have ended.
             result.complete = False
-            found.warn(number, f"The row of {quoted(line)} tasks was not finished.")
-    return found.finish("This is AIM7's table, and no row of it has numbers.")
+            collector.warn(number, f"The row of {quoted(line)} tasks was not finished.")
+    return collector.finish("This is AIM7's table, and no row of it has numbers.")

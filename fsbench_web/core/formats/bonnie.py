@@ -53,7 +53,7 @@ def _fields(line: str) -> list[str]:
 def parse(lines: list[str]) -> ParsedResult:
     """All tests that were long enough. Raises UnreadableFile for a line that is cut off."""
     result = ParsedResult(FORMAT, "bonnie++")
-    found = Collector(result)
+    collector = Collector(result)
     rows = [
         (number, version, _fields(line))
         for number, line in enumerate(lines, start=1)
@@ -62,29 +62,31 @@ def parse(lines: list[str]) -> ParsedResult:
     machines = {row[0] if version == "1.03" else row[2] for _, version, row in rows}
     for number, version, row in rows:
         if version == "1.03":
-            _old(found, row, number, named=len(machines) > 1)
+            _old(collector, row, number, named=len(machines) > 1)
         else:
             # Of a line of 1.98 that is cut 48 fields may be left, which stand elsewhere then.
             is_cut = version == "1.98" and number == len(lines)
-            _new(found, version, row, number, named=len(machines) > 1, least=50 if is_cut else 48)
+            _new(
+                collector, version, row, number, named=len(machines) > 1, least=50 if is_cut else 48
+            )
     if len(machines) == 1 and (machine := machines.pop()):
         result.facts.append(("Machine", quoted(machine, 80).strip('"')))
-    return found.finish("bonnie++ measured nothing: every test was too short (+++++).")
+    return collector.finish("bonnie++ measured nothing: every test was too short (+++++).")
 
 
-def _old(found: Collector, row: list[str], line: int, *, named: bool) -> None:
+def _old(collector: Collector, row: list[str], line: int, *, named: bool) -> None:
     if len(row) > 15:
         row = row + [""] * (27 - len(row))
-        found.begin([f"size {row[1]}, files {row[14]}"[:200]])
+        collector.begin([f"size {row[1]}, files {row[14]}"[:200]])
         rates, files = row[2:14], row[15:27]
     else:
-        found.begin([f"size {row[1]}"[:200]])
+        collector.begin([f"size {row[1]}"[:200]])
         rates, files = row[2:14], []
-    _keep(found, rates, files, [], line, "", row[0] if named else "")
+    _keep(collector, rates, files, [], line, "", row[0] if named else "")
 
 
 def _new(
-    found: Collector, version: str, row: list[str], line: int, *, named: bool, least: int
+    collector: Collector, version: str, row: list[str], line: int, *, named: bool, least: int
 ) -> None:
     # 1.98 has two fields more before the rates: chunk size of seeks, and processes that seek.
     first = 9 if len(row) >= 50 else 7
@@ -93,9 +95,9 @@ def _new(
             f"The line has {len(row)} fields, expected 48 or 50 in bonnie++'s CSV {version}: it is "
             "cut off or was changed."
         )
-        found.refuse(line, message)
+        collector.refuse(line, message)
         return
-    found.result.tool_version = found.result.tool_version or row[1][:40]
+    collector.result.tool_version = collector.result.tool_version or row[1][:40]
     concurrency = int(row[3]) if re.fullmatch("[0-9]{1,6}", row[3]) else None
     rates = row[first : first + 12]
     setup = row[first + 12 : first + 17]
@@ -104,13 +106,13 @@ def _new(
     named_settings = [("size", row[5]), ("chunk", row[6])]
     named_settings += zip(_SEEKS, row[7:first], strict=False)
     named_settings += zip(_SETUP, setup, strict=True)
-    found.begin([", ".join(f"{name} {text}" for name, text in named_settings if text)[:200]])
+    collector.begin([", ".join(f"{name} {text}" for name, text in named_settings if text)[:200]])
     load = load_text(processes=concurrency)
-    _keep(found, rates, files, row[first + 29 :], line, load, row[2] if named else "")
+    _keep(collector, rates, files, row[first + 29 :], line, load, row[2] if named else "")
 
 
 def _keep(
-    found: Collector,
+    collector: Collector,
     rates: list[str],
     files: list[str],
     latencies: list[str],
@@ -122,24 +124,24 @@ def _keep(
     tests = [(name, unit, text) for (name, unit), text in zip(_RATES, rates[::2], strict=False)]
     tests += [(name, "ops/s", text) for name, text in zip(_FILES, files[::2], strict=False)]
     for name, unit, text in tests:
-        if _is_measured(found, name, text, line):
-            found.add(f"bonnie_{name}", text, unit, line, load=load, hardware=machine)
+        if _is_measured(collector, name, text, line):
+            collector.add(f"bonnie_{name}", text, unit, line, load=load, hardware=machine)
     names = [*(name for name, _ in _RATES), *_FILES]
     for name, text in zip(names, latencies, strict=False):
-        if _is_measured(found, f"{name} latency", text, line):
+        if _is_measured(collector, f"{name} latency", text, line):
             parts = _LATENCY.fullmatch(text)
             test = f"bonnie_{name}_latency"
             if parts is None:
-                found.warn(line, f"{test}: {quoted(text)} is no time such as 293us.")
+                collector.warn(line, f"{test}: {quoted(text)} is no time such as 293us.")
                 continue
             times = _MICROSECONDS[parts[2]]
-            found.add(test, parts[1], "µs", line, times=times, load=load, hardware=machine)
+            collector.add(test, parts[1], "µs", line, times=times, load=load, hardware=machine)
 
 
-def _is_measured(found: Collector, name: str, text: str, line: int) -> bool:
+def _is_measured(collector: Collector, name: str, text: str, line: int) -> bool:
     if text.strip("+") == "":
         if text:
             message = f"{name} was too short to measure ({text}); it stays missing."
-            found.warn(line, message, is_note=True)
+            collector.warn(line, message, is_note=True)
         return False
     return True

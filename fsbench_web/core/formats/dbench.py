@@ -29,7 +29,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """Throughput and latencies of every run. Raises UnreadableFile where no run ended."""
     result = ParsedResult(FORMAT, "dbench")
-    found = Collector(result)
+    collector = Collector(result)
     in_table = False
     rows: list[tuple[str, str, str, int]] = []
     started = ended = 0
@@ -47,17 +47,19 @@ def parse(lines: list[str]) -> ParsedResult:
             rows.append((row[1], row[2], row[3], line_number))
         elif (end := _END.match(line)) is not None:
             ended += 1
-            found.begin(filter(None, (running_with, *_SYNC.findall(end[2]))))
+            collector.begin(filter(None, (running_with, *_SYNC.findall(end[2]))))
             clients = _CLIENTS.search(end[2])
             load = load_text(clients=int(clients[1]) if clients else None)
             for name, average, longest, at in rows:
-                found.add(test_name("dbench", name, "latency"), average, "ms", at, load=load)
-                found.add(test_name("dbench", name, "max_latency"), longest, "ms", at, load=load)
-            found.add("dbench_throughput", end[1], "MB/s", line_number, load=load)
+                collector.add(test_name("dbench", name, "latency"), average, "ms", at, load=load)
+                collector.add(
+                    test_name("dbench", name, "max_latency"), longest, "ms", at, load=load
+                )
+            collector.add("dbench_throughput", end[1], "MB/s", line_number, load=load)
             if (longest_of_all := _MAX.search(end[2])) is not None:
-                found.add("dbench_max_latency", longest_of_all[1], "ms", line_number, load=load)
+                collector.add("dbench_max_latency", longest_of_all[1], "ms", line_number, load=load)
             rows, in_table = [], False
     if started > ended:
         result.complete = False
-        found.warn(len(lines), "The last run did not end: what it measured is missing.")
-    return found.finish("No line with dbench's throughput: the run did not end.", len(lines))
+        collector.warn(len(lines), "The last run did not end: what it measured is missing.")
+    return collector.finish("No line with dbench's throughput: the run did not end.", len(lines))

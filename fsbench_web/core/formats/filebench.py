@@ -34,7 +34,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """The numbers of every summary. Raises UnreadableFile where there is none."""
     result = ParsedResult(FORMAT, "filebench")
-    found = Collector(result)
+    collector = Collector(result)
     personality = ""
     threads: list[int] = []
     instances: list[int] = []
@@ -50,7 +50,7 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (setting := _SETTING.search(line)) is not None:
             settings.append(setting[1][:200])
         elif (summary := _SUMMARY.search(line)) is not None:
-            found.begin(settings)
+            collector.begin(settings)
             rate, reads, writes, data, cpu, latency = summary.groups()
             # Threads of several kinds, or of several processes, are no one number.
             only = threads[0] if len(threads) == 1 and instances in ([], [1]) else None
@@ -65,8 +65,8 @@ def parse(lines: list[str]) -> ParsedResult:
             ):
                 if text is not None:
                     test = test_name("filebench", personality, name)
-                    found.add(test, text, unit, line_number, load=load)
+                    collector.add(test, text, unit, line_number, load=load)
             threads, instances, settings = [], [], []
         elif _STARTED.search(line):
-            found.refuse(line_number, "The summary of filebench is cut off or was changed.")
-    return found.finish("No IO Summary of filebench is there: the run did not end.", len(lines))
+            collector.refuse(line_number, "The summary of filebench is cut off or was changed.")
+    return collector.finish("No IO Summary of filebench is there: the run did not end.", len(lines))

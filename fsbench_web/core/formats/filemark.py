@@ -21,7 +21,7 @@ def parse(lines: list[str]) -> ParsedResult:
     Raises UnreadableFile.
     """
     result = ParsedResult(FORMAT, "filemark")
-    found = Collector(result)
+    collector = Collector(result)
     source = JsonText(lines)
     try:
         root, _ = source.read(source.text.index("{"))
@@ -43,13 +43,13 @@ def parse(lines: list[str]) -> ParsedResult:
     ):
         if (rate := root.number(key)) is not None:
             kept = rates if key == "transactions_per_s" else []
-            found.add(test, rate.text, unit, rate.line, load=load, samples=kept)
+            collector.add(test, rate.text, unit, rate.line, load=load, samples=kept)
     if root.get("is_sure") is False:
         width = root.number("half_width_percent")
-        found.warn(
+        collector.warn(
             width.line if width else None,
             "The phases were not sure enough when the last one had been run: the half-width of "
             f"their 95% interval is {width.text + '% of the mean' if width else 'not known'}.",
             is_note=True,
         )
-    return found.finish("This is filemark's report, and no phase was measured.")
+    return collector.finish("This is filemark's report, and no phase was measured.")

@@ -30,7 +30,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All iterations. Raises UnreadableFile where none ended."""
     result = ParsedResult(FORMAT, "fs_mark")
-    found = Collector(result)
+    collector = Collector(result)
     threads: int | None = None
     in_table = False
     settings: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ def parse(lines: list[str]) -> ParsedResult:
         elif _TITLE.match(line):
             in_table = True
         elif in_table and (row := _ROW.match(line)) is not None:
-            found.begin(settings)
+            collector.begin(settings)
             load = load_text(threads=threads)
-            found.add("fs_mark_files", row[1], "files/s", number, load=load)
+            collector.add("fs_mark_files", row[1], "files/s", number, load=load)
             if number == len(lines):
-                found.warn(number, cut_off(row[2]))
+                collector.warn(number, cut_off(row[2]))
                 continue
-            found.add("fs_mark_app_overhead", row[2], "µs", number, load=load)
-    return found.finish("fs_mark's table is there, and no row in it: the run did not end.", 1)
+            collector.add("fs_mark_app_overhead", row[2], "µs", number, load=load)
+    return collector.finish("fs_mark's table is there, and no row in it: the run did not end.", 1)

@@ -34,7 +34,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All phases and the scores. Raises UnreadableFile where none was measured."""
     result = ParsedResult(FORMAT, "io500", complete=False)
-    found = Collector(result)
+    collector = Collector(result)
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = version[1][:40]
@@ -42,26 +42,26 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (phase := _PHASE.match(line)) is not None and phase[2] not in _NO_PHASES:
             test = test_name("io500", phase[2].replace("-", "_"))
             if phase[4].lower() == "kiops":
-                found.add(test, phase[3], "IOPS", line_number, times=1000)
+                collector.add(test, phase[3], "IOPS", line_number, times=1000)
             else:
-                found.add(test, phase[3], "GiB/s", line_number)
-            found.add(f"{test}_time", phase[5], "s", line_number)
-            _check(found, phase[6], test, line_number)
+                collector.add(test, phase[3], "GiB/s", line_number)
+            collector.add(f"{test}_time", phase[5], "s", line_number)
+            _check(collector, phase[6], test, line_number)
         elif (score := _SCORE.match(line)) is not None:
             result.complete = True
             test = "io500_extended" if score[1] else "io500"
-            found.add(f"{test}_bandwidth", score[2], "GiB/s", line_number)
-            found.add(f"{test}_iops", score[3], "IOPS", line_number, times=1000)
+            collector.add(f"{test}_bandwidth", score[2], "GiB/s", line_number)
+            collector.add(f"{test}_iops", score[3], "IOPS", line_number, times=1000)
             if line_number == len(lines) and not score[5]:
-                found.warn(line_number, cut_off(score[4]))
+                collector.warn(line_number, cut_off(score[4]))
                 continue
-            found.add(f"{test}_total", score[4], "score", line_number)
-            _check(found, score[5], f"{test}_total", line_number)
+            collector.add(f"{test}_total", score[4], "score", line_number)
+            _check(collector, score[5], f"{test}_total", line_number)
     if not result.complete:
-        found.warn(len(lines), "The summary ends before the score: IO500 did not end.")
-    return found.finish("No phase of IO500 was measured.", len(lines))
+        collector.warn(len(lines), "The summary ends before the score: IO500 did not end.")
+    return collector.finish("No phase of IO500 was measured.", len(lines))
 
 
-def _check(found: Collector, invalid: str | None, test: str, line: int) -> None:
+def _check(collector: Collector, invalid: str | None, test: str, line: int) -> None:
     if invalid:
-        found.warn(line, f"{test}: IO500 says that it is invalid.")
+        collector.warn(line, f"{test}: IO500 says that it is invalid.")

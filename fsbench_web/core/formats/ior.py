@@ -74,25 +74,25 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All rows of all summaries, and of results tables without one. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "ior")
-    found = Collector(result)
+    collector = Collector(result)
     columns: list[str] = []
     test = _Test()
     for line_number, line in enumerate(_ended(lines), start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
-            _without_summary(found, test, line_number)
+            _without_summary(collector, test, line_number)
             columns, test = [], _Test()
         elif _HEADER.match(line):
             header = line[line.index("Operation") :].replace("Std Dev", "StdDev")
-            found.begin(test.settings)
+            collector.begin(test.settings)
             columns = header.replace(" (", "(").split()
             test.rows.clear()
         elif columns and (row := _ROW.match(line)) is not None:
-            _summary_row(found, columns, line[row.start(1) :].split(), line_number, test.tasks)
+            _summary_row(collector, columns, line[row.start(1) :].split(), line_number, test.tasks)
         elif _TABLE.match(line):
             test.columns = line[line.index("access") :].split()
         elif test.columns and (row := _ITERATION.match(line)) is not None:
-            _iteration(found, test, line[row.start(1) :].split(), line_number)
+            _iteration(collector, test, line[row.start(1) :].split(), line_number)
         elif (tasks_line := _TASKS.match(line)) is not None:
             test.tasks = int(tasks_line[1])
         elif (counted := _COUNTED.match(line)) is not None:
@@ -104,8 +104,8 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (command := _COMMAND.search(line)) is not None:
             result.command = result.command or command[1].strip()[:2000]
             test.settings |= dict.fromkeys(of_command(command[1], _MAY_DIFFER))
-    _without_summary(found, test, len(lines))
-    return found.finish(
+    _without_summary(collector, test, len(lines))
+    return collector.finish(
         "Neither a summary of IOR nor a row of its results is there: the run did not end.",
         len(lines),
     )
@@ -116,49 +116,49 @@ def _ended(lines: list[str]) -> list[str]:
     return [*lines[:-1], lines[-1].rpartition(" ")[0]] if lines else []
 
 
-def _iteration(found: Collector, test: _Test, words: list[str], line: int) -> None:
+def _iteration(collector: Collector, test: _Test, words: list[str], line: int) -> None:
     """Keep a row of the results table until it is known whether a summary follows."""
     if len(words) != len(test.columns):
         message = f"The row has {len(words)} fields of {len(test.columns)}: it is left out."
-        found.warn(line, message)
+        collector.warn(line, message)
         return
     row = dict(zip(test.columns, words, strict=True))
     test.rows.append((line, row, test.tasks, test.counts.get("segments", 1)))
 
 
-def _without_summary(found: Collector, test: _Test, last_line: int) -> None:
+def _without_summary(collector: Collector, test: _Test, last_line: int) -> None:
     """The iterations of a test that has no summary: ``iter`` counts them from 0."""
     measured: set[tuple[str, str]] = set()
     for line, row, tasks, segments in test.rows:
         place = row["access"], row.get("iter", "")
         if not measured or place[1] not in {iteration for _, iteration in measured}:
-            found.begin(test.settings)
+            collector.begin(test.settings)
         measured.add(place)
         for column, (kind, unit) in _OF_ITERATION.items():
             if (text := row.get(column, "-")) != "-":
                 name = test_name("ior", row["access"], kind)
                 load, sizes = load_text(tasks=tasks), _sizes_of_iteration(row, segments)
-                found.add(name, text, unit, line, load=load, sizes=sizes)
+                collector.add(name, text, unit, line, load=load, sizes=sizes)
     counts = [sum(1 for access, _ in measured if access == one) for one, _ in measured]
     if test.rows and min(counts) < test.counts.get("repetitions", 1):
-        found.result.complete = False
+        collector.result.complete = False
         message = "The results end before the last repetition: what follows is missing."
-        found.warn(last_line, message)
+        collector.warn(last_line, message)
     test.rows.clear()
 
 
 def _summary_row(
-    found: Collector, columns: list[str], words: list[str], line: int, tasks: int | None
+    collector: Collector, columns: list[str], words: list[str], line: int, tasks: int | None
 ) -> None:
     if len(words) < len(columns):
         message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
-        found.warn(line, message)
-        found.result.complete = False
+        collector.warn(line, message)
+        collector.result.complete = False
         return
-    _row(found, dict(zip(columns, words, strict=False)), line, tasks)
+    _row(collector, dict(zip(columns, words, strict=False)), line, tasks)
 
 
-def _row(found: Collector, row: dict[str, str], line: int, tasks: int | None) -> None:
+def _row(collector: Collector, row: dict[str, str], line: int, tasks: int | None) -> None:
     if re.fullmatch("[0-9]{1,9}", row.get("#Tasks", "")):
         tasks = int(row["#Tasks"])
     load = load_text(tasks=tasks)
@@ -168,9 +168,9 @@ def _row(found: Collector, row: dict[str, str], line: int, tasks: int | None) ->
             continue
         test = test_name("ior", row["Operation"], kind)
         if not text[:1].isdigit():
-            found.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
+            collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
             continue
-        found.add(test, text, unit, line, load=load, sizes=sizes)
+        collector.add(test, text, unit, line, load=load, sizes=sizes)
 
 
 def _sizes(row: dict[str, str]) -> tuple[int | None, int | None]:

@@ -36,7 +36,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All operations that were run. Raises UnreadableFile where there is no summary."""
     result = ParsedResult(FORMAT, "mdtest")
-    found = Collector(result)
+    collector = Collector(result)
     tasks: int | None = None
     summary: re.Match[str] | None = None
     settings: tuple[str, ...] = ()
@@ -53,14 +53,14 @@ def parse(lines: list[str]) -> ParsedResult:
             settings = of_command(command[1], _MAY_DIFFER)
         elif (title := _SUMMARY.match(line)) is not None:
             summary = title
-            found.begin((*settings, *counted))
+            collector.begin((*settings, *counted))
         elif summary is not None and (row := _ROW.match(line)) is not None:
-            _row(found, summary, row, line_number, load_text(tasks=tasks))
-    return found.finish("No summary of mdtest is there: the run did not end.", len(lines))
+            _row(collector, summary, row, line_number, load_text(tasks=tasks))
+    return collector.finish("No summary of mdtest is there: the run did not end.", len(lines))
 
 
 def _row(
-    found: Collector, summary: re.Match[str], row: re.Match[str], line: int, load: str
+    collector: Collector, summary: re.Match[str], row: re.Match[str], line: int, load: str
 ) -> None:
     numbers = row[2].split()
     # With the ranks' own columns, those of the iterations come last.
@@ -69,4 +69,4 @@ def _row(
     unit = _TIMES.get(summary[2] or "", "s") if is_time else "ops/s"
     name = test_name("mdtest", row[1], "time" if is_time else "")
     for kind, text in (("mean", mean), ("max", largest), ("min", smallest)):
-        found.add(f"{name}_{kind}", text, unit, line, load=load)
+        collector.add(f"{name}_{kind}", text, unit, line, load=load)

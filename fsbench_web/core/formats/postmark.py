@@ -69,7 +69,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All rates and times of the report. Raises UnreadableFile where there is no report."""
     result = ParsedResult(FORMAT, "postmark")
-    found = Collector(result)
+    collector = Collector(result)
     phase = "creation"
     reports = ended = 0
     configuration = _Configuration()
@@ -80,11 +80,11 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (time := _TIME.match(line)) is not None:
             if time[2] == "total":
                 reports += 1
-                found.begin(configuration.settings())
+                collector.begin(configuration.settings())
             name = "total_time" if time[2] == "total" else "transactions_time"
-            found.add(f"postmark_{name}", time[1], "s", line_number)
+            collector.add(f"postmark_{name}", time[1], "s", line_number)
             if time[3]:
-                found.add("postmark_transactions", time[3], "ops/s", line_number)
+                collector.add("postmark_transactions", time[3], "ops/s", line_number)
         elif (count := _COUNT.match(line)) is not None:
             what = count[3]
             if what in ("created", "deleted"):
@@ -93,15 +93,15 @@ def parse(lines: list[str]) -> ParsedResult:
                 count[1], f"_{phase}_alone"
             )
             test = f"postmark{where}" if where else f"postmark_{what}"
-            found.add(test, count[4], "ops/s", line_number)
+            collector.add(test, count[4], "ops/s", line_number)
         elif (data := _DATA.match(line)) is not None:
             ended += data[3] == "written"
             times = _KILOBYTES[data[5]]
-            found.add(f"postmark_data_{data[3]}", data[4], "KB/s", line_number, times=times)
+            collector.add(f"postmark_data_{data[3]}", data[4], "KB/s", line_number, times=times)
     if ended < reports:
         result.complete = False
-        found.warn(len(lines), "The report ends before PostMark's did: the rest is missing.")
-    return found.finish(
+        collector.warn(len(lines), "The report ends before PostMark's did: the rest is missing.")
+    return collector.finish(
         "PostMark's title is there, but no report in words: the run did not end, or its report "
         "was set to be terse.",
         1,

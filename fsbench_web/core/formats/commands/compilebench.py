@@ -24,26 +24,28 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All operations that were run; a further summary is a repeat. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "compilebench")
-    found = Collector(result)
+    collector = Collector(result)
     settings: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
         if (start := _START.match(line)) is not None:
             settings[start[1]] = None
-            found.begin()
+            collector.begin()
             if len(settings) > 1:
                 message = "A run with other numbers of directories starts here: a file of its own."
-                found.refuse(number, message)
+                collector.refuse(number, message)
         elif (row := _ROW.match(line)) is not None:
             if row[1] == "intial create" and not settings:
-                found.begin()
+                collector.begin()
             # compilebench misspells its first operation.
             name = row[1].replace("intial", "initial")
             unit = "MiB/s" if row[4] == "MB/s" else "s"
-            found.add(test_name("compilebench", name), row[3], unit, number)
+            collector.add(test_name("compilebench", name), row[3], unit, number)
             if row[2] == "1":
-                found.warn(number, f"The mean of {name} is of a single run.", is_note=True)
+                collector.warn(number, f"The mean of {name} is of a single run.", is_note=True)
     result.modes = tuple(settings)
     if not any(line.startswith(("no runs for stat compiled", "stat compiled")) for line in lines):
         result.complete = False
-        found.warn(len(lines), "The summary does not end with stat compiled tree: it is cut off.")
-    return found.finish("compilebench's summary is not there: the run did not end.", len(lines))
+        collector.warn(
+            len(lines), "The summary does not end with stat compiled tree: it is cut off."
+        )
+    return collector.finish("compilebench's summary is not there: the run did not end.", len(lines))

@@ -45,14 +45,14 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """Rate and time of the copy. Raises UnreadableFile for copies that no one can tell apart."""
     result = ParsedResult(FORMAT, "dd")
-    found = Collector(result)
+    collector = Collector(result)
     command, first, records = "", None, 0
     for number, line in enumerate(lines, start=1):
         if (given := _COMMAND.search(line)) is not None:
             command = given[1]
         elif _ERROR.match(line):
             result.complete = False
-            found.warn(number, f"dd says: {line.strip()[:200]}")
+            collector.warn(number, f"dd says: {line.strip()[:200]}")
         elif _RECORDS.match(line):
             records = number
         # Progress looks the same, and has no records above it.
@@ -64,18 +64,18 @@ def parse(lines: list[str]) -> ParsedResult:
             if first is None:
                 first, result.modes, result.command = number, settings, command[:2000]
             elif not command or not result.command or settings != result.modes:
-                found.refuse(
+                collector.refuse(
                     number,
                     f"Another copy of dd than that of line {first} ends here, and no command says "
                     "that both are the same: make each a file of its own, or put its command "
                     "above it.",
                 )
             command = ""
-            _copy(found, done, number)
-    return found.finish("dd copied nothing.", len(lines))
+            _copy(collector, done, number)
+    return collector.finish("dd copied nothing.", len(lines))
 
 
-def _copy(found: Collector, done: re.Match[str], line: int) -> None:
-    found.begin()
-    found.add("dd_throughput", done[3], "MB/s", line, times=_FACTORS[done[4]])
-    found.add("dd_time", done[2], "s", line)
+def _copy(collector: Collector, done: re.Match[str], line: int) -> None:
+    collector.begin()
+    collector.add("dd_throughput", done[3], "MB/s", line, times=_FACTORS[done[4]])
+    collector.add("dd_time", done[2], "s", line)

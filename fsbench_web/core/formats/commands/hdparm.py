@@ -24,16 +24,16 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All timings; those of several devices are of that hardware. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "hdparm")
-    found = Collector(result)
+    collector = Collector(result)
     devices = {name[1] for line in lines if (name := _DEVICE.match(line)) is not None}
     device = ""
     for number, line in enumerate(lines, start=1):
         if (name := _DEVICE.match(line)) is not None:
             device = name[1]
-            found.begin()
+            collector.begin()
         elif (row := _ROW.match(line)) is not None:
             kind = row[1].lower().replace(" ", "_")
             hardware = device if len(devices) > 1 else ""
             unit = "MiB/s" if row[3] == "MB" else "KB/s"
-            found.add(f"hdparm_{kind}", row[2], unit, number, hardware=hardware)
-    return found.finish("hdparm timed nothing.", len(lines))
+            collector.add(f"hdparm_{kind}", row[2], unit, number, hardware=hardware)
+    return collector.finish("hdparm timed nothing.", len(lines))

@@ -42,7 +42,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """Times and rates of each run. Raises UnreadableFile where the statistics are cut off."""
     result = ParsedResult(FORMAT, "ioping")
-    found = Collector(result)
+    collector = Collector(result)
     samples: list[float] = []
     sizes: set[str] = set()
     kind = "read"
@@ -53,24 +53,24 @@ def parse(lines: list[str]) -> ParsedResult:
             if not request[6]:
                 samples.append(float(Decimal(request[4]) * _MICRO[request[5]]))
         elif _TITLE.match(line):
-            found.begin()
+            collector.begin()
         elif (done := _DONE.match(line)) is not None:
             kind = "write" if " written, " in line else kind
             times, mebi = _KILO[done[4] or ""], _MEBI[done[6] or ""]
-            found.add(f"ioping_{kind}_iops", done[3], "ops/s", number, times=times)
-            found.add(f"ioping_{kind}_throughput", done[5], "MiB/s", number, times=mebi)
+            collector.add(f"ioping_{kind}_iops", done[3], "ops/s", number, times=times)
+            collector.add(f"ioping_{kind}_throughput", done[5], "MiB/s", number, times=mebi)
         elif (row := _TIMES.match(line)) is not None and number < len(lines):
             for place, name in enumerate(("min", "avg", "max")):
                 text, unit = row[2 * place + 1], row[2 * place + 2]
                 kept = samples if name == "avg" else []
                 test = f"ioping_{kind}_latency_{name}"
-                found.add(test, text, "µs", number, times=_MICRO[unit], samples=kept)
+                collector.add(test, text, "µs", number, times=_MICRO[unit], samples=kept)
             samples = []
     if len(sizes) > 1:
-        found.refuse(
+        collector.refuse(
             len(lines),
             f"Runs of ioping with other sizes ({', '.join(sorted(sizes))}) are in one file: make "
             "each a file of its own.",
         )
     result.modes = tuple(sorted(sizes))
-    return found.finish("ioping's statistics have no numbers: they are cut off.", len(lines))
+    return collector.finish("ioping's statistics have no numbers: they are cut off.", len(lines))

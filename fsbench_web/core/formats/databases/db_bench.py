@@ -33,21 +33,21 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All benchmarks; one that ran again is a repeat. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "db_bench")
-    found = Collector(result)
+    collector = Collector(result)
     settings: dict[str, None] = {}
     benchmark = operation = ""
     # What follows the last newline may be cut off.
     for number, line in enumerate(lines[:-1], start=1):
         if (row := _ROW.match(line)) is not None:
             benchmark, operation = row[1], ""
-            found.begin(settings)
-            _row(found, row, number)
+            collector.begin(settings)
+            _row(collector, row, number)
         elif (histogram := _HISTOGRAM.match(line)) is not None:
             operation = histogram[1]
         elif benchmark and operation and _PERCENTILES.match(line):
             for percent, text in _PERCENTILE.findall(line):
                 test = test_name("db_bench", benchmark, operation, f"latency_p{percent}")
-                found.add(test, text, "µs", number)
+                collector.add(test, text, "µs", number)
         elif (setting := _SETTING.match(line)) is not None:
             if line.startswith("Keys:"):  # another db_bench
                 settings = {}
@@ -57,14 +57,16 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (date := _DATE.match(line)) is not None and not result.facts:
             result.facts.append(("Run at", date[1]))
         elif (warning := _WARNING.match(line)) is not None:
-            found.warn(number, f"db_bench says: {warning[1][:200]}")
-    return found.finish("No benchmark of db_bench has a result: the run did not end.", len(lines))
+            collector.warn(number, f"db_bench says: {warning[1][:200]}")
+    return collector.finish(
+        "No benchmark of db_bench has a result: the run did not end.", len(lines)
+    )
 
 
-def _row(found: Collector, row: re.Match[str], line: int) -> None:
+def _row(collector: Collector, row: re.Match[str], line: int) -> None:
     name = test_name("db_bench", row[1])
-    found.add(f"{name}_time", row[2], "µs", line)
+    collector.add(f"{name}_time", row[2], "µs", line)
     if row[3]:
-        found.add(f"{name}_ops", row[3], "ops/s", line)
+        collector.add(f"{name}_ops", row[3], "ops/s", line)
     if row[4]:
-        found.add(f"{name}_throughput", row[4], "MiB/s", line)
+        collector.add(f"{name}_throughput", row[4], "MiB/s", line)

@@ -52,29 +52,29 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All runs, which must have the same settings. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "pgbench")
-    found = Collector(result)
+    collector = Collector(result)
     runs = _runs(lines, result)
     for run in runs:
         if not run.values:
             result.complete = False
-            found.warn(run.line, "This run of pgbench did not end: it has no rate.")
+            collector.warn(run.line, "This run of pgbench did not end: it has no rate.")
     runs = [run for run in runs if run.values]
     for run in runs:
         if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):
             place = f"that in line {runs[0].line}"
             message = f"A run with other settings than {place}: make it a file of its own."
-            found.refuse(run.line, message)
-        found.begin()
+            collector.refuse(run.line, message)
+        collector.begin()
         load = load_text(**run.counts)
         for name, text, unit, at in run.values:
             kept = run.progress if name == "tps" else []
             test = test_name("pgbench", run.kind, name)
-            found.add(test, text, unit, at, load=load, samples=kept)
+            collector.add(test, text, unit, at, load=load, samples=kept)
         for at, text in run.lost:
-            found.warn(at, f'pgbench says "{text[:80]}".')
+            collector.warn(at, f'pgbench says "{text[:80]}".')
     if runs:
         result.modes = tuple(runs[0].settings)
-    return found.finish("pgbench's report has no rate: the run did not end.", len(lines))
+    return collector.finish("pgbench's report has no rate: the run did not end.", len(lines))
 
 
 def _runs(lines: list[str], result: ParsedResult) -> list[_Run]:

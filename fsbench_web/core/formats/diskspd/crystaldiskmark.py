@@ -30,7 +30,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All rows. Raises UnreadableFile for a text of older versions, whose rows are others."""
     result = ParsedResult(FORMAT, "crystaldiskmark")
-    found = Collector(result)
+    collector = Collector(result)
     section = ""
     settings: dict[str, None] = {}
     title = 1
@@ -38,26 +38,28 @@ def parse(lines: list[str]) -> ParsedResult:
         if (head := _TITLE.match(line)) is not None:
             result.tool_version = result.tool_version or head[1]
             section, title, settings = "", number, {}
-            found.begin()
+            collector.begin()
         elif (part := _SECTION.match(line)) is not None:
             section = part[1].lower()
         elif section and (row := _ROW.match(line)) is not None:
-            _row(found, row, section, number)
+            _row(collector, row, section, number)
         elif (setting := _SETTING.match(line)) is not None:
             settings[f"{setting[1]} {setting[2]}"[:200]] = None
-            found.made_with(settings)
+            collector.made_with(settings)
         elif (date := _DATE.match(line)) is not None and not result.facts:
             result.facts.append(("Run at", date[1]))
     if not settings:
         result.complete = False
-        found.warn(len(lines), "The text ends before CrystalDiskMark's profile: it may be cut off.")
-    return found.finish(
+        collector.warn(
+            len(lines), "The text ends before CrystalDiskMark's profile: it may be cut off."
+        )
+    return collector.finish(
         "No row of this text is as CrystalDiskMark 7 and 8 write them; older ones are not read.",
         title,
     )
 
 
-def _row(found: Collector, row: re.Match[str], section: str, line: int) -> None:
+def _row(collector: Collector, row: re.Match[str], section: str, line: int) -> None:
     pattern, size, unit, queue, threads, rate, iops, latency = row.groups()
     name = ("crystaldiskmark", _PATTERNS[pattern], f"{size}{unit}", section)
     load = load_text(iodepth=int(queue), threads=int(threads))
@@ -67,4 +69,4 @@ def _row(found: Collector, row: re.Match[str], section: str, line: int) -> None:
         ("latency", latency, "µs"),
     ):
         if text:
-            found.add(test_name(*name, kind), text, unit_of, line, load=load)
+            collector.add(test_name(*name, kind), text, unit_of, line, load=load)

@@ -64,31 +64,31 @@ def parse(lines: list[str]) -> ParsedResult:
     Raises UnreadableFile for runs of other settings, and where no run has a total.
     """
     result = ParsedResult(FORMAT, "diskspd")
-    found = Collector(result)
-    runs = _runs(lines, found)
+    collector = Collector(result)
+    runs = _runs(lines, collector)
     for run in runs:
         if run.command and not run.values:
             result.complete = False
-            found.warn(run.line, "This run of DiskSpd did not end: it has no totals.")
+            collector.warn(run.line, "This run of DiskSpd did not end: it has no totals.")
     runs = [run for run in runs if run.values]
     for run in runs:
         if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):
             place = f"that in line {runs[0].line}"
             message = f"A run with other settings than {place}: make it a file of its own."
-            found.refuse(run.line, message)
-        found.begin()
+            collector.refuse(run.line, message)
+        collector.begin()
         load = load_text(**run.counts)
         for name, text, unit, at in run.values:
-            found.add(test_name("diskspd", name), text, unit, at, load=load)
+            collector.add(test_name("diskspd", name), text, unit, at, load=load)
     if runs:
         result.modes = tuple(dict.fromkeys(runs[0].settings))
         result.command = runs[0].command[:2000]
-    return found.finish("DiskSpd's table has no total: the run did not end.", len(lines))
+    return collector.finish("DiskSpd's table has no total: the run did not end.", len(lines))
 
 
-def _runs(lines: list[str], found: Collector) -> list[_Run]:
+def _runs(lines: list[str], collector: Collector) -> list[_Run]:
     runs = [_Run(1)]
-    facts = found.result.facts
+    facts = collector.result.facts
     for number, line in enumerate(lines, start=1):
         if (command := _COMMAND.match(line)) is not None:
             runs.append(_Run(number, command[1]))
@@ -98,7 +98,7 @@ def _runs(lines: list[str], found: Collector) -> list[_Run]:
             facts.append(("Run at", date[1]))
         elif (span := _SPAN.match(line)) is not None and int(span[1]) > 1:
             message = f"Time span {span[1]} starts here: make each time span a run of its own."
-            found.refuse(number, message)
+            collector.refuse(number, message)
         elif number < len(lines):
             # What follows the last newline may be cut off.
             _line(runs[-1], line, number)

@@ -50,7 +50,7 @@ def _is_header(line: str) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All phases. Raises UnreadableFile for rows that do not fit their header."""
     result = ParsedResult(FORMAT, "elbencho")
-    found = Collector(result)
+    collector = Collector(result)
     header: list[str] = []
     for line_number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -63,17 +63,17 @@ def parse(lines: list[str]) -> ParsedResult:
         fields = _fields(line, line_number)
         if len(fields) != len(header):
             message = f"Found {len(fields)} fields, expected {len(header)} as in elbencho's header."
-            found.refuse(line_number, message)
+            collector.refuse(line_number, message)
             continue
         row = dict(zip(header, fields, strict=True))
         if not row.get("operation"):
-            found.refuse(line_number, "The row names no operation.")
+            collector.refuse(line_number, "The row names no operation.")
             continue
-        _row(found, row, line_number)
+        _row(collector, row, line_number)
         version = row.get("version", "")
         result.tool_version = result.tool_version or version[:40]
         result.command = result.command or row.get("command", "")[:2000]
-    return found.finish("elbencho's header is there, and no phase with a result.", len(lines))
+    return collector.finish("elbencho's header is there, and no phase with a result.", len(lines))
 
 
 def _fields(line: str, number: int) -> list[str]:
@@ -84,14 +84,14 @@ def _fields(line: str, number: int) -> list[str]:
         raise UnreadableFile([Problem(number, None, message)]) from None
 
 
-def _row(found: Collector, row: dict[str, str], line: int) -> None:
+def _row(collector: Collector, row: dict[str, str], line: int) -> None:
     counts = {
         kind: int(row[column])
         for kind, column in _LOADS.items()
         if re.fullmatch("[0-9]{1,9}", row.get(column, ""))
     }
     load = load_text(**counts)
-    found.begin(
+    collector.begin(
         [
             *(f"{name} {row[name]}"[:200] for name in _SETTINGS if row.get(name)),
             *further_settings_of(row.get("command", "")),
@@ -113,9 +113,9 @@ def _row(found: Collector, row: dict[str, str], line: int) -> None:
         name, unit = _NAMES[kept[1]]
         test = test_name("elbencho", operation, name, kept[2])
         if "," in text:
-            found.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
+            collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
             continue
-        found.add(test, text, unit, line, load=load, sizes=sizes)
+        collector.add(test, text, unit, line, load=load, sizes=sizes)
 
 
 def _sizes(row: dict[str, str]) -> tuple[int | None, int | None]:

@@ -52,7 +52,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All phases. Raises UnreadableFile for JSON that is cut off."""
     result = ParsedResult(FORMAT, "elbencho")
-    found = Collector(result)
+    collector = Collector(result)
     source = JsonText(lines)
     position = 0
     first: dict[str, str] = {}
@@ -70,20 +70,20 @@ def parse(lines: list[str]) -> ParsedResult:
             continue
         settings = {name: config.text(key) for key, name in (_SETTINGS | _LOADS_OF).items()}
         if first and settings != first:
-            found.refuse(
+            collector.refuse(
                 source.line_of(start.start()),
                 "This phase was run with other settings than the first: make each run of elbencho "
                 "a file of its own.",
             )
         first = first or settings
-        found.begin()
-        _phase(found, root, config)
+        collector.begin()
+        _phase(collector, root, config)
     parts = [f"{name} {text}"[:200] for name, text in first.items() if text and name not in _LOADS]
     result.modes = (*parts, *further_settings_of(result.command))
-    return found.finish("This is elbencho's JSON, and no phase in it has a result.", len(lines))
+    return collector.finish("This is elbencho's JSON, and no phase in it has a result.", len(lines))
 
 
-def _phase(found: Collector, root: JsonObject, config: JsonObject) -> None:
+def _phase(collector: Collector, root: JsonObject, config: JsonObject) -> None:
     counts = {
         kind: int(text)
         for kind, key in _LOADS.items()
@@ -104,7 +104,7 @@ def _phase(found: Collector, root: JsonObject, config: JsonObject) -> None:
             for name, (kind, unit, times) in _RATES.items():
                 if text := tree.text(name):
                     test = test_name("elbencho", operation, kind, side, when)
-                    found.add(test, text, unit, done.line, times=times, load=load, sizes=sizes)
+                    collector.add(test, text, unit, done.line, times=times, load=load, sizes=sizes)
     latency = root.object("last_done").object("latency")
     for key, name in _LATENCIES.items():
         for side, tree in (
@@ -114,7 +114,7 @@ def _phase(found: Collector, root: JsonObject, config: JsonObject) -> None:
             for end in ("min", "avg", "max"):
                 if text := tree.text(f"{end}_us"):
                     test = test_name("elbencho", operation, name, side, end)
-                    found.add(test, text, "µs", latency.line, load=load, sizes=sizes)
+                    collector.add(test, text, "µs", latency.line, load=load, sizes=sizes)
 
 
 def _sizes(config: JsonObject) -> tuple[int | None, int | None]:

@@ -52,7 +52,7 @@ def parse(lines: list[str]) -> ParsedResult:
     Raises UnreadableFile where several runs do not say that they are, and where none has a result.
     """
     result = ParsedResult(FORMAT, "elbencho")
-    found = Collector(result)
+    collector = Collector(result)
     runs: list[_Run] = []
     command = ""
     for number, line in enumerate(lines, start=1):
@@ -65,40 +65,40 @@ def parse(lines: list[str]) -> ParsedResult:
             runs.append(_Run(number, command))
             command = ""
         elif runs and number < len(lines):
-            _line(found, runs[-1], line, number)
+            _line(collector, runs[-1], line, number)
     runs = [run for run in runs if run.values]
-    _check(found, runs)
+    _check(collector, runs)
     for run in runs:
         settings, load = settings_of(run.command)
         result.command = result.command or run.command[:2000]
         result.modes = result.modes or settings
-        found.begin()
+        collector.begin()
         for operation, kind, text, unit, times, at in run.values:
             is_random = "--rand" in settings and operation in ("READ", "WRITE")
             test = test_name("elbencho", "random" if is_random else "", operation, kind)
-            found.add(test, text, unit, at, times=times, load=load)
-    return found.finish("elbencho's table is there, and no phase with a result.", len(lines))
+            collector.add(test, text, unit, at, times=times, load=load)
+    return collector.finish("elbencho's table is there, and no phase with a result.", len(lines))
 
 
-def _check(found: Collector, runs: list[_Run]) -> None:
+def _check(collector: Collector, runs: list[_Run]) -> None:
     for run in runs[1:]:
         first = runs[0]
         if not run.command or not first.command:
-            found.refuse(
+            collector.refuse(
                 run.line,
                 f"A run of elbencho starts here and another one in line {first.line}, and none "
                 "says its settings: make each a file of its own, or take what --csvfile, "
                 "--jsonfile or --resfile wrote.",
             )
         elif settings_of(run.command) != settings_of(first.command):
-            found.refuse(
+            collector.refuse(
                 run.line,
                 f"A run of elbencho with other settings than that in line {first.line} starts "
                 "here: make it a file of its own.",
             )
 
 
-def _line(found: Collector, run: _Run, line: str, number: int) -> None:
+def _line(collector: Collector, run: _Run, line: str, number: int) -> None:
     row = _ROW.match(line)
     if row is None:
         return
@@ -119,7 +119,7 @@ def _line(found: Collector, run: _Run, line: str, number: int) -> None:
     elif (pair := _PAIR.fullmatch(row[3])) is not None:
         for when, text in zip(("first", "last"), pair.groups(), strict=True):
             if name in ("Elapsed time", "Elapsed ms"):
-                _elapsed(found, run, when, text, number)
+                _elapsed(collector, run, when, text, number)
             elif (rate := _RATE.fullmatch(name)) is not None:
                 kind = "throughput" if rate[2] else "iops" if rate[1] == "IOPS" else "entries"
                 _add(run, f"{kind}{suffix}_{when}", text, rate[2] or "ops/s", 1, number)
@@ -134,7 +134,7 @@ def _add(run: _Run, kind: str, text: str, unit: str, times: int, line: int) -> N
     run.values.append((run.operation, kind, text, unit, times, line))
 
 
-def _elapsed(found: Collector, run: _Run, when: str, text: str, line: int) -> None:
+def _elapsed(collector: Collector, run: _Run, when: str, text: str, line: int) -> None:
     """Milliseconds of ``2m3.241s``, ``586ms`` or, before 1.7, a number of them."""
     parts = _ELAPSED.fullmatch(text)
     if text.isdigit():
@@ -144,4 +144,4 @@ def _elapsed(found: Collector, run: _Run, when: str, text: str, line: int) -> No
         total = (hours * 3600 + minutes * 60 + seconds) * 1000 + millis
         _add(run, f"time_{when}", f"{total:f}", "ms", 1, line)
     else:
-        found.warn(line, f'"{text[:40]}" is no time; it stays missing.')
+        collector.warn(line, f'"{text[:40]}" is no time; it stays missing.')

@@ -65,18 +65,18 @@ def parse(name: str, lines: list[str]) -> ParsedResult:
     if named["process"] and int(named["process"]) > 1:
         job = f"{job}.{int(named['process'])}"
     result = ParsedResult(FORMAT, "fio")
-    found = Collector(result)
+    collector = Collector(result)
     if lines[-1].strip():
         result.complete = False
-        found.warn(len(lines), "The last line has no end: it may be cut off, and is not read.")
+        collector.warn(len(lines), "The last line has no end: it may be cut off, and is not read.")
     whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
     if recognises_histogram(lines):
-        _histograms(found, test_name(job), whole)
+        _histograms(collector, test_name(job), whole)
     elif named["kind"].endswith("hist"):
-        found.refuse(1, "The file is called as a histogram log, and its lines have no bins.")
+        collector.refuse(1, "The file is called as a histogram log, and its lines have no bins.")
     else:
-        _values(found, test_name(job), named["kind"], whole)
-    return found.finish("The log has no values.", 1)
+        _values(collector, test_name(job), named["kind"], whole)
+    return collector.finish("The log has no values.", 1)
 
 
 @dataclass
@@ -91,7 +91,7 @@ class _Series:
     bins: list[list[int]] = field(default_factory=list)
 
 
-def _values(found: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
+def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
     rows = [(number, line.split(", ")) for number, line in lines]
     # With log_window_value=both the highest value of the window stands before the direction.
     both = any(row[2] not in _DIRECTIONS for _, row in rows) and all(
@@ -102,10 +102,12 @@ def _values(found: Collector, job: str, kind: str, lines: Sequence[tuple[int, st
     for number, row in rows:
         direction = _DIRECTIONS.get(row[place])
         if direction is None:
-            found.refuse(number, f'"{row[place][:20]}" is no direction (0, 1 or 2) of fio\'s logs.')
+            collector.refuse(
+                number, f'"{row[place][:20]}" is no direction (0, 1 or 2) of fio\'s logs.'
+            )
             return
         if kind in _RATES and row[place + 1] != "0":
-            found.refuse(
+            collector.refuse(
                 number,
                 "The log has a line for each I/O, and rates of single ones have no mean: "
                 "run fio with --log_avg_msec.",
@@ -116,24 +118,24 @@ def _values(found: Collector, job: str, kind: str, lines: Sequence[tuple[int, st
         one.values.append(int(row[1]))
         one.last_line = number
     windowed = all(row[place + 1] == "0" for _, row in rows)
-    unit = _RATES.get(kind) or _latency_unit(found, rows)
+    unit = _RATES.get(kind) or _latency_unit(collector, rows)
     for direction, one in sorted(series.items()):
         if not unit:
             return
         if windowed and _ends_with_a_rest(one.times_ms):
             one.values.pop()
             message = "The last window is shorter than the others by far: it is left out."
-            found.warn(one.last_line, message)
+            collector.warn(one.last_line, message)
         mean = Decimal(sum(one.values)) / len(one.values)
-        found.add(
+        collector.add(
             test_name(job, direction, f"{kind}_log"),
             f"{mean:.12f}",
             unit,
             one.line,
-            samples=_samples(found, one.values, one.line),
+            samples=_samples(collector, one.values, one.line),
         )
         message = f"{len(one.values):,} values are logged for {direction}: their mean is kept."
-        found.warn(one.line, message, is_note=True)
+        collector.warn(one.line, message, is_note=True)
 
 
 def _ends_with_a_rest(times_ms: Sequence[int]) -> bool:
@@ -142,18 +144,18 @@ def _ends_with_a_rest(times_ms: Sequence[int]) -> bool:
     return len(lengths) > 2 and lengths[-1] < median(lengths[:-1]) / 2
 
 
-def _latency_unit(found: Collector, rows: Sequence[tuple[int, list[str]]]) -> str:
+def _latency_unit(collector: Collector, rows: Sequence[tuple[int, list[str]]]) -> str:
     """ns where the lines end with a priority, as those of fio 3.18 and later do."""
     number, first = rows[0] if rows else (1, [])
     if len(first) < 5 or not all(_PRIORITIES.fullmatch(row[-1]) for _, row in rows):
-        found.refuse(
+        collector.refuse(
             number,
             "fio before 3.0 logs latencies in microseconds, later in nanoseconds, and this log "
             "does not say which fio wrote it: enter its values as a table with a unit, or take the "
             "latencies of fio's JSON.",
         )
         return ""
-    found.warn(
+    collector.warn(
         number,
         "Latencies are read as nanoseconds: fio 3 writes them. fio 2 with --log_offset has lines "
         "that look the same and are microseconds.",
@@ -162,15 +164,15 @@ def _latency_unit(found: Collector, rows: Sequence[tuple[int, list[str]]]) -> st
     return "ns"
 
 
-def _samples(found: Collector, values: Sequence[float], line: int) -> list[float]:
+def _samples(collector: Collector, values: Sequence[float], line: int) -> list[float]:
     if len(values) <= _MOST_SAMPLES:
         return [float(value) for value in values]
     message = f"{len(values):,} values are too many to be kept one by one (--log_avg_msec)."
-    found.warn(line, message)
+    collector.warn(line, message)
     return []
 
 
-def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) -> None:
+def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]) -> None:
     series: dict[str, _Series] = {}
     widths = set()
     for number, line in lines:
@@ -178,31 +180,31 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
         bins = texts[3:]
         if len(bins) not in _UNITS or not all(text.isdigit() and text.isascii() for text in bins):
             message = f"The line has {len(bins)} bins: it is cut off, or of a fio not known here."
-            found.refuse(number, message)
+            collector.refuse(number, message)
             return
         widths.add(len(bins))
         one = series.setdefault(_DIRECTIONS[texts[1]], _Series(number))
         one.times_ms.append(int(texts[0]))
         one.bins.append([int(text) for text in bins])
     if len(widths) > 1:
-        found.refuse(lines[0][0], "Lines of the log have different numbers of bins.")
+        collector.refuse(lines[0][0], "Lines of the log have different numbers of bins.")
         return
     for direction, one in sorted(series.items()):
         unit, coarse = _UNITS[len(one.bins[0])]
         merged = [sum(column) for column in zip(*one.bins, strict=True)]
         measured = [bins for bins in one.bins if any(bins)]
         if not measured:
-            found.warn(one.line, f"No {direction} is in any bin; it stays missing.")
+            collector.warn(one.line, f"No {direction} is in any bin; it stays missing.")
             continue
         for percent in _PERCENTILES:
-            found.add(
+            collector.add(
                 test_name(job, direction, "clat_hist", f"p{percent}"),
                 f"{percentile(merged, percent, coarse):.1f}",
                 unit,
                 one.line,
                 samples=[percentile(bins, percent, coarse) for bins in measured],
             )
-        found.add_distribution(
+        collector.add_distribution(
             distribution(
                 test_name(job, direction, "clat_hist"),
                 "",
@@ -213,8 +215,8 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
         intervals = list(zip(one.times_ms, one.bins, strict=True))
         test = test_name(job, direction, "clat_hist")
         if (logged := over_time.of_intervals(intervals, test, "", unit, coarse)) is not None:
-            found.result.over_time.append(logged)
-        found.warn(
+            collector.result.over_time.append(logged)
+        collector.warn(
             one.line,
             f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
             "percentiles are the middles of the bins that hold them, as fio's own are.",

@@ -98,17 +98,17 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All values of all jobs. Raises UnreadableFile where no job has a result."""
     result = ParsedResult(FORMAT, "fio")
-    found = Collector(result)
-    reports = _last(list(_reports(lines, found)), found)
+    collector = Collector(result)
+    reports = _last(list(_reports(lines, collector)), collector)
     if reports:
         message = "fio rounds the rates of this report to four digits; its JSON has all of them."
-        found.warn(reports[0].jobs[0].line, message, is_note=True)
+        collector.warn(reports[0].jobs[0].line, message, is_note=True)
     varying = _varying(reports)
     modes: dict[str, None] = {}
     several = len({job.name for report in reports for job in report.jobs}) > 1
     for report in reports:
-        found.begin()
-        _report(found, report, varying)
+        collector.begin()
+        _report(collector, report, varying)
         for job in report.jobs:
             for setting, text in _settings(job.plan).items():
                 if setting not in varying.get(job.name, ()):
@@ -117,14 +117,16 @@ def parse(lines: list[str]) -> ParsedResult:
     if reports and not reports[-1].ended:
         result.complete = False
         message = 'The report ends before fio\'s "Run status group": it may be cut off.'
-        found.warn(len(lines), message)
-    return found.finish("fio's report holds no result of a job: the run did not end.", len(lines))
+        collector.warn(len(lines), message)
+    return collector.finish(
+        "fio's report holds no result of a job: the run did not end.", len(lines)
+    )
 
 
-def _reports(lines: list[str], found: Collector) -> Iterator[_Report]:
+def _reports(lines: list[str], collector: Collector) -> Iterator[_Report]:
     report = _Report()
     plans: dict[tuple[str, str], tuple[str, int | None]] = {}
-    result = found.result
+    result = collector.result
     for number, line in enumerate(lines, start=1):
         if (head := _JOB.match(line)) is not None:
             if report.ended:
@@ -147,7 +149,7 @@ def _reports(lines: list[str], found: Collector) -> Iterator[_Report]:
         elif _END.match(line):
             report.ended = True
         elif report.jobs and not report.ended:
-            _line(found, report.jobs[-1], line, number)
+            _line(collector, report.jobs[-1], line, number)
     if report.jobs:
         yield report
 
@@ -166,10 +168,10 @@ def _job_of(head: re.Match[str], line: int) -> _Job:
     )
 
 
-def _line(found: Collector, job: _Job, line: str, number: int) -> None:
+def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
     if (side := _SIDE.match(line)) is not None:
         job.side, job.percentiles = side[2], ("", "")
-        _rates(found, job, side[3], number)
+        _rates(collector, job, side[3], number)
     elif (latency := _LATENCY.match(line)) is not None:
         kind = f"{job.side}_{latency[2]}" if latency[2] != "sync" else "sync_lat"
         if job.side or latency[2] == "sync":
@@ -178,7 +180,7 @@ def _line(found: Collector, job: _Job, line: str, number: int) -> None:
         kinds = {"clat": f"{job.side}_clat", "lat": f"{job.side}_lat", "sync": "sync_lat"}
         job.percentiles = (kinds.get(title[2], ""), title[3])
         if title[2] not in ("clat", "lat", "sync", "slat"):
-            found.warn(number, f'The percentiles of "{title[2][:60]}" are not read.')
+            collector.warn(number, f'The percentiles of "{title[2][:60]}" are not read.')
     elif job.percentiles[0] and "th=[" in line:
         kind, unit = job.percentiles
         for percent, text in _PERCENTILE.findall(line):
@@ -190,7 +192,7 @@ def _time(kind: str, text: str, unit: str, line: int) -> _Value:
     return _Value(kind, text, unit, 1, line)
 
 
-def _rates(found: Collector, job: _Job, text: str, line: int) -> None:
+def _rates(collector: Collector, job: _Job, text: str, line: int) -> None:
     if (iops := _IOPS.search(text)) is not None:
         factor = _THOUSANDS[iops[2]]
         job.values.append(_Value(f"{job.side}_iops", iops[1], "ops/s", factor, line))
@@ -202,10 +204,10 @@ def _rates(found: Collector, job: _Job, text: str, line: int) -> None:
         value = _Value(f"{job.side}_bw", number, "KB/s", _KILO[sign.upper()], line)
         job.values.insert(len(job.values) - (1 if iops else 0), value)
     else:
-        found.warn(line, f"{job.name}: no rate in bytes is there; it stays missing.")
+        collector.warn(line, f"{job.name}: no rate in bytes is there; it stays missing.")
 
 
-def _last(reports: list[_Report], found: Collector) -> list[_Report]:
+def _last(reports: list[_Report], collector: Collector) -> list[_Report]:
     """The reports without those of --status-interval, which the next one includes."""
     kept: list[_Report] = []
     for report in reports:
@@ -217,7 +219,7 @@ def _last(reports: list[_Report], found: Collector) -> list[_Report]:
         }
         if same:
             kept[-1] = report
-            found.warn(
+            collector.warn(
                 report.jobs[0].line,
                 "fio reports the same run again: only what it said last is read.",
                 is_note=True,
@@ -250,7 +252,7 @@ def _varying(reports: list[_Report]) -> dict[str, set[str]]:
     }
 
 
-def _report(found: Collector, report: _Report, varying: dict[str, set[str]]) -> None:
+def _report(collector: Collector, report: _Report, varying: dict[str, set[str]]) -> None:
     names: Counter[str] = Counter()
     hosts = {job.host for job in report.jobs if job.host}
     at_once: Counter[tuple[str, str, str]] = Counter()
@@ -264,29 +266,31 @@ def _report(found: Collector, report: _Report, varying: dict[str, set[str]]) -> 
         suffix = [f"{key}_{settings.get(key, '')}" for key in sorted(varying.get(job.name, ()))]
         test = test_name(numbered, *suffix)
         if job.error != "0":
-            found.result.complete = False
-            found.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
+            collector.result.complete = False
+            collector.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
         load = load_text(iodepth=job.iodepth, jobs=at_once[job.host, job.name, job.group])
-        _values(found, test, job, load)
+        _values(collector, test, job, load)
 
 
-def _values(found: Collector, test: str, job: _Job, load: str) -> None:
+def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
     # fio counts nanoseconds since 2.99, which is where its JSON does, and prints IOPS first.
-    version = re.match(r"([0-9]+)\.([0-9]+)", found.result.tool_version)
+    version = re.match(r"([0-9]+)\.([0-9]+)", collector.result.tool_version)
     old = version is not None and (int(version[1]), int(version[2])) < (2, 99)
     unit = "µs" if old else "ns"
     seen: set[str] = set()
     for value in job.values:
         if value.kind in seen:
             message = f"{test}_{value.kind} is given twice for one job; the first is kept."
-            found.warn(value.line, message)
+            collector.warn(value.line, message)
             continue
         seen.add(value.kind)
         if value.unit.endswith("sec"):
             times = (_MICROSECONDS if old else _NANOSECONDS)[value.unit]
-            found.add(f"{test}_{value.kind}", value.text, unit, value.line, times=times, load=load)
+            collector.add(
+                f"{test}_{value.kind}", value.text, unit, value.line, times=times, load=load
+            )
         else:
-            found.add(
+            collector.add(
                 f"{test}_{value.kind}",
                 value.text,
                 value.unit,

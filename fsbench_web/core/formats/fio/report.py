@@ -61,8 +61,8 @@ class _Document:
 def parse(lines: list[str]) -> ParsedResult:
     """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs."""
     result = ParsedResult(FORMAT, "fio")
-    found = Collector(result)
-    documents = _final(list(_documents(lines)), found)
+    collector = Collector(result)
+    documents = _final(list(_documents(lines)), collector)
     if documents:
         version = documents[0].root.text("fio version").strip()
         result.tool_version = version.removeprefix("fio-").removeprefix("fio ")
@@ -72,21 +72,21 @@ def parse(lines: list[str]) -> ParsedResult:
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
     for document in documents:
-        found.begin()
+        collector.begin()
         names: Counter[str] = Counter()
         for job in document.jobs:
             names[job.name] += 1
             name = job.name if names[job.name] == 1 else f"{job.name}.{names[job.name]}"
             changing = sorted(varying.get(job.name, ()))
             suffix = [f"{option}_{job.options.get(option, 'default')}" for option in changing]
-            _job(found, "_".join([name, *suffix]), job)
+            _job(collector, "_".join([name, *suffix]), job)
             for option, text in sorted(job.options.items()):
                 if not _NOT_SETTINGS.fullmatch(option) and option not in changing:
                     setting = f"{option}={text}" if text else option
                     modes[f"{job.name}: {setting}" if several else setting] = None
-        _disk(found, document)
+        _disk(collector, document)
     result.modes = tuple(modes)
-    return found.finish("This is fio's JSON, and no job in it did any I/O.")
+    return collector.finish("This is fio's JSON, and no job in it did any I/O.")
 
 
 def _documents(lines: list[str]) -> Iterator[_Document]:
@@ -121,7 +121,7 @@ def _options(options: JsonObject) -> dict[str, str]:
     return found
 
 
-def _final(documents: list[_Document], found: Collector) -> list[_Document]:
+def _final(documents: list[_Document], collector: Collector) -> list[_Document]:
     """The documents without those of --status-interval, which the next one includes.
 
     A report whose jobs started before the report before it was printed goes on with the same run.
@@ -137,7 +137,7 @@ def _final(documents: list[_Document], found: Collector) -> list[_Document]:
             kept.append(document)
     if len(kept) < len(documents):
         count = len(documents) - len(kept)
-        found.warn(
+        collector.warn(
             None,
             f"{count} reports of intervals are kept as samples alone: the last one includes them.",
             is_note=True,
@@ -185,28 +185,28 @@ def _varying(documents: list[_Document]) -> dict[str, set[str]]:
     }
 
 
-def _job(found: Collector, name: str, job: _Job) -> None:
+def _job(collector: Collector, name: str, job: _Job) -> None:
     load = _load_of(job)
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
-        found.result.complete = False
-        found.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
-    found.is_steady = steady.verdict(job.entry)
-    done = [one for one in _DIRECTIONS if _direction(found, name, one, job, load)]
+        collector.result.complete = False
+        collector.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
+    collector.is_steady = steady.verdict(job.entry)
+    done = [one for one in _DIRECTIONS if _direction(collector, name, one, job, load)]
     # Of several directions fio looks at the sum.
     own = test_name(name, *done) if len(done) == 1 else name
-    steady.add_window(found, own, job.entry, load)
-    found.is_steady = None
+    steady.add_window(collector, own, job.entry, load)
+    collector.is_steady = None
     for key in ("usr_cpu", "sys_cpu"):
         # fio 2 and 3 print them of every job, also of one that did nothing.
         if (cpu := job.entry.number(key)) is not None and float(cpu.text) > 0:
-            found.add(test_name(name, key), cpu.text, "% CPU", cpu.line, load=load)
+            collector.add(test_name(name, key), cpu.text, "% CPU", cpu.line, load=load)
     latency = job.entry.object("sync").object("lat_ns")
     if not job.entry.object("sync").is_zero("total_ios"):
-        _latency(found, test_name(name, "sync_lat"), latency, "ns", load)
+        _latency(collector, test_name(name, "sync_lat"), latency, "ns", load)
 
 
-def _direction(found: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
+def _direction(collector: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
     """Rates and latencies of reads, writes or trims; False where none were done."""
     side = job.entry.object(direction)
     if not side or side.is_zero("total_ios") or side.is_zero("io_bytes"):
@@ -216,11 +216,11 @@ def _direction(found: Collector, name: str, direction: str, job: _Job, load: str
         if (rate := side.number(key)) is not None:
             test = test_name(name, direction, key)
             samples = [rates[place] for rates in intervals]
-            found.add(test, rate.text, unit, rate.line, load=load, samples=samples)
+            collector.add(test, rate.text, unit, rate.line, load=load, samples=samples)
     for kinds in (_LATENCIES, _TOTALS):
         for key, (kind, unit) in kinds.items():
             if (latency := side.object(key)) and not latency.is_zero("N"):
-                _latency(found, test_name(name, direction, kind), latency, unit, load)
+                _latency(collector, test_name(name, direction, kind), latency, unit, load)
                 break
     return True
 
@@ -234,7 +234,7 @@ def _load_of(job: _Job) -> str:
     return load_text(**counts)
 
 
-def _disk(found: Collector, document: _Document) -> None:
+def _disk(collector: Collector, document: _Document) -> None:
     """How busy the disk was, where it is one: of several (a RAID's members) fio's list says little.
 
     It has no name of its own here: the same LUN may be another loop device tomorrow.
@@ -243,7 +243,7 @@ def _disk(found: Collector, document: _Document) -> None:
     busy = disks[0].number("util") if len(disks) == 1 else None
     if busy is not None and float(busy.text) > 0:
         load = _load_of(document.jobs[0]) if len(document.jobs) == 1 else ""
-        found.add("fio_disk_util", busy.text, "% of time", busy.line, load=load)
+        collector.add("fio_disk_util", busy.text, "% of time", busy.line, load=load)
 
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
@@ -262,12 +262,12 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     return interval_rates(reports)
 
 
-def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
+def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
     if (mean := latency.number("mean")) is not None:
-        found.add(f"{name}_mean", mean.text, unit, mean.line, load=load)
+        collector.add(f"{name}_mean", mean.text, unit, mean.line, load=load)
     if (most := latency.number("max")) is not None:
-        found.add(f"{name}_max", most.text, unit, most.line, load=load)
-    _distribution(found, name, latency, unit, load)
+        collector.add(f"{name}_max", most.text, unit, most.line, load=load)
+    _distribution(collector, name, latency, unit, load)
     percentiles = latency.object("percentile")
     texts: dict[str, set[str]] = {}
     for percent, value in percentiles:
@@ -281,20 +281,22 @@ def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: 
         seen.add(percent)
         if len(texts[percent]) > 1:
             message = f"{name}: the percentile {quoted(percent)} is given twice; it stays missing."
-            found.warn(value.line, message)
+            collector.warn(value.line, message)
         elif re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", percent):
             plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
-            found.add(f"{name}_p{plain}", value.text, unit, value.line, load=load)
+            collector.add(f"{name}_p{plain}", value.text, unit, value.line, load=load)
 
 
-def _distribution(found: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
+def _distribution(
+    collector: Collector, name: str, latency: JsonObject, unit: str, load: str
+) -> None:
     """The bins of JSON+, whose names are the middles of fio's bins in nanoseconds."""
     bins = latency.get("bins")
     if not isinstance(bins, Bins):
         return
     ends = [latency.number(key) for key in ("min", "max")]
     least, most = (float(end.text) if end is not None else None for end in ends)
-    found.add_distribution(distribution(name, load, unit, bins.pairs(), least, most))
+    collector.add_distribution(distribution(name, load, unit, bins.pairs(), least, most))
 
 
 def _is_filler(percent: str) -> bool:

@@ -14,7 +14,7 @@ def verdict(entry: JsonObject) -> bool | None:
     return None if answer is None else float(answer.text) != 0
 
 
-def add_window(found: Collector, name: str, entry: JsonObject, load: str) -> None:
+def add_window(collector: Collector, name: str, entry: JsonObject, load: str) -> None:
     """The means of the window in which it was attained, its seconds as samples; else nothing.
 
     fio prints bytes a second there. ``name`` is that of job and direction.
@@ -28,7 +28,7 @@ def add_window(found: Collector, name: str, entry: JsonObject, load: str) -> Non
             continue
         seconds = [value * float(times) for value in _numbers(data.get(kind))]
         test = test_name(name, f"steady_{kind}")
-        found.add(test, mean.text, unit, mean.line, times=times, load=load, samples=seconds)
+        collector.add(test, mean.text, unit, mean.line, times=times, load=load, samples=seconds)
 
 
 def _numbers(found: Json) -> list[float]:

@@ -26,7 +26,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All values of all jobs. Raises UnreadableFile when a line ends too early."""
     result = ParsedResult(FORMAT, "fio")
-    found = Collector(result)
+    collector = Collector(result)
     seen: set[str] = set()
     for line_number, line in enumerate(lines, start=1):
         head = _LINE.match(line)
@@ -40,31 +40,31 @@ def parse(lines: list[str]) -> ParsedResult:
                 f"Job {name} is given again and taken as a repeat. Processes of one job look the "
                 "same: run fio with --group_reporting to have them together."
             )
-            found.warn(line_number, message, is_note=True)
+            collector.warn(line_number, message, is_note=True)
         seen.add(name)
         if error != "0":
             result.complete = False
-            found.warn(line_number, f"fio says that {name} ended with error {error}.")
-        found.begin()
-        _job(found, version or "2", test_name(name), fields, line_number)
-    return found.finish("No job in fio's terse output did any I/O.")
+            collector.warn(line_number, f"fio says that {name} ended with error {error}.")
+        collector.begin()
+        _job(collector, version or "2", test_name(name), fields, line_number)
+    return collector.finish("No job in fio's terse output did any I/O.")
 
 
-def _job(found: Collector, version: str, name: str, fields: list[str], line: int) -> None:
+def _job(collector: Collector, version: str, name: str, fields: list[str], line: int) -> None:
     size = _block_size(version, fields)
     if size is None:
         message = (
             f"The line ends after {len(fields)} values of job {name}: it is cut off, or its fields "
             "are not those of fio's terse output."
         )
-        found.refuse(line, message)
+        collector.refuse(line, message)
         return
     start = 0
     for direction in _DIRECTIONS:
         block = fields[start : start + size]
         if len(block) < size or not _is_block(block):
             break
-        _block(found, test_name(name, direction), block, line, has_iops=size != 40)
+        _block(collector, test_name(name, direction), block, line, has_iops=size != 40)
         start += size
 
 
@@ -81,22 +81,22 @@ def _is_block(block: list[str]) -> bool:
     return all(text.strip().isdigit() for text in block[:4])
 
 
-def _block(found: Collector, name: str, block: list[str], line: int, *, has_iops: bool) -> None:
+def _block(collector: Collector, name: str, block: list[str], line: int, *, has_iops: bool) -> None:
     # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and clat.
     if block[0] == "0":
         return
-    found.add(f"{name}_bw", block[1], "KB/s", line)
+    collector.add(f"{name}_bw", block[1], "KB/s", line)
     latencies = 4 if has_iops else 3
     if has_iops:
-        found.add(f"{name}_iops", block[2], "ops/s", line)
+        collector.add(f"{name}_iops", block[2], "ops/s", line)
     if block[latencies + 5] != "0":
-        found.add(f"{name}_clat_mean", block[latencies + 6], "µs", line)
+        collector.add(f"{name}_clat_mean", block[latencies + 6], "µs", line)
         for text in block[latencies + 8 : latencies + 8 + _LATENCIES]:
             pair = _PERCENTILE.match(text)
             if pair is not None and pair[1].strip("0.,"):
                 percent = pair[1].replace(",", ".")
                 plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
-                found.add(f"{name}_clat_p{plain}", pair[2], "µs", line)
+                collector.add(f"{name}_clat_p{plain}", pair[2], "µs", line)
     total = latencies + 8 + _LATENCIES
     if block[total + 1] != "0":
-        found.add(f"{name}_lat_mean", block[total + 2], "µs", line)
+        collector.add(f"{name}_lat_mean", block[total + 2], "µs", line)

@@ -21,33 +21,33 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All repetitions of all operations. Raises UnreadableFile for rows that do not fit."""
     result = ParsedResult(FORMAT, "ior")
-    found = Collector(result)
+    collector = Collector(result)
     header: list[str] = []
     iteration = ""
     for number, line in enumerate(lines, start=1):
         fields = line.strip().split(",")
         if line.startswith(_START):
             header, iteration = fields, ""
-            found.begin()
+            collector.begin()
         elif header and re.match(r"(?:write|read),", line):
             # A last row may be cut off within a number.
             if len(fields) != len(header) or number == len(lines):
                 result.complete = False
                 message = f"The row has {len(fields)} fields of {len(header)}, or no end: left out."
-                found.warn(number, message)
+                collector.warn(number, message)
                 continue
             row = dict(zip(header, fields, strict=True))
             if row.get("iter", "") != iteration:
-                found.begin()
+                collector.begin()
                 iteration = row.get("iter", "")
-            _row(found, row, number)
-    return found.finish("The header of IOR's CSV is there, and no repetition.", len(lines))
+            _row(collector, row, number)
+    return collector.finish("The header of IOR's CSV is there, and no repetition.", len(lines))
 
 
-def _row(found: Collector, row: dict[str, str], line: int) -> None:
+def _row(collector: Collector, row: dict[str, str], line: int) -> None:
     tasks = row.get("numTasks", "")
     load = load_text(tasks=int(tasks) if re.fullmatch("[0-9]{1,9}", tasks) else None)
     for column, key in COLUMNS.items():
         if column in row:
             kind, unit = REPETITION[key]
-            found.add(test_name("ior", row["access"], kind), row[column], unit, line, load=load)
+            collector.add(test_name("ior", row["access"], kind), row[column], unit, line, load=load)

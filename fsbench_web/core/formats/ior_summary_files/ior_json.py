@@ -47,7 +47,7 @@ def parse(lines: list[str]) -> ParsedResult:
     Raises UnreadableFile for JSON that is cut off or says no rate.
     """
     result = ParsedResult(FORMAT, "ior")
-    found = Collector(result)
+    collector = Collector(result)
     source = JsonText(lines)
     position = 0
     while (start := _START.search(source.text, position)) is not None:
@@ -71,13 +71,13 @@ def parse(lines: list[str]) -> ParsedResult:
             for place, entry in enumerate(summary):
                 test_id = _whole(entry, "TestID")
                 if not place or test_id != last:
-                    found.begin(made_with.get(test_id, ()))
+                    collector.begin(made_with.get(test_id, ()))
                 last = test_id
-                _summary(found, entry, tests)
+                _summary(collector, entry, tests)
         else:
             for test in tests:
-                _repetitions(found, test, made_with[_whole(test, "TestID")])
-    return found.finish("This is IOR's JSON, and no test in it has a result.", len(lines))
+                _repetitions(collector, test, made_with[_whole(test, "TestID")])
+    return collector.finish("This is IOR's JSON, and no test in it has a result.", len(lines))
 
 
 def _settings(options: JsonObject) -> list[str]:
@@ -89,7 +89,7 @@ def _settings(options: JsonObject) -> list[str]:
     ]
 
 
-def _summary(found: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
+def _summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
     operation = entry.text("operation")
     load = load_text(tasks=_whole(entry, "numTasks"))
     repetitions = [
@@ -102,10 +102,10 @@ def _summary(found: Collector, entry: JsonObject, tests: list[JsonObject]) -> No
     for key, (kind, unit) in _SUMMARY.items():
         value = entry.number(key)
         if value is None:
-            found.warn(entry.line, f"ior_{operation}_{kind} has no number; it stays missing.")
+            collector.warn(entry.line, f"ior_{operation}_{kind} has no number; it stays missing.")
             continue
         rates = [one.number("bwMiB") for one in repetitions] if kind == "mean" else []
-        found.add(
+        collector.add(
             test_name("ior", operation, kind),
             value.text,
             unit,
@@ -132,19 +132,19 @@ def _sizes(entry: JsonObject) -> tuple[int | None, int | None]:
     return (transfer // 1024, size // 1024) if in_range else (None, None)
 
 
-def _repetitions(found: Collector, test: JsonObject, settings: list[str]) -> None:
-    found.result.complete = False
+def _repetitions(collector: Collector, test: JsonObject, settings: list[str]) -> None:
+    collector.result.complete = False
     message = "IOR's summary is not there: the run did not end. Its repetitions are read."
-    found.warn(test.line, message)
+    collector.warn(test.line, message)
     load = load_text(tasks=_whole(test.object("Options"), "tasks"))
     seen: set[str] = set()
     for entry in test.objects("Results"):
         access = entry.text("access")
         if not seen or access in seen:
-            found.begin(settings)
+            collector.begin(settings)
             seen = set()
         seen.add(access)
         for key, (kind, unit) in REPETITION.items():
             if (value := entry.number(key)) is not None:
                 name = test_name("ior", access, kind)
-                found.add(name, value.text, unit, value.line, load=load)
+                collector.add(name, value.text, unit, value.line, load=load)

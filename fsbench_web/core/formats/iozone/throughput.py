@@ -70,40 +70,40 @@ def parse(lines: list[str]) -> ParsedResult:
     starts = [index for index, line in enumerate(lines) if line.strip() == _BANNER]
     starts = sorted({0, *starts})
     result = ParsedResult(FORMAT, "iozone")
-    found = Collector(result)
+    collector = Collector(result)
     complete = [line.strip() == _COMPLETE for line in lines].count(True)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        _run(found, lines, start, end)
+        _run(collector, lines, start, end)
     if complete < sum(line.strip() == _BANNER for line in lines):
         result.complete = False
-        found.warn(len(lines), "The file ends before IOzone did: the rest is missing.")
-    return found.finish(
+        collector.warn(len(lines), "The file ends before IOzone did: the rest is missing.")
+    return collector.finish(
         "IOzone's throughput mode (-t) is there, and no result of it: the run did not end.", 1
     )
 
 
-def _run(found: Collector, lines: list[str], start: int, end: int) -> None:
+def _run(collector: Collector, lines: list[str], start: int, end: int) -> None:
     first = next(
         (i for i in range(start, end) if _KIND.search(lines[i]) or _CHILDREN.match(lines[i])), end
     )
     head, _, problems = read_head(lines[start:first])
-    result = found.result
+    result = collector.result
     result.tool_version = result.tool_version or head.tool_version
     result.command = result.command or head.command
     result.facts += [fact for fact in head.facts if fact not in result.facts]
     for problem in problems:
-        found.refuse((problem.line or 0) + start, problem.message)
-    found.begin(head.modes)
+        collector.refuse((problem.line or 0) + start, problem.message)
+    collector.begin(head.modes)
     test = _Test()
     for index in range(start, end):
         if is_matrix_header(lines[index]):
             message = "A matrix starts here, in a file of throughput mode (-t): make each a file."
-            found.refuse(index + 1, message)
+            collector.refuse(index + 1, message)
     for index in range(first, end):
-        _line(found, test, lines[index], index + 1)
+        _line(collector, test, lines[index], index + 1)
 
 
-def _line(found: Collector, test: _Test, line: str, number: int) -> None:
+def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
     if (kind := _KIND.search(line)) is not None:
         test.kind = kind[2]
     elif (sizes := _SIZES.search(line)) is not None:
@@ -115,19 +115,19 @@ def _line(found: Collector, test: _Test, line: str, number: int) -> None:
         name = what.strip().lower()
         test.name = _TESTS.get(name) or test_name(name)
         test.load = _load(test.kind, int(count))
-        _keep(found, test, "" if who == "Children see" else "parent", text, unit, number)
+        _keep(collector, test, "" if who == "Children see" else "parent", text, unit, number)
     elif test.name and (each := _EACH.match(line)) is not None:
-        _keep(found, test, each[1].lower(), each[2], each[3], number)
+        _keep(collector, test, each[1].lower(), each[2], each[3], number)
     elif "throughput" in line and "report" not in line.lower() and "=" in line:
-        found.warn(number, f"{quoted(line)} is not known and is left out.")
+        collector.warn(number, f"{quoted(line)} is not known and is left out.")
 
 
 def _load(kind: str, count: int) -> str:
     return load_text(threads=count) if kind == "thread" else load_text(processes=count)
 
 
-def _keep(found: Collector, test: _Test, kind: str, text: str, unit: str, line: int) -> None:
-    found.add(
+def _keep(collector: Collector, test: _Test, kind: str, text: str, unit: str, line: int) -> None:
+    collector.add(
         test_name(test.name, kind),
         text,
         _UNITS.get(unit.lower(), "µs"),

@@ -81,7 +81,7 @@ def parse(lines: list[str]) -> ParsedResult:
     result.tool_version = version[1][:40] if version else ""
     if title := document.generated.text("Title"):
         result.facts.append(("Title", quoted(title, 200).strip('"')))
-    found = Collector(result)
+    collector = Collector(result)
     systems = [
         System(entry.text("Identifier"), filesystem_of(entry.text("Software")))
         for entry in document.systems
@@ -90,7 +90,7 @@ def parse(lines: list[str]) -> ParsedResult:
     places = {name: place_of(name, systems, several=len(names) > 1) for name in names}
     tests = TestNames()
     for one in document.results:
-        _keep(found, one, places, tests)
+        _keep(collector, one, places, tests)
     if result.modes:
         result.facts.append(("Profiles", ", ".join(sorted(result.modes))[:200]))
     if len({_VERSIONED.sub("", profile) for profile in result.modes}) > 1:
@@ -98,7 +98,7 @@ def parse(lines: list[str]) -> ParsedResult:
         result.modes = ()
     if len(names) == 1:
         result.facts.append(("System", quoted(names.pop(), 200).strip('"')))
-    found.finish("The file holds no result that is a rate or a time.", 1)
+    collector.finish("The file holds no result that is a rate or a time.", 1)
     for value in result.values:
         if (date := _date(document, places, value.configuration)) is not None:
             result.dates[own_key(value)] = date
@@ -121,7 +121,7 @@ def _is_of(system: _Entry, places: dict[str, System], configuration: str) -> boo
     return place is not None and place.name == configuration
 
 
-def _keep(found: Collector, one: _Result, places: dict[str, System], tests: TestNames) -> None:
+def _keep(collector: Collector, one: _Result, places: dict[str, System], tests: TestNames) -> None:
     name = " ".join(filter(None, (one.text("Identifier") or one.text("Title"),)))
     name = re.sub(r"^(?:pts|local|system)/", "", _VERSIONED.sub("", name))
     line = one.line("Scale") or one.line("Identifier") or None
@@ -129,21 +129,23 @@ def _keep(found: Collector, one: _Result, places: dict[str, System], tests: Test
     test = tests.name(name or one.text("Title"), one.text("Description"), unit)
     if not unit:
         scale = quoted(one.text("Scale") or "nothing")
-        found.warn(line, f"{test} is measured in {scale}, which is no rate and no time: left out.")
+        collector.warn(
+            line, f"{test} is measured in {scale}, which is no rate and no time: left out."
+        )
         return
     if _VERSIONED.search(one.text("Identifier")):
         # Another version of a profile measures something else (the suite's documentation).
-        found.made_with([one.text("Identifier")[:200]])
+        collector.made_with([one.text("Identifier")[:200]])
     for entry in one.entries:
         text = entry.text("Value")
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", text):
             if text:
                 message = f"{test}: {quoted(text)} is no single number; it stays missing."
-                found.warn(entry.line("Value"), message)
+                collector.warn(entry.line("Value"), message)
             continue
         place = places[entry.text("Identifier")]
         raw = [number(word) for word in entry.text("RawString").split(":") if "," not in word]
-        found.add(
+        collector.add(
             test,
             text,
             unit,

@@ -29,7 +29,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All results that are rates or times. Raises UnreadableFile where no unit is given."""
     result = ParsedResult(FORMAT, "phoronix")
-    found = Collector(result)
+    collector = Collector(result)
     names: list[str] = []
     filesystems: list[str] = []
     places: list[System] = []
@@ -48,12 +48,12 @@ def parse(lines: list[str]) -> ParsedResult:
                 ]
                 several = len(names) > 1
                 places = [place_of(name, systems, several=several) for name in names]
-            _row(found, _fields(line, row[1]), places, tests, line_number)
+            _row(collector, _fields(line, row[1]), places, tests, line_number)
     title = next((line for line in lines if line.strip(" ,;\t")), "")
     result.facts.append(("Title", quoted(title.strip(" ,;\t"), 200).strip('"')))
     if len(names) == 1:
         result.facts.append(("System", quoted(names[0], 200).strip('"')))
-    return found.finish(
+    return collector.finish(
         "No result with a unit that is a rate or a time. Versions before 9 export no units: "
         "import composite.xml instead.",
         1,
@@ -72,27 +72,29 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def _row(
-    found: Collector, fields: list[str], places: list[System], tests: TestNames, line: int
+    collector: Collector, fields: list[str], places: list[System], tests: TestNames, line: int
 ) -> None:
     name = _NAME.fullmatch(fields[0]) if fields else None
     proportion = fields[1] if len(fields) > 1 and fields[1] in ("HIB", "LIB") else ""
     if name is None or not proportion:
         text = quoted(fields[0] if fields else "")
-        found.warn(line, f"{text} comes without a unit, or without HIB or LIB: left out.")
+        collector.warn(line, f"{text} comes without a unit, or without HIB or LIB: left out.")
         return
     unit = unit_of(name[3], proportion)
     test = tests.name(name[1], name[2], unit)
     if not unit:
-        found.warn(line, f"{test} is measured in {quoted(name[3])}, no rate and no time: left out.")
+        collector.warn(
+            line, f"{test} is measured in {quoted(name[3])}, no rate and no time: left out."
+        )
         return
     values = fields[2:]
     if len(values) != len(places):
         message = f"Found {len(values)} values, expected {len(places)}, one for each system."
-        found.refuse(line, message)
+        collector.refuse(line, message)
         return
     for text, place in zip(values, places, strict=True):
         if _NUMBER.fullmatch(text):
-            found.add(
+            collector.add(
                 test,
                 text,
                 unit,
@@ -101,4 +103,4 @@ def _row(
                 filesystem=place.filesystem,
             )
         elif text:
-            found.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
+            collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")

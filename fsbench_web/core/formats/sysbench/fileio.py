@@ -95,7 +95,7 @@ class _Run:
 def parse(lines: list[str]) -> ParsedResult:
     """All runs in the file. Raises UnreadableFile where none has a result."""
     result = ParsedResult(FORMAT, "sysbench")
-    found = Collector(result)
+    collector = Collector(result)
     cut = lines[-1] if lines and lines[-1].strip() else None
     has_end = True
     for run in _runs(lines, result):
@@ -103,7 +103,7 @@ def parse(lines: list[str]) -> ParsedResult:
             result.complete = False
             continue
         has_end = run.has_end
-        found.begin([*run.settings, *run.options])
+        collector.begin([*run.settings, *run.options])
         load = load_text(threads=run.threads)
         samples = _samples(run)
         for name, text, unit, times, line in run.values:
@@ -113,12 +113,12 @@ def parse(lines: list[str]) -> ParsedResult:
                 # Without its newline the number may have been longer.
                 result.complete = False
                 continue
-            found.add(test, text, unit, line, times=times, load=load, samples=taken)
+            collector.add(test, text, unit, line, times=times, load=load, samples=taken)
     if not result.complete:
-        found.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
+        collector.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
     elif not has_end:
-        found.warn(len(lines), CUT)
-    return found.finish(
+        collector.warn(len(lines), CUT)
+    return collector.finish(
         "No result of sysbench's file test is there: the run did not end, or it was another test.",
         1,
     )

@@ -108,7 +108,7 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """All runs in the file. Raises UnreadableFile where none has a result."""
     result = ParsedResult(FORMAT, "sysbench")
-    found = Collector(result)
+    collector = Collector(result)
     unknown: int | None = None
     ended = lines if lines and not lines[-1].strip() else lines[:-1]
     has_end = True
@@ -119,22 +119,22 @@ def parse(lines: list[str]) -> ParsedResult:
             continue
         if not run.values and run.total_time is None:
             result.complete = False
-            found.warn(run.line, "This run of sysbench did not end: it has no result.")
+            collector.warn(run.line, "This run of sysbench did not end: it has no result.")
             continue
         if not run.is_known:
             if unknown is not None:
-                found.refuse(
+                collector.refuse(
                     run.line,
                     f"This run and that of line {unknown} do not say which test of sysbench they "
                     "are: make each a file of its own, or put its command above it.",
                 )
             unknown = run.line
         has_end = run.has_end
-        found.begin([*run.settings, *run.options])
-        _values(found, run)
+        collector.begin([*run.settings, *run.options])
+        _values(collector, run)
     if not has_end:
-        found.warn(len(lines), CUT)
-    return found.finish("No result of sysbench is there: the run did not end.", len(lines))
+        collector.warn(len(lines), CUT)
+    return collector.finish("No result of sysbench is there: the run did not end.", len(lines))
 
 
 def _runs(lines: list[str]) -> Iterator[_Run]:
@@ -185,10 +185,10 @@ def _line(run: _Run, line: str, at: int) -> None:
                 run.values.append((name, rate[1], unit, at))
 
 
-def _values(found: Collector, run: _Run) -> None:
+def _values(collector: Collector, run: _Run) -> None:
     load = load_text(threads=run.threads)
     if not run.is_known:
-        found.warn(
+        collector.warn(
             run.line,
             "sysbench does not say here which test it ran "
             f"({'an SQL script' if run.title else 'threads and mutex print the same'}): runs of "
@@ -209,10 +209,10 @@ def _values(found: Collector, run: _Run) -> None:
     }
     for name, text, unit, line in run.values:
         test = test_name("sysbench", run.test, name)
-        found.add(test, text, unit, line, load=load, samples=samples.get(name, ()))
+        collector.add(test, text, unit, line, load=load, samples=samples.get(name, ()))
     # Of a test that runs for a given time the time is no measurement.
     if run.total_time is not None and not rates:
         text, line = run.total_time
-        found.add(test_name("sysbench", run.test, "total_time"), text, "s", line, load=load)
+        collector.add(test_name("sysbench", run.test, "total_time"), text, "s", line, load=load)
     for line, text in run.errors:
-        found.warn(line, f'sysbench counted "{text[:80]}".')
+        collector.warn(line, f'sysbench counted "{text[:80]}".')

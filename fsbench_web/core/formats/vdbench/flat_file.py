@@ -48,21 +48,21 @@ def recognises(lines: list[str]) -> bool:
 def parse(lines: list[str]) -> ParsedResult:
     """The means of all runs, with their intervals as samples. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "vdbench")
-    found = Collector(result)
-    means = list(_means(lines, found))
+    collector = Collector(result)
+    means = list(_means(lines, collector))
     rates: dict[str, set[str]] = {}
     for mean in means:
         rates.setdefault(mean.row["run"], set()).add(mean.row.get("reqrate", ""))
     for mean in means:
-        found.begin(_settings(mean.row))
+        collector.begin(_settings(mean.row))
         # A curve runs the same again at other rates.
         row = mean.row
         at_rate = row.get("reqrate", "") if len(rates[row["run"]]) > 1 else ""
         name = test_name("vdbench", row["run"], f"at {at_rate}" if at_rate else "")
-        _values(found, name, mean)
+        _values(collector, name, mean)
         if (stamp := row.get("timestamp", "")) and not result.facts:
             result.facts.append(("Run at", stamp[:80]))
-    return found.finish("The flat file has no mean of a run: Vdbench did not end.", len(lines))
+    return collector.finish("The flat file has no mean of a run: Vdbench did not end.", len(lines))
 
 
 def _settings(row: dict[str, str]) -> list[str]:
@@ -73,7 +73,7 @@ def _settings(row: dict[str, str]) -> list[str]:
     return [f"{row['run']}: {text}"[:200] for text in parts]
 
 
-def _means(lines: list[str], found: Collector) -> Iterator[_Mean]:
+def _means(lines: list[str], collector: Collector) -> Iterator[_Mean]:
     header: list[str] = []
     intervals: list[dict[str, str]] = []
     last = 1
@@ -84,12 +84,12 @@ def _means(lines: list[str], found: Collector) -> Iterator[_Mean]:
             header = [word.lower() for word in words]
         elif header and words and re.match(r"[0-9]{2}:[0-9]{2}:", words[0]):
             if len(words) != len(header):
-                found.warn(at, f"The row has {len(words)} fields of {len(header)}: left out.")
-                found.result.complete = False
+                collector.warn(at, f"The row has {len(words)} fields of {len(header)}: left out.")
+                collector.result.complete = False
                 continue
             row = dict(zip(header, words, strict=True))
             if intervals and intervals[-1]["run"] != row["run"]:
-                _without_mean(found, intervals, last)
+                _without_mean(collector, intervals, last)
                 intervals = []
             last = at
             if _MEAN.fullmatch(row["interval"]):
@@ -98,16 +98,16 @@ def _means(lines: list[str], found: Collector) -> Iterator[_Mean]:
             else:
                 intervals.append(row)
     if intervals:
-        _without_mean(found, intervals, last)
+        _without_mean(collector, intervals, last)
 
 
-def _without_mean(found: Collector, intervals: list[dict[str, str]], line: int) -> None:
-    found.result.complete = False
+def _without_mean(collector: Collector, intervals: list[dict[str, str]], line: int) -> None:
+    collector.result.complete = False
     name = intervals[-1]["run"][:60]
-    found.warn(line, f"Run {name} has {len(intervals)} intervals and no mean: it did not end.")
+    collector.warn(line, f"Run {name} has {len(intervals)} intervals and no mean: it did not end.")
 
 
-def _values(found: Collector, name: str, mean: _Mean) -> None:
+def _values(collector: Collector, name: str, mean: _Mean) -> None:
     span = _MEAN.fullmatch(mean.row["interval"])
     assert span is not None
     first, last = int(span[1]), int(span[2])
@@ -131,8 +131,8 @@ def _values(found: Collector, name: str, mean: _Mean) -> None:
         if kind == READ_PERCENT or not re.search("[1-9]", text):
             continue
         test = f"{name}_{kind}" if record is None else f"{name}_{record}k_{kind}"
-        taken = samples(found, kind, rows, mean.line, test)
-        found.add(test, text, unit, mean.line, load=load, samples=taken)
+        taken = samples(collector, kind, rows, mean.line, test)
+        collector.add(test, text, unit, mean.line, load=load, samples=taken)
 
 
 def _kind(column: str) -> tuple[str, str] | None:

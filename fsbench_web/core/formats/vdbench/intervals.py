@@ -15,7 +15,7 @@ _NONE_AT = {"read_": 0.0, "write_": 100.0}
 
 
 def samples(
-    found: Collector, kind: str, rows: Iterable[Mapping[str, str]], line: int, test: str
+    collector: Collector, kind: str, rows: Iterable[Mapping[str, str]], line: int, test: str
 ) -> list[float]:
     """What the intervals have of a kind (``iops``, ``read_response``); ``rows`` are texts by kind.
 
@@ -32,7 +32,7 @@ def samples(
             kept.append(value)
     if idle:
         message = f"{idle:,} of {idle + len(kept):,} intervals had no operation and have no latency"
-        found.warn(line, f"{test}: {message}.", is_note=True)
+        collector.warn(line, f"{test}: {message}.", is_note=True)
     return kept
 
 

@@ -73,35 +73,37 @@ def parse_totals(lines: list[str]) -> ParsedResult:
 
 
 def _parse(lines: list[str], name: str) -> ParsedResult:
-    found = Collector(ParsedResult(name, "vdbench"))
+    collector = Collector(ParsedResult(name, "vdbench"))
     run: _Run | None = None
     columns: Columns = []
     # What follows the last newline may be cut off.
     for at, line in enumerate(lines[:-1], start=1):
         if start := _START.search(line):
-            _end(found, run, at)
+            _end(collector, run, at)
             run = _Run(start[1].strip(), start[2])
         elif header := _HEADER.match(line):
             columns = list(_columns(header[1].split(), lines[at].split()))
         elif run is not None and (row := _ROW.match(line)):
             words = line.split()[2:]
             if len(words) != len(columns):
-                found.warn(at, f"The row has {len(words)} numbers of {len(columns)}: left out.")
-                found.result.complete = False
+                collector.warn(at, f"The row has {len(words)} numbers of {len(columns)}: left out.")
+                collector.result.complete = False
             elif row[3]:
                 run.intervals.append((int(row[3]), words))
             else:
                 run.has_mean, run.columns = True, columns
-                _keep(found, run, at, words, (int(row[1]), int(row[2])))
-    _end(found, run, len(lines))
-    return found.finish("The file has no mean of a run: Vdbench did not end.", len(lines))
+                _keep(collector, run, at, words, (int(row[1]), int(row[2])))
+    _end(collector, run, len(lines))
+    return collector.finish("The file has no mean of a run: Vdbench did not end.", len(lines))
 
 
-def _end(found: Collector, run: _Run | None, line: int) -> None:
+def _end(collector: Collector, run: _Run | None, line: int) -> None:
     if run is not None and run.intervals and not run.has_mean:
-        found.result.complete = False
+        collector.result.complete = False
         count = len(run.intervals)
-        found.warn(line, f"Run {run.name[:60]} has {count} intervals and no mean: it did not end.")
+        collector.warn(
+            line, f"Run {run.name[:60]} has {count} intervals and no mean: it did not end."
+        )
 
 
 def _columns(above: list[str], below: list[str]) -> Iterator[tuple[str, str] | None]:
@@ -123,7 +125,9 @@ def _columns(above: list[str], below: list[str]) -> Iterator[tuple[str, str] | N
             yield None
 
 
-def _keep(found: Collector, run: _Run, line: int, words: list[str], span: tuple[int, int]) -> None:
+def _keep(
+    collector: Collector, run: _Run, line: int, words: list[str], span: tuple[int, int]
+) -> None:
     """Keep a row of means; ``span`` are its first and its last interval."""
     loops = _LOOPS.search(run.description)
     sentences = [] if loops is None or loops[1] == "None" else loops[1].split()
@@ -132,7 +136,7 @@ def _keep(found: Collector, run: _Run, line: int, words: list[str], span: tuple[
     )
     name = test_name("vdbench", run.name, *(w for w in sentences if not w.startswith("threads=")))
     parts = run.description.split("For loops:")[0].split(";")
-    found.begin([f"{run.name}: {part.strip()}"[:200] for part in parts if part.strip()])
+    collector.begin([f"{run.name}: {part.strip()}"[:200] for part in parts if part.strip()])
     load = load_text(threads=int(threads) if threads else None)
     kept = [row for place, row in run.intervals if span[0] <= place <= span[1]]
     rows = [
@@ -144,5 +148,5 @@ def _keep(found: Collector, run: _Run, line: int, words: list[str], span: tuple[
         if column is None or column[0] == READ_PERCENT or not re.search("[1-9]", text):
             continue
         test = f"{name}_{column[0]}"
-        taken = samples(found, column[0], rows, line, test)
-        found.add(test, text, column[1], line, load=load, samples=taken)
+        taken = samples(collector, column[0], rows, line, test)
+        collector.add(test, text, column[1], line, load=load, samples=taken)
