@@ -52,8 +52,8 @@ def together(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
     whole = _whole_latencies(clients)
     values: list[ParsedValue] = []
     alone: dict[str, None] = {}
-    for key in dict.fromkeys(key for found in by_client for key in found):
-        of_each = [found[key] for found in by_client if key in found]
+    for key in dict.fromkeys(key for client_values in by_client for key in client_values):
+        of_each = [client_values[key] for client_values in by_client if key in client_values]
         value = _value(of_each, whole) if len(of_each) == len(clients) else None
         if value is None:
             alone[key[0]] = None
@@ -65,7 +65,7 @@ def together(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
                     load=first.load,
                 )
             )
-    distributions = tuple(latency.merged(some) for some in whole.values())
+    distributions = tuple(latency.merged(parts) for parts in whole.values())
     return CombinedValues(tuple(values), distributions, tuple(alone))
 
 
@@ -83,51 +83,51 @@ def overlap(times: Sequence[tuple[float, float]]) -> float | None:
 
 def _by_key(results: Sequence[ParsedResult]) -> dict[_Key, ParsedValue]:
     """The values by what they are of; of one that is there more than once nobody knows which."""
-    found: dict[_Key, ParsedValue] = {}
+    values: dict[_Key, ParsedValue] = {}
     counts: Counter[_Key] = Counter()
     for value in (value for result in results for value in result.values):
         key = (value.test, value.load, value.record_size_kb, value.file_size_kb)
         counts[key] += 1
-        found[key] = value
-    return {key: value for key, value in found.items() if counts[key] == 1}
+        values[key] = value
+    return {key: value for key, value in values.items() if counts[key] == 1}
 
 
 def _whole_latencies(clients: Sequence[Sequence[ParsedResult]]) -> _Latencies:
     """The latencies that all clients kept whole, of each, by test and load."""
     by_client = [
-        latency.by_test(one for result in results for one in result.distributions)
+        latency.by_test(distribution for result in results for distribution in result.distributions)
         for results in clients
     ]
-    shared = [key for key in by_client[0] if all(key in found for found in by_client)]
-    of_each = {key: [found[key] for found in by_client] for key in shared}
-    return {key: some for key, some in of_each.items() if len({one.unit for one in some}) == 1}
+    shared = [key for key in by_client[0] if all(key in latencies for latencies in by_client)]
+    of_each = {key: [latencies[key] for latencies in by_client] for key in shared}
+    return {key: parts for key, parts in of_each.items() if len({part.unit for part in parts}) == 1}
 
 
 def _value(of_each: Sequence[ParsedValue], whole: _Latencies) -> float | None:
     """All clients' value of one test; None where none can be told."""
     first = of_each[0]
-    if any(one.unit != first.unit for one in of_each):
+    if any(value.unit != first.unit for value in of_each):
         return None
     if units.is_rate(first.unit):
         if _ONE_OF_SEVERAL.fullmatch(first.test):
             return None
-        return sum(one.value for one in of_each)
-    if named := _OF_A_LATENCY.fullmatch(first.test):
-        return _latency(of_each, named[2], whole.get((named[1], first.load), ()))
+        return sum(value.value for value in of_each)
+    if match := _OF_A_LATENCY.fullmatch(first.test):
+        return _latency(of_each, match[2], whole.get((match[1], first.load), ()))
     if first.unit in _WHOLE_TIMES:
-        return max(one.value for one in of_each)
+        return max(value.value for value in of_each)
     return None
 
 
 def _latency(
-    of_each: Sequence[ParsedValue], what: str, whole: Sequence[Distribution]
+    of_each: Sequence[ParsedValue], statistic: str, whole: Sequence[Distribution]
 ) -> float | None:
-    if what == "max":
-        return max(one.value for one in of_each)
+    if statistic == "max":
+        return max(value.value for value in of_each)
     if not whole or whole[0].unit != of_each[0].unit:
         return None
-    if what == "mean":
-        counts = [one.total for one in whole]
-        weighed = (one.value * count for one, count in zip(of_each, counts, strict=True))
+    if statistic == "mean":
+        counts = [distribution.total for distribution in whole]
+        weighed = (value.value * count for value, count in zip(of_each, counts, strict=True))
         return sum(weighed) / sum(counts)
-    return float(latency.merged(whole).percentile(what.removeprefix("p")))
+    return float(latency.merged(whole).percentile(statistic.removeprefix("p")))

@@ -100,8 +100,8 @@ def unit_factor(unit: str, tool: str | None = None) -> UnitFactor | None:
     unit = unit.strip()
     base = 1000 if unit.startswith(_SI) else 0
     unit = unit.removeprefix(_SI)
-    if not base and (found := _CLOSED.get(unit)) is not None:
-        return found
+    if not base and (meaning := _CLOSED.get(unit)) is not None:
+        return meaning
     plain = unit.removesuffix("/s")
     dimension = SIZE if plain == unit else RATE
     if plain in _OPEN:
@@ -174,28 +174,28 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
     where they do not agree. SUM, where nobody knows of what, goes with what all others agree in.
     """
     units = {unit for unit, _ in printed} - {SUM}
-    known = {one: unit_factor(*one) for one in printed}
-    factors = {found.factor for found in known.values() if found is not None}
+    meanings = {pair: unit_factor(*pair) for pair in printed}
+    factors = {meaning.factor for meaning in meanings.values() if meaning is not None}
     if len(units) <= 1 and len(factors) <= 1 and system in ("", PRINTED):
         common = next(iter(units), SUM)
-        return {one: DisplayUnit(common) for one in printed}
+        return {pair: DisplayUnit(common) for pair in printed}
     if system == PRINTED:
-        return {one: DisplayUnit(one[0]) for one in printed}
+        return {pair: DisplayUnit(pair[0]) for pair in printed}
     dimensions: dict[str, list[Printed]] = {}
-    for one, found in known.items():
-        if found is not None:
-            dimensions.setdefault(found.dimension, []).append(one)
-    target = {name: _target(name, ones, system) for name, ones in dimensions.items()}
+    for pair, meaning in meanings.items():
+        if meaning is not None:
+            dimensions.setdefault(meaning.dimension, []).append(pair)
+    target = {name: _target(name, pairs, system) for name, pairs in dimensions.items()}
     result = {}
-    for one, found in known.items():
-        to = target[found.dimension] if found is not None else None
-        if found is None:
-            result[one] = DisplayUnit(one[0], is_unexplained=one[0] == SUM or is_open(*one))
+    for pair, meaning in meanings.items():
+        to = target[meaning.dimension] if meaning is not None else None
+        if meaning is None:
+            result[pair] = DisplayUnit(pair[0], is_unexplained=pair[0] == SUM or is_open(*pair))
         elif to is None:
-            result[one] = DisplayUnit(one[0])
+            result[pair] = DisplayUnit(pair[0])
         else:
-            times = found.factor / _factor(to)
-            result[one] = DisplayUnit(to.removeprefix(_SI), ONE if times == 1 else times)
+            times = meaning.factor / _factor(to)
+            result[pair] = DisplayUnit(to.removeprefix(_SI), ONE if times == 1 else times)
     return result
 
 
@@ -211,6 +211,6 @@ def _target(dimension: str, printed: Collection[Printed], system: str) -> str | 
 
 
 def _factor(unit: str, tool: str | None = None) -> Fraction:
-    found = unit_factor(unit, tool)
-    assert found is not None  # only of units that are known
-    return found.factor
+    meaning = unit_factor(unit, tool)
+    assert meaning is not None  # only of units that are known
+    return meaning.factor

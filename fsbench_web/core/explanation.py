@@ -114,8 +114,10 @@ class Explanation:
     @property
     def differing(self) -> list[Difference]:
         """What differs for certain, of work and waits, in the order of all."""
-        found = [one for one in (*self.work, *self.waits) if one.status == DIFFERS]
-        return sorted(found, key=_place)
+        differences = [
+            difference for difference in (*self.work, *self.waits) if difference.status == DIFFERS
+        ]
+        return sorted(differences, key=_place)
 
     @property
     def first(self) -> Difference | None:
@@ -124,39 +126,42 @@ class Explanation:
 
 
 def explained(
-    one: Sequence[RunCosts],
-    other: Sequence[RunCosts],
+    first_runs: Sequence[RunCosts],
+    second_runs: Sequence[RunCosts],
     setups: Sequence[SetupDifference] = (),
 ) -> Explanation:
-    """How the runs of ``one`` differ from those of ``other``; ``setups`` is what was set up so."""
-    found: list[Difference] = []
+    """How ``first_runs`` differ from ``second_runs``; ``setups`` is what was set up so."""
+    differences: list[Difference] = []
     verdicts: list[RatioVerdict] = []
     missing = []
     fits = setup_effects.fitting(setups)
     for cost in (*COSTS.values(), *WAITS.values()):
         if cost.test in price.TESTS:
             continue  # it is the time and the operations themselves, and explains neither
-        mine, its = _known(one, cost), _known(other, cost)
-        if not mine or not its:
-            if any(cost.test in run.values for run in (*one, *other)):
+        first_values, second_values = _known(first_runs, cost), _known(second_runs, cost)
+        if not first_values or not second_values:
+            if any(cost.test in run.values for run in (*first_runs, *second_runs)):
                 missing.append(cost)
             continue
-        verdict = _verdict(mine, its)
-        found.append(_difference(cost, mine, its, verdict, setups))
+        verdict = _verdict(first_values, second_values)
+        differences.append(_difference(cost, first_values, second_values, verdict, setups))
         if verdict is not None:
             verdicts.append(verdict)
-    tested = [each.cost.test for each in found if each.low is not None]
+    tested = [difference.cost.test for difference in differences if difference.low is not None]
     shares = setup_effects.weights(tested, fits) if fits and tested else None
     judged = iter(paired.family(verdicts, shares))
-    listed = [_judged(each, next(judged)) if each.low is not None else each for each in found]
+    listed = [
+        _judged(difference, next(judged)) if difference.low is not None else difference
+        for difference in differences
+    ]
     ranked = sorted(listed, key=_place)
     return Explanation(
-        [each for each in ranked if each.kind == WORK],
-        [each for each in ranked if each.kind == WAIT],
+        [difference for difference in ranked if difference.kind == WORK],
+        [difference for difference in ranked if difference.kind == WAIT],
         missing,
         len(verdicts),
-        max((each.blocks for each in ranked), default=0),
-        (len(one), len(other)),
+        max((difference.blocks for difference in ranked), default=0),
+        (len(first_runs), len(second_runs)),
         setups,
     )
 
@@ -169,13 +174,18 @@ def _known(runs: Sequence[RunCosts], cost: Cost) -> list[tuple[str, float]]:
 
 
 def _verdict(
-    mine: Sequence[tuple[str, float]], its: Sequence[tuple[str, float]]
+    first_values: Sequence[tuple[str, float]], second_values: Sequence[tuple[str, float]]
 ) -> RatioVerdict | None:
-    blocks = [_by_block(mine), _by_block(its)]
-    found = paired.paired(blocks[0], blocks[1], lower_is_better=False, margin_percent=ALIKE_PERCENT)
-    if found is not None:
-        return found
-    intervals = [confidence.interval([value for _, value in some]) for some in (mine, its)]
+    blocks = [_by_block(first_values), _by_block(second_values)]
+    verdict = paired.paired(
+        blocks[0], blocks[1], lower_is_better=False, margin_percent=ALIKE_PERCENT
+    )
+    if verdict is not None:
+        return verdict
+    intervals = [
+        confidence.interval([value for _, value in values])
+        for values in (first_values, second_values)
+    ]
     if intervals[0] is None or intervals[1] is None:
         return None
     return paired.unpaired(
@@ -190,12 +200,14 @@ def _by_block(values: Sequence[tuple[str, float]]) -> dict[str, float]:
 
 def _difference(
     cost: Cost,
-    mine: Sequence[tuple[str, float]],
-    its: Sequence[tuple[str, float]],
+    first_values: Sequence[tuple[str, float]],
+    second_values: Sequence[tuple[str, float]],
     verdict: RatioVerdict | None,
     setups: Sequence[SetupDifference],
 ) -> Difference:
-    means = [sum(value for _, value in some) / len(some) for some in (mine, its)]
+    means = [
+        sum(value for _, value in values) / len(values) for values in (first_values, second_values)
+    ]
     return Difference(
         cost,
         WAIT if cost.test in WAITS or cost.test in _CONSEQUENCES else WORK,
@@ -206,7 +218,7 @@ def _difference(
         verdict.low if verdict else None,
         verdict.high if verdict else None,
         verdict.p_value if verdict else None,
-        min(len(mine), len(its)),
+        min(len(first_values), len(second_values)),
         verdict.blocks if verdict else 0,
         tuple(setup.label for setup in setups if cost.test in setup.fits),
     )

@@ -199,22 +199,22 @@ def costs_of(
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
     seen = WindowedActivity(activity, window)
-    found = {
+    costs = {
         **_of_the_device(seen, work),
         **_of_processors(seen, work),
         **_of_pressure(seen),
         "space_amplification": _space(activity),
     }
     if price is not None and work is not None:
-        found[price_test(price.currency)] = per_million_operations(
+        costs[price_test(price.currency)] = per_million_operations(
             price, window.seconds, work.operations
         )
-    return {test: value for test, value in found.items() if value is not None}
+    return {test: value for test, value in costs.items() if value is not None}
 
 
 def _of_the_device(seen: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
     written, read = seen.of_devices("sectors_written"), seen.of_devices("sectors_read")
-    found = {
+    costs = {
         "mean_write_request": ratio(
             written, seen.of_devices("writes"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
         ),
@@ -223,8 +223,8 @@ def _of_the_device(seen: WindowedActivity, work: Work | None) -> Mapping[str, fl
         ),
     }
     if work is None or not seen.window.is_settled:
-        return found
-    return found | {
+        return costs
+    return costs | {
         "write_amplification": ratio(written, work.written_bytes, LEAST_BYTES, SECTOR_BYTES),
         "read_amplification": ratio(read, work.read_bytes, LEAST_BYTES, SECTOR_BYTES),
         "flushes_per_1000_operations": ratio(
@@ -251,17 +251,17 @@ def _of_processors(seen: WindowedActivity, work: Work | None) -> Mapping[str, fl
 
 def _of_pressure(seen: WindowedActivity) -> Mapping[str, float | None]:
     """That of the control group where the run has one, else of the whole machine."""
-    found: dict[str, float | None] = {}
+    costs: dict[str, float | None] = {}
     if seen.window.seconds < LEAST_S:
-        return found
-    for what in ("io", "cpu", "memory"):
-        stalled_us = seen.grown(f"group.pressure_{what}_some_us")
+        return costs
+    for resource in ("io", "cpu", "memory"):
+        stalled_us = seen.grown(f"group.pressure_{resource}_some_us")
         if stalled_us is None:
-            stalled_us = seen.grown(f"pressure.{what}_some_us")
+            stalled_us = seen.grown(f"pressure.{resource}_some_us")
         share = ratio(stalled_us, seen.window.seconds * 1e6, 0.0, 100.0)
         # Counts and clock are not read in the same instant.
-        found[f"{what}_pressure"] = None if share is None else min(share, 100.0)
-    return found
+        costs[f"{resource}_pressure"] = None if share is None else min(share, 100.0)
+    return costs
 
 
 def _space(activity: "Activity") -> float | None:

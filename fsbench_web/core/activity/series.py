@@ -72,8 +72,8 @@ class Activity:
     def place(self, at_s: float) -> int | None:
         """The sample that was taken then."""
         at_ms = round(at_s * _MILLISECONDS)
-        found = int(np.searchsorted(self.times_ms, at_ms))
-        return found if found < len(self) and self.times_ms[found] == at_ms else None
+        index = int(np.searchsorted(self.times_ms, at_ms))
+        return index if index < len(self) and self.times_ms[index] == at_ms else None
 
     def grown(self, name: str, start_s: float, end_s: float) -> int | None:
         """By how much a count grew between two samples; None where that is not known."""
@@ -89,16 +89,16 @@ class Activity:
         grown, took = np.diff(column), np.diff(self.times_ms)
         is_known = (column[1:] != NOTHING) & (column[:-1] != NOTHING) & (grown >= 0) & (took > 0)
         return [
-            float(more) * _MILLISECONDS / float(ms) if known else None
-            for more, ms, known in zip(
+            float(growth) * _MILLISECONDS / float(ms) if known else None
+            for growth, ms, known in zip(
                 grown.tolist(), took.tolist(), is_known.tolist(), strict=True
             )
         ]
 
     def levels(self, name: str) -> list[int | None]:
         """What was there at each sample."""
-        found: list[int] = self.columns[name].tolist()
-        return [None if value == NOTHING else value for value in found]
+        values: list[int] = self.columns[name].tolist()
+        return [None if value == NOTHING else value for value in values]
 
 
 def encode(activity: Activity) -> bytes:
@@ -106,8 +106,8 @@ def encode(activity: Activity) -> bytes:
     directory = {
         "names": list(activity.columns),
         "steps": [
-            [one.start_s, one.end_s, one.phase, one.output, dict(one.processes)]
-            for one in activity.steps
+            [step.start_s, step.end_s, step.phase, step.output, dict(step.processes)]
+            for step in activity.steps
         ],
         "absent": [list(pair) for pair in activity.absent],
         "every_s": activity.every_s,
@@ -118,7 +118,7 @@ def encode(activity: Activity) -> bytes:
     }
     arrays = [activity.times_ms, *activity.columns.values()]
     # Counts grow by about as much in each second: their differences are small, and alike.
-    return pack(directory, [np.diff(one, prepend=0) for one in arrays], MAGIC)
+    return pack(directory, [np.diff(array, prepend=0) for array in arrays], MAGIC)
 
 
 def decode(block: bytes) -> Activity:
@@ -126,14 +126,14 @@ def decode(block: bytes) -> Activity:
     directory, arrays = unpack(block, MAGIC)
     try:
         names = list(directory["names"])
-        if len(arrays) != len(names) + 1 or len({len(one) for one in arrays}) != 1:
+        if len(arrays) != len(names) + 1 or len({len(array) for array in arrays}) != 1:
             raise UnreadableBlock("The block holds other columns than it names.")
-        times, *columns = (np.cumsum(one.astype(np.int64), dtype=np.int64) for one in arrays)
+        times, *columns = (np.cumsum(array.astype(np.int64), dtype=np.int64) for array in arrays)
         return Activity(
             times,
             dict(zip(names, columns, strict=True)),
-            [Step(*one) for one in directory["steps"]],
-            [(what, why) for what, why in directory["absent"]],
+            [Step(*fields) for fields in directory["steps"]],
+            [(name, reason) for name, reason in directory["absent"]],
             directory["every_s"],
             directory["is_whole"],
             directory["is_shared"],
@@ -172,7 +172,7 @@ class ActivityBuilder:
         self.names = [str(name) for name in names]
         if len(set(self.names)) < len(self.names):
             raise ValueError("a number is named twice")
-        self.absent = [(str(what), str(why)) for what, why in absent]
+        self.absent = [(str(name), str(reason)) for name, reason in absent]
         self.every_s, self.is_shared = float(every_s), is_shared
         self._first, self._rows, self.taken = [None] * len(self.names), [], 0
 
@@ -200,9 +200,9 @@ class ActivityBuilder:
         if len(self._rows) > MOST_SAMPLES:
             last = len(self._rows) - 1
             self._rows = [
-                one
-                for place, one in enumerate(self._rows)
-                if one[1] or place % 2 == 0 or place == last
+                sample
+                for place, sample in enumerate(self._rows)
+                if sample[1] or place % 2 == 0 or place == last
             ]
 
     def built(self, *, is_whole: bool) -> Activity | None:

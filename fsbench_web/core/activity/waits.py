@@ -95,7 +95,7 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
     flushed = _share(seen.of_devices("flush_ms"), seen, 1000)
     merged = _sum(seen.of_devices("reads_merged"), seen.of_devices("writes_merged"))
     done = _sum(seen.of_devices("reads"), seen.of_devices("writes"))
-    found = {
+    waits = {
         "device_utilisation": busy,
         "device_queue_depth": ratio(seen.of_devices("weighted_ms"), window.seconds, 0, 1 / 1000),
         "wait_outside_device": (
@@ -113,7 +113,7 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
             1000,
         ),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in waits.items() if value is not None}
 
 
 def _share(count: float | None, seen: WindowedActivity, a_second: float) -> float | None:
@@ -126,4 +126,4 @@ def _time(seen: WindowedActivity, took_ms: str, count: str) -> float | None:
 
 
 def _sum(*counts: float | None) -> float | None:
-    return None if None in counts else sum(one or 0.0 for one in counts)
+    return None if None in counts else sum(count or 0.0 for count in counts)

@@ -65,15 +65,25 @@ class WindowedActivity:
 
     def grown(self, *names: str) -> float | None:
         """By how much some counts grew together; None where any is not known."""
-        found = [
+        growths = [
             self.activity.grown(name, self.window.start_s, self.window.end_s) for name in names
         ]
-        return None if not found or None in found else float(sum(one or 0 for one in found))
+        return (
+            None
+            if not growths or None in growths
+            else float(sum(growth or 0 for growth in growths))
+        )
 
     def of_devices(self, name: str) -> float | None:
         """Of the data and the journal device together."""
-        roles = [one.rpartition(".")[0] for one in self.activity.columns if one.endswith(".writes")]
-        return None if self.activity.is_shared else self.grown(*(f"{r}.{name}" for r in roles))
+        roles = [
+            column.rpartition(".")[0]
+            for column in self.activity.columns
+            if column.endswith(".writes")
+        ]
+        return (
+            None if self.activity.is_shared else self.grown(*(f"{role}.{name}" for role in roles))
+        )
 
 
 def ratio(

@@ -115,7 +115,7 @@ _TEXT = (
     Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),
 )
 
-FORMATS = (*(one.name for one in _TEXT), logs.FORMAT, biff.FORMAT)
+FORMATS = (*(text_format.name for text_format in _TEXT), logs.FORMAT, biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
 
 
@@ -130,18 +130,18 @@ _ROUNDED = 0.01
 
 
 def _others(
-    found: Format, result: ParsedResult, lines: list[str], looked_at: list[str]
+    text_format: Format, result: ParsedResult, lines: list[str], looked_at: list[str]
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
-    if found.name in (table.FORMAT, table.WIDE_FORMAT):
+    if text_format.name in (table.FORMAT, table.WIDE_FORMAT):
         return []
-    family = next((names for names in _FAMILIES if found.name in names), {found.name})
+    family = next((names for names in _FAMILIES if text_format.name in names), {text_format.name})
     return [
-        one.name
-        for one in _TEXT
-        if one.name not in (found.name, table.WIDE_FORMAT)
-        and one.recognises(looked_at)
-        and (one.name not in family or _has_other_rates(one, result, lines))
+        other.name
+        for other in _TEXT
+        if other.name not in (text_format.name, table.WIDE_FORMAT)
+        and other.recognises(looked_at)
+        and (other.name not in family or _has_other_rates(other, result, lines))
     ]
 
 
@@ -157,19 +157,19 @@ def _has_other_rates(other: Format, result: ParsedResult, lines: list[str]) -> b
         return False
     rates, further = _rates(result), _rates(others)
     return any(
-        all(abs(rate - known) > _ROUNDED * known for known in rates[direction])
-        for direction, some in further.items()
-        for rate in some
+        all(abs(rate - known_rate) > _ROUNDED * known_rate for known_rate in rates[direction])
+        for direction, further_rates in further.items()
+        for rate in further_rates
     )
 
 
 def _rates(result: ParsedResult) -> dict[str, list[float]]:
     """The rates of reads, writes and trims, whatever their jobs are called."""
-    found: dict[str, list[float]] = defaultdict(list)
+    rates: dict[str, list[float]] = defaultdict(list)
     for value in result.values:
         if value.test.endswith("_bw"):
-            found[value.test.rsplit("_", 2)[-2]].append(value.value)
-    return found
+            rates[value.test.rsplit("_", 2)[-2]].append(value.value)
+    return rates
 
 
 def _is_document(data: bytes) -> bool:
@@ -181,8 +181,8 @@ def _is_document(data: bytes) -> bool:
         return False
     head = data[:_HEAD_BYTES]
     lines = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")
-    found = next((one for one in _TEXT if one.recognises(lines)), None)
-    return found is not None and found.has_long_lines
+    text_format = next((candidate for candidate in _TEXT if candidate.recognises(lines)), None)
+    return text_format is not None and text_format.has_long_lines
 
 
 def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) -> ParsedResult:
@@ -214,21 +214,21 @@ def parse(name: str, data: bytes) -> ParsedResult:
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
     if logs.is_named(name) and (logs.recognises(looked_at) or logs.recognises_histogram(looked_at)):
-        return _with_losses(lambda some: logs.parse(name, some), lines)
-    found = next((one for one in _TEXT if one.recognises(looked_at)), None)
-    if found is None or not found.has_long_lines:
-        check_lengths(lines, found.long_line if found is not None else "")
-    if found is not None:
-        result = _with_losses(found.parse, lines)
+        return _with_losses(lambda text_lines: logs.parse(name, text_lines), lines)
+    text_format = next((candidate for candidate in _TEXT if candidate.recognises(looked_at)), None)
+    if text_format is None or not text_format.has_long_lines:
+        check_lengths(lines, text_format.long_line if text_format is not None else "")
+    if text_format is not None:
+        result = _with_losses(text_format.parse, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
         result.warnings[:0] = [
             Problem(
                 None,
                 None,
-                f"The file looks like output of {other} too. Only what is {found.name} was read: "
-                "make the rest a file of its own.",
+                f"The file looks like output of {other} too. Only what is {text_format.name} was "
+                "read: make the rest a file of its own.",
             )
-            for other in _others(found, result, lines, looked_at)
+            for other in _others(text_format, result, lines, looked_at)
         ]
         return result
     if unsupported.is_beside(looked_at):
@@ -237,8 +237,8 @@ def parse(name: str, data: bytes) -> ParsedResult:
             "flatfile.html, summary.html and totals.html."
         )
         raise UnknownFormat([Problem(1, None, message)])
-    if (known := unsupported.text(looked_at)) is not None:
-        raise UnreadableFile([Problem(known[0], None, known[1])])
+    if (refusal := unsupported.text(looked_at)) is not None:
+        raise UnreadableFile([Problem(refusal[0], None, refusal[1])])
     if (unmapped := table.unmapped(looked_at)) is not None:
         raise unmapped
     first = next(line for line in lines if line.strip())

@@ -52,12 +52,12 @@ def _value(collector: Collector, line: str, number: int) -> None:
         collector.add(test_name(entry["fsbench"]), value, unit, number, load=load)
 
 
-def _load(given: Any) -> str | None:
+def _load(load: Any) -> str | None:
     """The load as measurements keep it; None for anything that is none."""
-    if not isinstance(given, dict):
+    if not isinstance(load, dict):
         return None
     counts = {}
-    for name, count in given.items():
+    for name, count in load.items():
         is_count = isinstance(count, str) and re.fullmatch("[0-9]{1,13}", count)
         if not _LOAD_NAME.fullmatch(name) or not is_count or int(count) > _MOST:
             return None

@@ -80,8 +80,8 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
         raise _broken(str(error)) from None
 
 
-def _broken(what: str) -> UnreadableFile:
-    message = f"The archive is damaged or not complete ({what[:120]}). Make it again."
+def _broken(reason: str) -> UnreadableFile:
+    message = f"The archive is damaged or not complete ({reason[:120]}). Make it again."
     return UnreadableFile([Problem(None, None, message)])
 
 

@@ -142,9 +142,9 @@ def of_runs(
     for value in values if kinds else ():
         key = own_key(value)
         first[key] = min(first.get(key, value.line), value.line)
-    waiting = sorted(first.items(), key=lambda one: one[1], reverse=True)
+    waiting = sorted(first.items(), key=lambda pair: pair[1], reverse=True)
     begun: list[OwnKey] = []
-    found: dict[OwnKey, PrintedDate] = {}
+    dates: dict[OwnKey, PrintedDate] = {}
     last: tuple[int, _Line, re.Match[str]] | None = None
     for number, line in enumerate(lines if kinds else (), start=1):
         match = None
@@ -155,11 +155,11 @@ def of_runs(
         while waiting and waiting[-1][1] <= number:
             begun.append(waiting.pop()[0])
         if last is not None and begun and (match or not last[1].is_behind):
-            found |= dict.fromkeys(begun, _printed(*last))
+            dates |= dict.fromkeys(begun, _printed(*last))
             begun = []
         if not (waiting or begun):
             break
-    return found | (dict.fromkeys(begun, _printed(*last)) if last is not None else {})
+    return dates | (dict.fromkeys(begun, _printed(*last)) if last is not None else {})
 
 
 def _printed(line: int, kind: _Line, match: re.Match[str]) -> PrintedDate:

@@ -33,7 +33,7 @@ def parse(lines: list[str]) -> ParsedResult:
         result.modes = (f"files {files.text}",)
     samples = root.get("samples")
     rates = (
-        [float(one.text) for one in samples or () if isinstance(one, Number)]
+        [float(sample.text) for sample in samples or () if isinstance(sample, Number)]
         if isinstance(samples, JsonList)
         else []
     )
@@ -42,8 +42,8 @@ def parse(lines: list[str]) -> ParsedResult:
         ("filemark_creation", "creation_files_per_s", "files/s"),
     ):
         if (rate := root.number(key)) is not None:
-            kept = rates if key == "transactions_per_s" else []
-            collector.add(test, rate.text, unit, rate.line, load=load, samples=kept)
+            test_samples = rates if key == "transactions_per_s" else []
+            collector.add(test, rate.text, unit, rate.line, load=load, samples=test_samples)
     if root.get("is_sure") is False:
         width = root.number("half_width_percent")
         collector.warn(

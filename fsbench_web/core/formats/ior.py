@@ -139,7 +139,7 @@ def _without_summary(collector: Collector, test: _Test, last_line: int) -> None:
                 name = test_name("ior", row["access"], kind)
                 load, sizes = load_text(tasks=tasks), _sizes_of_iteration(row, segments)
                 collector.add(name, text, unit, line, load=load, sizes=sizes)
-    counts = [sum(1 for access, _ in measured if access == one) for one, _ in measured]
+    counts = [sum(1 for access, _ in measured if access == operation) for operation, _ in measured]
     if test.rows and min(counts) < test.counts.get("repetitions", 1):
         collector.result.complete = False
         message = "The results end before the last repetition: what follows is missing."

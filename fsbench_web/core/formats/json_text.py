@@ -66,8 +66,8 @@ class JsonObject(list[tuple[str, "Json"]]):
 
     def is_zero(self, key: str) -> bool:
         """Whether the number under a key is there and is 0."""
-        found = self.number(key)
-        return found is not None and float(found.text) == 0
+        number = self.number(key)
+        return number is not None and float(number.text) == 0
 
 
 class JsonList(list["Json"]):
@@ -171,11 +171,11 @@ class _Reader:
         raise self._wrong(position, "a value")
 
     def _object(self, position: int, depth: int) -> tuple[JsonObject, int]:
-        found = JsonObject()
-        found.line = self.source.line_of(position)
+        json_object = JsonObject()
+        json_object.line = self.source.line_of(position)
         position = self._skip(position + 1)
         if self.text[position : position + 1] == "}":
-            return found, position + 1
+            return json_object, position + 1
         while True:
             if self.text[position : position + 1] != '"':
                 raise self._wrong(position, "a name in quotes")
@@ -185,31 +185,31 @@ class _Reader:
                 raise self._wrong(position, '":"')
             unread = _FLAT.match(self.text, position + 1) if key in _UNREAD else None
             if unread is not None:
-                found.append((key, Bins(unread[0], self.source.line_of(position))))
+                json_object.append((key, Bins(unread[0], self.source.line_of(position))))
                 position = unread.end()
             else:
                 value, position = self._value(position + 1, depth + 1)
-                found.append((key, value))
+                json_object.append((key, value))
             position = self._skip(position)
             sign = self.text[position : position + 1]
             if sign == "}":
-                return found, position + 1
+                return json_object, position + 1
             if sign != ",":
                 raise self._wrong(position, '"," or "}"')
             position = self._skip(position + 1)
 
     def _list(self, position: int, depth: int) -> tuple[JsonList, int]:
-        found = JsonList()
+        json_list = JsonList()
         position = self._skip(position + 1)
         if self.text[position : position + 1] == "]":
-            return found, position + 1
+            return json_list, position + 1
         while True:
             value, position = self._value(position, depth + 1)
-            found.append(value)
+            json_list.append(value)
             position = self._skip(position)
             sign = self.text[position : position + 1]
             if sign == "]":
-                return found, position + 1
+                return json_list, position + 1
             if sign != ",":
                 raise self._wrong(position, '"," or "]"')
             position += 1

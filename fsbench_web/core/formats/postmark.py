@@ -86,13 +86,13 @@ def parse(lines: list[str]) -> ParsedResult:
             if time[3]:
                 collector.add("postmark_transactions", time[3], "ops/s", line_number)
         elif (count := _COUNT.match(line)) is not None:
-            what = count[3]
-            if what in ("created", "deleted"):
-                phase = {"created": "creation", "deleted": "deletion"}[what]
-            where = {None: "", "Mixed with transactions": f"_{phase}_mixed"}.get(
+            action = count[3]
+            if action in ("created", "deleted"):
+                phase = {"created": "creation", "deleted": "deletion"}[action]
+            suffix = {None: "", "Mixed with transactions": f"_{phase}_mixed"}.get(
                 count[1], f"_{phase}_alone"
             )
-            test = f"postmark{where}" if where else f"postmark_{what}"
+            test = f"postmark{suffix}" if suffix else f"postmark_{action}"
             collector.add(test, count[4], "ops/s", line_number)
         elif (data := _DATA.match(line)) is not None:
             ended += data[3] == "written"

@@ -31,12 +31,12 @@ def of_command(command: str, may_differ: Collection[str]) -> tuple[str, ...]:
             options.append(_parts(word))
         elif options:
             options[-1].append(word)
-    kept = {
+    settings = {
         " ".join(option)[:_LONGEST]
         for option in options
         if not {option[0], " ".join(option[:2]).partition("=")[0]} & {*may_differ}
     }
-    return tuple(sorted(kept))
+    return tuple(sorted(settings))
 
 
 def _parts(word: str) -> list[str]:
@@ -50,5 +50,7 @@ def _parts(word: str) -> list[str]:
 
 def differences(results: Sequence[ParsedResult]) -> list[list[str]]:
     """For each result the settings that not all of them have; empty lists where all are alike."""
-    shared = set(results[0].modes).intersection(*(one.modes for one in results)) if results else ()
-    return [[mode for mode in one.modes if mode not in shared] for one in results]
+    shared = (
+        set(results[0].modes).intersection(*(result.modes for result in results)) if results else ()
+    )
+    return [[mode for mode in result.modes if mode not in shared] for result in results]

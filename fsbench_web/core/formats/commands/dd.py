@@ -48,8 +48,8 @@ def parse(lines: list[str]) -> ParsedResult:
     collector = Collector(result)
     command, first, records = "", None, 0
     for number, line in enumerate(lines, start=1):
-        if (given := _COMMAND.search(line)) is not None:
-            command = given[1]
+        if (match := _COMMAND.search(line)) is not None:
+            command = match[1]
         elif _ERROR.match(line):
             result.complete = False
             collector.warn(number, f"dd says: {line.strip()[:200]}")

@@ -62,9 +62,9 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (row := _TIMES.match(line)) is not None and number < len(lines):
             for place, name in enumerate(("min", "avg", "max")):
                 text, unit = row[2 * place + 1], row[2 * place + 2]
-                kept = samples if name == "avg" else []
+                test_samples = samples if name == "avg" else []
                 test = f"ioping_{kind}_latency_{name}"
-                collector.add(test, text, "µs", number, times=_MICRO[unit], samples=kept)
+                collector.add(test, text, "µs", number, times=_MICRO[unit], samples=test_samples)
             samples = []
     if len(sizes) > 1:
         collector.refuse(

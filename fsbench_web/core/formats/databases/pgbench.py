@@ -67,9 +67,9 @@ def parse(lines: list[str]) -> ParsedResult:
         collector.begin()
         load = load_text(**run.counts)
         for name, text, unit, at in run.values:
-            kept = run.progress if name == "tps" else []
+            samples = run.progress if name == "tps" else []
             test = test_name("pgbench", run.kind, name)
-            collector.add(test, text, unit, at, load=load, samples=kept)
+            collector.add(test, text, unit, at, load=load, samples=samples)
         for at, text in run.lost:
             collector.warn(at, f'pgbench says "{text[:80]}".')
     if runs:

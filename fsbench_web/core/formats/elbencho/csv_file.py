@@ -106,12 +106,12 @@ def _row(collector: Collector, row: dict[str, str], line: int) -> None:
     )
     sizes = _sizes(row) if moves_data else (None, None)
     for column, text in row.items():
-        kept = _KEPT.fullmatch(column)
+        match = _KEPT.fullmatch(column)
         # A phase that does not have a result leaves its field empty.
-        if kept is None or not text:
+        if match is None or not text:
             continue
-        name, unit = _NAMES[kept[1]]
-        test = test_name("elbencho", operation, name, kept[2])
+        name, unit = _NAMES[match[1]]
+        test = test_name("elbencho", operation, name, match[2])
         if "," in text:
             collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
             continue

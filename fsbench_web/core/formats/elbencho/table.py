@@ -56,8 +56,8 @@ def parse(lines: list[str]) -> ParsedResult:
     runs: list[_Run] = []
     command = ""
     for number, line in enumerate(lines, start=1):
-        if (given := _COMMAND.match(line)) is not None:
-            command = given[1].strip()
+        if (match := _COMMAND.match(line)) is not None:
+            command = match[1].strip()
         elif (date := _DATE.match(line)) is not None:
             if not result.facts:
                 result.facts.append(("Run at", date[1]))
@@ -125,9 +125,9 @@ def _line(collector: Collector, run: _Run, line: str, number: int) -> None:
                 _add(run, f"{kind}{suffix}_{when}", text, rate[2] or "ops/s", 1, number)
 
 
-def _latency_kind(found: re.Match[str]) -> str:
-    kind = "io_latency" if found[1] == "IO" else "entry_latency"
-    return f"{kind}_read" if found[2] else kind
+def _latency_kind(match: re.Match[str]) -> str:
+    kind = "io_latency" if match[1] == "IO" else "entry_latency"
+    return f"{kind}_read" if match[2] else kind
 
 
 def _add(run: _Run, kind: str, text: str, unit: str, times: int, line: int) -> None:

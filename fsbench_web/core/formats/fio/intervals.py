@@ -47,14 +47,14 @@ def interval_rates(reports: Sequence[Report]) -> list[tuple[float, float]]:
     counted = [Report(0.0, 0.0, 0.0, 0.0), *measured]
     pairs = [(a, b) for a, b in pairwise(counted) if b.runtime_s > a.runtime_s]
     usual_s = median(b.runtime_s - a.runtime_s for a, b in pairs)
-    found = []
+    rates = []
     for before, after in pairs:
         length_s = after.runtime_s - before.runtime_s
         if length_s >= LEAST_SHARE * usual_s:
-            found.append(
+            rates.append(
                 (
                     (after.ios - before.ios) / length_s,
                     (after.kilobytes - before.kilobytes) / length_s,
                 )
             )
-    return found if len(found) > 1 else []
+    return rates if len(rates) > 1 else []

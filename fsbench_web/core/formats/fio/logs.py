@@ -41,15 +41,17 @@ _MOST_SAMPLES = 20_000
 
 def recognises(lines: list[str]) -> bool:
     """Whether all lines are numbers as fio logs them; a first one is there."""
-    kept = [line for line in lines if line.strip()]
+    filled_lines = [line for line in lines if line.strip()]
     # What follows the last newline may be cut off.
-    return bool(kept) and all(_LINE.fullmatch(line) for line in kept[:-1] or kept)
+    return bool(filled_lines) and all(
+        _LINE.fullmatch(line) for line in filled_lines[:-1] or filled_lines
+    )
 
 
 def recognises_histogram(lines: list[str]) -> bool:
     """Whether all lines begin as those of a histogram log do."""
-    kept = [line for line in lines if line.strip()]
-    return bool(kept) and all(_BINS_START.match(line) for line in kept)
+    filled_lines = [line for line in lines if line.strip()]
+    return bool(filled_lines) and all(_BINS_START.match(line) for line in filled_lines)
 
 
 def is_named(name: str) -> bool:
@@ -98,7 +100,7 @@ def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int
         len(row) > 5 and row[3] in _DIRECTIONS for _, row in rows
     )
     place = 3 if both else 2
-    series: dict[str, _Series] = {}
+    by_direction: dict[str, _Series] = {}
     for number, row in rows:
         direction = _DIRECTIONS.get(row[place])
         if direction is None:
@@ -113,29 +115,29 @@ def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int
                 "run fio with --log_avg_msec.",
             )
             return
-        one = series.setdefault(direction, _Series(number))
-        one.times_ms.append(int(row[0]))
-        one.values.append(int(row[1]))
-        one.last_line = number
+        series = by_direction.setdefault(direction, _Series(number))
+        series.times_ms.append(int(row[0]))
+        series.values.append(int(row[1]))
+        series.last_line = number
     windowed = all(row[place + 1] == "0" for _, row in rows)
     unit = _RATES.get(kind) or _latency_unit(collector, rows)
-    for direction, one in sorted(series.items()):
+    for direction, series in sorted(by_direction.items()):
         if not unit:
             return
-        if windowed and _ends_with_a_rest(one.times_ms):
-            one.values.pop()
+        if windowed and _ends_with_a_rest(series.times_ms):
+            series.values.pop()
             message = "The last window is shorter than the others by far: it is left out."
-            collector.warn(one.last_line, message)
-        mean = Decimal(sum(one.values)) / len(one.values)
+            collector.warn(series.last_line, message)
+        mean = Decimal(sum(series.values)) / len(series.values)
         collector.add(
             test_name(job, direction, f"{kind}_log"),
             f"{mean:.12f}",
             unit,
-            one.line,
-            samples=_samples(collector, one.values, one.line),
+            series.line,
+            samples=_samples(collector, series.values, series.line),
         )
-        message = f"{len(one.values):,} values are logged for {direction}: their mean is kept."
-        collector.warn(one.line, message, is_note=True)
+        message = f"{len(series.values):,} values are logged for {direction}: their mean is kept."
+        collector.warn(series.line, message, is_note=True)
 
 
 def _ends_with_a_rest(times_ms: Sequence[int]) -> bool:
@@ -173,7 +175,7 @@ def _samples(collector: Collector, values: Sequence[float], line: int) -> list[f
 
 
 def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]) -> None:
-    series: dict[str, _Series] = {}
+    by_direction: dict[str, _Series] = {}
     widths = set()
     for number, line in lines:
         texts = line.split(", ")
@@ -183,25 +185,25 @@ def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]
             collector.refuse(number, message)
             return
         widths.add(len(bins))
-        one = series.setdefault(_DIRECTIONS[texts[1]], _Series(number))
-        one.times_ms.append(int(texts[0]))
-        one.bins.append([int(text) for text in bins])
+        series = by_direction.setdefault(_DIRECTIONS[texts[1]], _Series(number))
+        series.times_ms.append(int(texts[0]))
+        series.bins.append([int(text) for text in bins])
     if len(widths) > 1:
         collector.refuse(lines[0][0], "Lines of the log have different numbers of bins.")
         return
-    for direction, one in sorted(series.items()):
-        unit, coarse = _UNITS[len(one.bins[0])]
-        merged = [sum(column) for column in zip(*one.bins, strict=True)]
-        measured = [bins for bins in one.bins if any(bins)]
+    for direction, series in sorted(by_direction.items()):
+        unit, coarse = _UNITS[len(series.bins[0])]
+        merged = [sum(column) for column in zip(*series.bins, strict=True)]
+        measured = [bins for bins in series.bins if any(bins)]
         if not measured:
-            collector.warn(one.line, f"No {direction} is in any bin; it stays missing.")
+            collector.warn(series.line, f"No {direction} is in any bin; it stays missing.")
             continue
         for percent in _PERCENTILES:
             collector.add(
                 test_name(job, direction, "clat_hist", f"p{percent}"),
                 f"{percentile(merged, percent, coarse):.1f}",
                 unit,
-                one.line,
+                series.line,
                 samples=[percentile(bins, percent, coarse) for bins in measured],
             )
         collector.add_distribution(
@@ -212,13 +214,13 @@ def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]
                 ((int(middle(place, coarse)), count) for place, count in enumerate(merged)),
             )
         )
-        intervals = list(zip(one.times_ms, one.bins, strict=True))
+        intervals = list(zip(series.times_ms, series.bins, strict=True))
         test = test_name(job, direction, "clat_hist")
         if (logged := over_time.of_intervals(intervals, test, "", unit, coarse)) is not None:
             collector.result.over_time.append(logged)
         collector.warn(
-            one.line,
-            f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
+            series.line,
+            f"{sum(merged):,} completions of {direction} in {len(series.bins):,} intervals: "
             "percentiles are the middles of the bins that hold them, as fio's own are.",
             is_note=True,
         )

@@ -198,9 +198,9 @@ def _rates(collector: Collector, job: _Job, text: str, line: int) -> None:
         job.values.append(_Value(f"{job.side}_iops", iops[1], "ops/s", factor, line))
     rates = [(n, sign, sign == "" or i == "i") for n, sign, i in _RATE.findall(text)]
     # fio 3 gives a rate in units of 1024 and of 1000; before there was one, of 1024.
-    known = [one for one in rates if one[2]] or (rates if text.startswith("io=") else [])
-    if known:
-        number, sign, _ = known[0]
+    binary_rates = [rate for rate in rates if rate[2]] or (rates if text.startswith("io=") else [])
+    if binary_rates:
+        number, sign, _ = binary_rates[0]
         value = _Value(f"{job.side}_bw", number, "KB/s", _KILO[sign.upper()], line)
         job.values.insert(len(job.values) - (1 if iops else 0), value)
     else:
@@ -209,34 +209,34 @@ def _rates(collector: Collector, job: _Job, text: str, line: int) -> None:
 
 def _last(reports: list[_Report], collector: Collector) -> list[_Report]:
     """The reports without those of --status-interval, which the next one includes."""
-    kept: list[_Report] = []
+    final_reports: list[_Report] = []
     for report in reports:
         report.jobs = [job for job in report.jobs if job.values or job.error != "0"]
         if not report.jobs:
             continue
-        same = kept and {job.identity for job in kept[-1].jobs} <= {
+        same = final_reports and {job.identity for job in final_reports[-1].jobs} <= {
             job.identity for job in report.jobs
         }
         if same:
-            kept[-1] = report
+            final_reports[-1] = report
             collector.warn(
                 report.jobs[0].line,
                 "fio reports the same run again: only what it said last is read.",
                 is_note=True,
             )
         else:
-            kept.append(report)
-    return kept
+            final_reports.append(report)
+    return final_reports
 
 
 def _settings(plan: str) -> dict[str, str]:
     """``rw``, ``bs`` and ``ioengine`` of a job's plan, as fio prints them."""
-    found = {}
+    settings = {}
     for name, text in _SETTING.findall(plan):
         blocks = _BLOCKS.match(f"{name}={text}")
         sizes = set(blocks.groups()) if blocks is not None else set()
-        found[name] = (sizes.pop() if len(sizes) == 1 else text)[:200]
-    return found
+        settings[name] = (sizes.pop() if len(sizes) == 1 else text)[:200]
+    return settings
 
 
 def _varying(reports: list[_Report]) -> dict[str, set[str]]:
@@ -247,8 +247,10 @@ def _varying(reports: list[_Report]) -> dict[str, set[str]]:
         for name, job in firsts.items():
             plans.setdefault(name, []).append(_settings(job.plan))
     return {
-        name: {key for key in set().union(*given) if len({one.get(key) for one in given}) > 1}
-        for name, given in plans.items()
+        name: {
+            key for key in set().union(*job_plans) if len({plan.get(key) for plan in job_plans}) > 1
+        }
+        for name, job_plans in plans.items()
     }
 
 

@@ -28,20 +28,20 @@ def series(
 
     Raises UnreadableFile.
     """
-    found: dict[int, Interval] = {}
+    by_place: dict[int, Interval] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         words = line.split(", ")
-        if len(words) != BINS + 3 or not all(one.isascii() and one.isdigit() for one in words):
+        if len(words) != BINS + 3 or not all(word.isascii() and word.isdigit() for word in words):
             message = f"The line is no interval of {BINS} bins: it is cut off, or of another fio."
             raise UnreadableFile([Problem(number, None, message)])
         if words[1] != DIRECTIONS[direction]:
             continue
-        one = (int(words[0]), [int(word) for word in words[3:]])
-        place = round(one[0] / interval_ms)
-        found[place] = _merged([found[place], one]) if place in found else one
-    return of_intervals([found[place] for place in sorted(found)], test, load, "ns")
+        interval = (int(words[0]), [int(word) for word in words[3:]])
+        place = round(interval[0] / interval_ms)
+        by_place[place] = _merged([by_place[place], interval]) if place in by_place else interval
+    return of_intervals([by_place[place] for place in sorted(by_place)], test, load, "ns")
 
 
 def of_intervals(
@@ -53,7 +53,7 @@ def of_intervals(
     if any(after <= before for (before, _), (after, _) in pairwise(intervals)):
         return None
     at_once = max(1, -(-len(intervals) // MOST_KEPT))
-    kept = [
+    joined = [
         _merged(intervals[start : start + at_once]) for start in range(0, len(intervals), at_once)
     ]
     rows = [
@@ -62,18 +62,18 @@ def of_intervals(
             sum(bins),
             *(percentile(bins, percent, coarse) for percent in (*PERCENTS, "100")),
         )
-        for end_ms, bins in kept
+        for end_ms, bins in joined
         if any(bins)
     ]
     if not rows:
         return None
-    ends_ms, counts, *percentiles, most = zip(*rows, strict=True)
-    return LatencySeries(test, load, unit, ends_ms, counts, tuple(percentiles), most)
+    ends_ms, counts, *percentiles, maxima = zip(*rows, strict=True)
+    return LatencySeries(test, load, unit, ends_ms, counts, tuple(percentiles), maxima)
 
 
-def _merged(some: Sequence[Interval]) -> Interval:
-    if len(some) == 1:
-        return some[0]
-    return max(end for end, _ in some), [
-        sum(column) for column in zip(*(bins for _, bins in some), strict=True)
+def _merged(intervals: Sequence[Interval]) -> Interval:
+    if len(intervals) == 1:
+        return intervals[0]
+    return max(end for end, _ in intervals), [
+        sum(column) for column in zip(*(bins for _, bins in intervals), strict=True)
     ]

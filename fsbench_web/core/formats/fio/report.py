@@ -114,11 +114,11 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
 
 
 def _options(options: JsonObject) -> dict[str, str]:
-    found = {}
+    settings = {}
     for name, value in options:
         text = value.text if isinstance(value, Number) else value
-        found[name[:60]] = text[:200] if isinstance(text, str) else ""
-    return found
+        settings[name[:60]] = text[:200] if isinstance(text, str) else ""
+    return settings
 
 
 def _final(documents: list[_Document], collector: Collector) -> list[_Document]:
@@ -126,23 +126,23 @@ def _final(documents: list[_Document], collector: Collector) -> list[_Document]:
 
     A report whose jobs started before the report before it was printed goes on with the same run.
     """
-    kept: list[_Document] = []
+    final_documents: list[_Document] = []
     for document in documents:
-        if kept and _continues(kept[-1], document):
-            for job, earlier in zip(document.jobs, kept[-1].jobs, strict=True):
+        if final_documents and _continues(final_documents[-1], document):
+            for job, earlier in zip(document.jobs, final_documents[-1].jobs, strict=True):
                 assert earlier.printed_at_s is not None
                 job.before = [*earlier.before, (earlier.printed_at_s, earlier.entry)]
-            kept[-1] = document
+            final_documents[-1] = document
         else:
-            kept.append(document)
-    if len(kept) < len(documents):
-        count = len(documents) - len(kept)
+            final_documents.append(document)
+    if len(final_documents) < len(documents):
+        count = len(documents) - len(final_documents)
         collector.warn(
             None,
             f"{count} reports of intervals are kept as samples alone: the last one includes them.",
             is_note=True,
         )
-    return kept
+    return final_documents
 
 
 def _continues(before: _Document, after: _Document) -> bool:
@@ -177,11 +177,11 @@ def _varying(documents: list[_Document]) -> dict[str, set[str]]:
     return {
         name: {
             option
-            for option in set().union(*given)
+            for option in set().union(*choices)
             if not _NOT_SETTINGS.fullmatch(option)
-            and len({choice.get(option) for choice in given}) > 1
+            and len({choice.get(option) for choice in choices}) > 1
         }
-        for name, given in options.items()
+        for name, choices in options.items()
     }
 
 
@@ -192,10 +192,12 @@ def _job(collector: Collector, name: str, job: _Job) -> None:
         collector.result.complete = False
         collector.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
     collector.is_steady = steady.verdict(job.entry)
-    done = [one for one in _DIRECTIONS if _direction(collector, name, one, job, load)]
+    done = [
+        direction for direction in _DIRECTIONS if _direction(collector, name, direction, job, load)
+    ]
     # Of several directions fio looks at the sum.
-    own = test_name(name, *done) if len(done) == 1 else name
-    steady.add_window(collector, own, job.entry, load)
+    window_name = test_name(name, *done) if len(done) == 1 else name
+    steady.add_window(collector, window_name, job.entry, load)
     collector.is_steady = None
     for key in ("usr_cpu", "sys_cpu"):
         # fio 2 and 3 print them of every job, also of one that did nothing.
@@ -254,7 +256,7 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     for at_s, entry in [*job.before, (job.printed_at_s, job.entry)]:
         side = entry.object(direction)
         fields = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
-        runtime, ios, size = (float(one.text) if one is not None else None for one in fields)
+        runtime, ios, size = (float(field.text) if field is not None else None for field in fields)
         # In fio 2, which has no io_kbytes, io_bytes are KB.
         if runtime is None or ios is None or size is None or not side.number("io_kbytes"):
             return []
@@ -265,8 +267,8 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
 def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
     if (mean := latency.number("mean")) is not None:
         collector.add(f"{name}_mean", mean.text, unit, mean.line, load=load)
-    if (most := latency.number("max")) is not None:
-        collector.add(f"{name}_max", most.text, unit, most.line, load=load)
+    if (longest := latency.number("max")) is not None:
+        collector.add(f"{name}_max", longest.text, unit, longest.line, load=load)
     _distribution(collector, name, latency, unit, load)
     percentiles = latency.object("percentile")
     texts: dict[str, set[str]] = {}
@@ -295,8 +297,8 @@ def _distribution(
     if not isinstance(bins, Bins):
         return
     ends = [latency.number(key) for key in ("min", "max")]
-    least, most = (float(end.text) if end is not None else None for end in ends)
-    collector.add_distribution(distribution(name, load, unit, bins.pairs(), least, most))
+    shortest, longest = (float(end.text) if end is not None else None for end in ends)
+    collector.add_distribution(distribution(name, load, unit, bins.pairs(), shortest, longest))
 
 
 def _is_filler(percent: str) -> bool:

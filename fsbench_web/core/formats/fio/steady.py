@@ -31,7 +31,7 @@ def add_window(collector: Collector, name: str, entry: JsonObject, load: str) ->
         collector.add(test, mean.text, unit, mean.line, times=times, load=load, samples=seconds)
 
 
-def _numbers(found: Json) -> list[float]:
-    if not isinstance(found, JsonList):
+def _numbers(values: Json) -> list[float]:
+    if not isinstance(values, JsonList):
         return []
-    return [float(one.text) for one in found if isinstance(one, Number)]
+    return [float(value.text) for value in values if isinstance(value, Number)]

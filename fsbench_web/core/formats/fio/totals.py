@@ -39,10 +39,10 @@ def uncounted(data: bytes) -> Totals | None:
     shared = root.object("global options")
     read = written = operations = 0.0
     for job in root.objects("jobs"):
-        own = job.object("job options")
-        if (own.text("ioengine") or shared.text("ioengine") or "psync") in COUNTED:
+        options = job.object("job options")
+        if (options.text("ioengine") or shared.text("ioengine") or "psync") in COUNTED:
             continue
-        if not _NO_RAMP.fullmatch(own.text("ramp_time") or shared.text("ramp_time")):
+        if not _NO_RAMP.fullmatch(options.text("ramp_time") or shared.text("ramp_time")):
             return None
         if _of(job, "mixed", "io_bytes"):
             return None
@@ -53,5 +53,5 @@ def uncounted(data: bytes) -> Totals | None:
 
 
 def _of(job: JsonObject, direction: str, key: str) -> float:
-    found = job.object(direction).number(key)
-    return float(found.text) if found is not None else 0.0
+    number = job.object(direction).number(key)
+    return float(number.text) if number is not None else 0.0

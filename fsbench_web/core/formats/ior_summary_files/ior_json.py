@@ -93,18 +93,18 @@ def _summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -
     operation = entry.text("operation")
     load = load_text(tasks=_whole(entry, "numTasks"))
     repetitions = [
-        one
+        repetition
         for test in tests
         if _whole(test, "TestID") == _whole(entry, "TestID")
-        for one in test.objects("Results")
-        if one.text("access") == operation
+        for repetition in test.objects("Results")
+        if repetition.text("access") == operation
     ]
     for key, (kind, unit) in _SUMMARY.items():
         value = entry.number(key)
         if value is None:
             collector.warn(entry.line, f"ior_{operation}_{kind} has no number; it stays missing.")
             continue
-        rates = [one.number("bwMiB") for one in repetitions] if kind == "mean" else []
+        rates = [repetition.number("bwMiB") for repetition in repetitions] if kind == "mean" else []
         collector.add(
             test_name("ior", operation, kind),
             value.text,

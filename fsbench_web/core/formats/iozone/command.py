@@ -47,7 +47,7 @@ def options_of(command: str) -> dict[str, str]:
 
     Those that are written -+x are "+x", with the word behind them where it is no option.
     """
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     words = command.split()[1:]
     index = 0
     while index < len(words):
@@ -55,19 +55,19 @@ def options_of(command: str) -> dict[str, str]:
         index += 1
         if word.startswith("-+"):
             is_value = index < len(words) and not words[index].startswith("-")
-            found[word[1:3]] = word[3:] or (words[index] if is_value else "")
+            options[word[1:3]] = word[3:] or (words[index] if is_value else "")
             continue
         for place, letter in enumerate(word[1:] if word.startswith("-") else "", start=1):
             if letter not in _WITH_ARGUMENT:
-                found[letter] = ""
+                options[letter] = ""
                 continue
             rest = word[place + 1 :]
             if not rest and index < len(words):
                 rest = words[index]
                 index += 1
-            found[letter] = rest
+            options[letter] = rest
             break
-    return found
+    return options
 
 
 def settings_of(command: str, *, has_head: bool) -> tuple[str, ...]:

@@ -93,8 +93,8 @@ class _Reading:
     @property
     def is_too_much(self) -> bool:
         """No matrix of IOzone comes near: a file that does is stopped before it fills memory."""
-        kept = len(self.result.values) + len(self.result.warnings)
-        return kept > MAX_VALUES or len(self.problems) >= ENOUGH_PROBLEMS
+        count = len(self.result.values) + len(self.result.warnings)
+        return count > MAX_VALUES or len(self.problems) >= ENOUGH_PROBLEMS
 
     def warn(self, line: int, column: int | None, message: str) -> None:
         self.result.warnings.append(Problem(line, column, message))
@@ -120,19 +120,19 @@ def parse(lines: list[str]) -> ParsedResult:
     count = 0
     for start, end in zip([0, *starts[1:]], [*starts[1:], len(lines)], strict=True):
         try:
-            found = _one_run(lines[start:end])
+            run = _one_run(lines[start:end])
         except UnreadableFile as error:
             problems += [_moved(problem, start) for problem in error.problems]
         else:
             if result is None:
-                result = replace(found, values=[], warnings=[])
-            elif found.modes != result.modes:
-                modes = ["; ".join(one.modes) or "none" for one in (found, result)]
+                result = replace(run, values=[], warnings=[])
+            elif run.modes != result.modes:
+                modes = ["; ".join(compared.modes) or "none" for compared in (run, result)]
                 problems.append(Problem(start + 1, None, _OTHER_SETTINGS.format(*modes)))
-            runs.append([replace(value, line=value.line + start) for value in found.values])
-            result.warnings += [_moved(problem, start) for problem in found.warnings]
-            result.complete = result.complete and found.complete
-            count += len(found.values) + len(found.warnings)
+            runs.append([replace(value, line=value.line + start) for value in run.values])
+            result.warnings += [_moved(problem, start) for problem in run.warnings]
+            result.complete = result.complete and run.complete
+            count += len(run.values) + len(run.warnings)
         if count > MAX_VALUES:
             problems.append(too_many_values(end))
         if count > MAX_VALUES or len(problems) >= ENOUGH_PROBLEMS:
@@ -224,13 +224,15 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
         reading.result.facts.append(("Build", text.removeprefix("Build:").strip()))
     elif _INVALID in text:
         reading.refuse(number, None, f"IOzone says {quoted(text)} (-+d): there is nothing to keep.")
-    if (unit := _UNIT.search(text)) is not None:
-        known = _UNITS.get(unit[1].strip().lower())
-        if known is None:
+    if (match := _UNIT.search(text)) is not None:
+        unit = _UNITS.get(match[1].strip().lower())
+        if unit is None:
             expected = "kBytes/sec, operations per second or microseconds per operation"
-            reading.refuse(number, None, f"Output is in {quoted(unit[1])}; {expected} can be read.")
+            reading.refuse(
+                number, None, f"Output is in {quoted(match[1])}; {expected} can be read."
+            )
         else:
-            reading.unit = known
+            reading.unit = unit
     # IOzone indents what it says of itself; other lines are the terminal's.
     if not reading.result.command and line[0].isspace() and not text.startswith(_NO_SETTING):
         settings.append(text)

@@ -111,11 +111,11 @@ def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
         fit = 0 < record_kb <= _LARGEST_RECORD_KB and file_kb > 0
         test.kind, test.sizes = sizes[1].lower(), (record_kb, file_kb) if fit else (None, None)
     elif (children := _CHILDREN.match(line)) is not None:
-        who, count, what, text, unit = children.groups()
-        name = what.strip().lower()
+        side, count, title, text, unit = children.groups()
+        name = title.strip().lower()
         test.name = _TESTS.get(name) or test_name(name)
         test.load = _load(test.kind, int(count))
-        _keep(collector, test, "" if who == "Children see" else "parent", text, unit, number)
+        _keep(collector, test, "" if side == "Children see" else "parent", text, unit, number)
     elif test.name and (each := _EACH.match(line)) is not None:
         _keep(collector, test, each[1].lower(), each[2], each[3], number)
     elif "throughput" in line and "report" not in line.lower() and "=" in line:

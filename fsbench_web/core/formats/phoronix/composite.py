@@ -86,11 +86,15 @@ def parse(lines: list[str]) -> ParsedResult:
         System(entry.text("Identifier"), filesystem_of(entry.text("Software")))
         for entry in document.systems
     ]
-    names = {entry.text("Identifier") for one in document.results for entry in one.entries}
+    names = {
+        entry.text("Identifier")
+        for test_result in document.results
+        for entry in test_result.entries
+    }
     places = {name: place_of(name, systems, several=len(names) > 1) for name in names}
     tests = TestNames()
-    for one in document.results:
-        _keep(collector, one, places, tests)
+    for test_result in document.results:
+        _keep(collector, test_result, places, tests)
     if result.modes:
         result.facts.append(("Profiles", ", ".join(sorted(result.modes))[:200]))
     if len({_VERSIONED.sub("", profile) for profile in result.modes}) > 1:
@@ -108,7 +112,11 @@ def parse(lines: list[str]) -> ParsedResult:
 def _date(document: _Document, places: dict[str, System], configuration: str) -> PrintedDate | None:
     """When the system of a configuration was measured; else when the file was last written."""
     for entry, name in (
-        *((one, "TimeStamp") for one in document.systems if _is_of(one, places, configuration)),
+        *(
+            (system, "TimeStamp")
+            for system in document.systems
+            if _is_of(system, places, configuration)
+        ),
         (document.generated, "LastModified"),
     ):
         if text := entry.text(name):
@@ -121,22 +129,24 @@ def _is_of(system: _Entry, places: dict[str, System], configuration: str) -> boo
     return place is not None and place.name == configuration
 
 
-def _keep(collector: Collector, one: _Result, places: dict[str, System], tests: TestNames) -> None:
-    name = " ".join(filter(None, (one.text("Identifier") or one.text("Title"),)))
+def _keep(
+    collector: Collector, result: _Result, places: dict[str, System], tests: TestNames
+) -> None:
+    name = " ".join(filter(None, (result.text("Identifier") or result.text("Title"),)))
     name = re.sub(r"^(?:pts|local|system)/", "", _VERSIONED.sub("", name))
-    line = one.line("Scale") or one.line("Identifier") or None
-    unit = unit_of(one.text("Scale"), one.text("Proportion"))
-    test = tests.name(name or one.text("Title"), one.text("Description"), unit)
+    line = result.line("Scale") or result.line("Identifier") or None
+    unit = unit_of(result.text("Scale"), result.text("Proportion"))
+    test = tests.name(name or result.text("Title"), result.text("Description"), unit)
     if not unit:
-        scale = quoted(one.text("Scale") or "nothing")
+        scale = quoted(result.text("Scale") or "nothing")
         collector.warn(
             line, f"{test} is measured in {scale}, which is no rate and no time: left out."
         )
         return
-    if _VERSIONED.search(one.text("Identifier")):
+    if _VERSIONED.search(result.text("Identifier")):
         # Another version of a profile measures something else (the suite's documentation).
-        collector.made_with([one.text("Identifier")[:200]])
-    for entry in one.entries:
+        collector.made_with([result.text("Identifier")[:200]])
+    for entry in result.entries:
         text = entry.text("Value")
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", text):
             if text:

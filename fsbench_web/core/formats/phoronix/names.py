@@ -64,8 +64,8 @@ class TestNames:
 
 def filesystem_of(software: str) -> str:
     """The file system that the description of a system names; empty without one."""
-    found = _FILESYSTEM.search(software)
-    return found[1].lower() if found else ""
+    match = _FILESYSTEM.search(software)
+    return match[1].lower() if match else ""
 
 
 def place_of(name: str, systems: Sequence[System], *, several: bool) -> System:

@@ -70,7 +70,7 @@ _MEBIBYTES: dict[str, Decimal | int] = {
 def options_of(command: str) -> tuple[str, ...]:
     """The options of a command above the output, as of a terminal, that make another workload."""
     options = dict.fromkeys(_OPTION.findall(command))
-    return tuple(sorted(one for one in options if not _MAY_DIFFER.match(one)))
+    return tuple(sorted(option for option in options if not _MAY_DIFFER.match(option)))
 
 
 def recognises(lines: list[str]) -> bool:

@@ -147,10 +147,10 @@ def _runs(lines: list[str]) -> Iterator[_Run]:
                 yield run
             run = _Run(number_of_line, command, options)
             command, options = "", ()
-        elif (given := COMMAND.search(line)) is not None and (
-            given[1] in _TESTS or given[1].startswith(("oltp_", "select_", "bulk_"))
+        elif (match := COMMAND.search(line)) is not None and (
+            match[1] in _TESTS or match[1].startswith(("oltp_", "select_", "bulk_"))
         ):
-            command, options = given[1], options_of(line)
+            command, options = match[1], options_of(line)
         elif run is not None:
             _line(run, line, number_of_line)
     if run is not None:
@@ -201,11 +201,11 @@ def _values(collector: Collector, run: _Run) -> None:
     samples = {
         name: [
             value
-            for one in run.intervals
-            for place in at
-            if one[place] and (value := number(one[place] or "")) is not None
+            for interval in run.intervals
+            for place in columns
+            if interval[place] and (value := number(interval[place] or "")) is not None
         ]
-        for name, at in places.items()
+        for name, columns in places.items()
     }
     for name, text, unit, line in run.values:
         test = test_name("sysbench", run.test, name)

@@ -106,8 +106,8 @@ def unit_of(text: str) -> str:
     text = text.strip()
     if _MAYBE_BITS.fullmatch(text) is not None:
         return text
-    if (found := _BYTES_A_SECOND.fullmatch(text)) is not None:
-        return f"{found[1]}B/s"
+    if (match := _BYTES_A_SECOND.fullmatch(text)) is not None:
+        return f"{match[1]}B/s"
     return _UNITS.get(text.lower(), text)
 
 
@@ -249,8 +249,8 @@ def read_cell(reading: TableReading, line: int, data: dict[str, CellPosition]) -
     value = _value(reading, data["value"], line)
     test = test_of(data["test"].text)
     if test is None:
-        found = quoted(data["test"].text)
-        message = f"Found {found}, expected the name of a test, such as random_read."
+        text = quoted(data["test"].text)
+        message = f"Found {text}, expected the name of a test, such as random_read."
         reading.refuse(line, data["test"], message)
     record_kb = read_size(reading, data, "record_size_kb", line)
     file_kb = read_size(reading, data, "file_size_kb", line)
@@ -306,8 +306,8 @@ def _refuse_one_size(
     """
     name = "file_size_kb" if lacks_file else "record_size_kb"
     if name in data:
-        what = "file size" if lacks_file else "block size"
-        message = f"The {what} is missing: give block size and file size, or neither."
+        lacking = "file size" if lacks_file else "block size"
+        message = f"The {lacking} is missing: give block size and file size, or neither."
         reading.refuse(line, data[name], message)
     elif not reading.lacks_sign:
         reading.refuse(line, None, _NO_FILE_SIZE if lacks_file else _NO_BLOCK_SIZE)
@@ -334,8 +334,8 @@ def _keep(reading: TableReading, value: ParsedValue, place: CellPosition) -> Non
         )
         if reading.unread:
             reading.lacks_sign = True
-            some = ", ".join(quoted(word) for word in reading.unread[:6])
-            message += f" Nothing reads {some}: say on the import page what stands there."
+            words = ", ".join(quoted(word) for word in reading.unread[:6])
+            message += f" Nothing reads {words}: say on the import page what stands there."
         reading.refuse(value.line, place, message)
         return
     if value.value == 0:
@@ -352,7 +352,7 @@ def read_size(
         return None
     is_record = name == "record_size_kb"
     unit_bytes = reading.record_bytes if is_record else reading.file_bytes
-    found = size_kb(place.text, unit_bytes)
+    size = size_kb(place.text, unit_bytes)
     if not unit_bytes and place.text.isdecimal():
         reading.lacks_sign = True
         message = (
@@ -361,11 +361,11 @@ def read_size(
         )
         reading.refuse(line, place, message)
         return None
-    if found is None or found > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
+    if size is None or size > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
         message = f"Found {quoted(place.text)}, expected a size in KB, such as 64."
         reading.refuse(line, place, message)
         return None
-    return found
+    return size
 
 
 def _repeat(reading: TableReading, data: dict[str, CellPosition], line: int) -> int | None:
@@ -458,7 +458,7 @@ def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
 
 def _sure_sign(text: str) -> str:
     """The decimal sign of a number that tells it by how its thousands are set apart, or ""."""
-    return next((sign for sign, one in _SURE_GROUPS.items() if one.fullmatch(text)), "")
+    return next((sign for sign, pattern in _SURE_GROUPS.items() if pattern.fullmatch(text)), "")
 
 
 def _without_groups(text: str, decimal: str) -> str:

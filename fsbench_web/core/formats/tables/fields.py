@@ -42,14 +42,14 @@ class Fields:
         self._words: NDArray[np.uint64] = np.ndarray(
             len(padded) - _WORD_BYTES + 1, "<u8", padded, 0, (1,)
         )
-        found = self._bytes
-        ends = np.flatnonzero((found == ord(separator)) | (found == _NEWLINE))
-        last = np.flatnonzero(found[ends] == _NEWLINE)
+        content = self._bytes
+        ends = np.flatnonzero((content == ord(separator)) | (content == _NEWLINE))
+        last = np.flatnonzero(content[ends] == _NEWLINE)
         self._line_ends = ends[last]
         self._line_starts = np.concatenate(([0], self._line_ends[:-1] + 1))
         counts = np.diff(last, prepend=-1)
         usual: Flags = counts == width
-        usual &= found[self._line_starts] != _HASH
+        usual &= content[self._line_starts] != _HASH
         usual &= self._line_ends - self._line_starts <= _LONGEST_LINE
         usual &= ~self._odd(separator, quotes)
         if usual.all():
@@ -120,26 +120,27 @@ class Fields:
         lengths = [self._ends[:, column] - self._starts[:, column] for column in columns]
         for length in lengths:
             rows = rows & (length <= _LONGEST_KEY)
-        at = np.flatnonzero(rows)
-        if not len(at):
+        positions = np.flatnonzero(rows)
+        if not len(positions):
             return codes, []
-        is_new = np.zeros(len(at), dtype=np.bool_)
+        is_new = np.zeros(len(positions), dtype=np.bool_)
         is_new[0] = True
         for column, length in zip(columns, lengths, strict=True):
-            starts, left = self._starts[at, column], length[at]
+            starts, left = self._starts[positions, column], length[positions]
             for place in range(0, int(left.max(initial=0)), _WORD_BYTES):
                 first = _FIRST_BYTES[np.clip(left - place, 0, _WORD_BYTES)]
                 eight = self._words[starts + place] & first
                 is_new[1:] |= eight[1:] != eight[:-1]
         # Rows stand together mostly: only the first of those that are alike is looked up.
         heads = np.flatnonzero(is_new)
-        found: dict[tuple[bytes, ...], int] = {}
-        texts = zip(*(self.words(column, at[heads]) for column in columns), strict=True)
+        known_keys: dict[tuple[bytes, ...], int] = {}
+        texts = zip(*(self.words(column, positions[heads]) for column in columns), strict=True)
         of_heads = [
-            found.setdefault(key, len(found)) for key in (texts if columns else [()] * len(heads))
+            known_keys.setdefault(key, len(known_keys))
+            for key in (texts if columns else [()] * len(heads))
         ]
-        codes[at] = np.repeat(of_heads, np.diff(heads, append=len(at)))
-        return codes, [tuple([word.decode() for word in key]) for key in found]
+        codes[positions] = np.repeat(of_heads, np.diff(heads, append=len(positions)))
+        return codes, [tuple([word.decode() for word in key]) for key in known_keys]
 
     def _odd(self, separator: str, quotes: bool) -> Flags:
         """The lines with bytes that are looked at more closely."""

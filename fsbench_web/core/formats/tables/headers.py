@@ -149,16 +149,18 @@ def test_named(word: str) -> tuple[str, str] | None:
     parts = name.replace("_", " ").split()
     for count in range(len(parts) - 1, 0, -1):
         test = known_test(" ".join(parts[:count]))
-        one = measure_of(f"{' '.join(parts[count:])} ({unit})" if unit else " ".join(parts[count:]))
-        if test and one is not None:
-            return (test if one.ending == "_bw" else f"{test}{one.ending}"), one.unit
+        measure = measure_of(
+            f"{' '.join(parts[count:])} ({unit})" if unit else " ".join(parts[count:])
+        )
+        if test and measure is not None:
+            return (test if measure.ending == "_bw" else f"{test}{measure.ending}"), measure.unit
     if measure_of(word) is not None:
         return None
     if (match := _COUNTED.fullmatch(word.strip())) is not None and not unit:
-        found = test_of(match[1])
-        return (found, f"{plain(match[1])}/s") if found else None
-    found = test_of(name) if unit.endswith("B/s") else None
-    return (found, unit) if found else None
+        rate_test = test_of(match[1])
+        return (rate_test, f"{plain(match[1])}/s") if rate_test else None
+    rate_test = test_of(name) if unit.endswith("B/s") else None
+    return (rate_test, unit) if rate_test else None
 
 
 def field_of(word: str) -> str:
@@ -184,13 +186,13 @@ def measure_of(word: str) -> Measure | None:
     name, unit = split(word)
     if unit == PERCENT:
         return None
-    words = [one for one in re.split(r"[\s_,()-]+", name.strip().lower()) if one]
-    side = next((_DIRECTIONS[one] for one in words if one in _DIRECTIONS), "")
-    rest = [one for one in words if one not in _DIRECTIONS]
+    words = [word for word in re.split(r"[\s_,()-]+", name.strip().lower()) if word]
+    side = next((_DIRECTIONS[word] for word in words if word in _DIRECTIONS), "")
+    rest = [word for word in words if word not in _DIRECTIONS]
     start = f"_{side}" if side else ""
     if not rest:
         return _of_unit(start, unit)
-    parts = [one for one in rest if one not in _MEANS | _PASSED_OVER | _HALF_UNITS]
+    parts = [word for word in rest if word not in _MEANS | _PASSED_OVER | _HALF_UNITS]
     if len(parts) == 1 and parts[0] in _RATES:
         return Measure(f"{start}_bw", unit)
     if len(parts) == 1 and _OPS.fullmatch(parts[0]):
@@ -207,11 +209,11 @@ def _of_unit(start: str, unit: str) -> Measure | None:
 
 def _latency(start: str, words: list[str], unit: str) -> Measure | None:
     """Of a latency: its mean, its maximum, a percentile."""
-    kinds = [_LATENCIES[one] for one in words if one in _LATENCIES]
+    kinds = [_LATENCIES[word] for word in words if word in _LATENCIES]
     if unit and unit not in _TIMES:
         return None
     kind = kinds[0] if kinds else "lat"
-    rest = [one for one in words if one not in _LATENCIES and one not in _PASSED_OVER]
+    rest = [word for word in words if word not in _LATENCIES and word not in _PASSED_OVER]
     if not rest:
         return Measure(f"{start}_{_WHOLE[kind]}", unit) if kinds else None
     if len(rest) > 1:

@@ -57,13 +57,13 @@ class LargeTable:
 
     def units(self) -> dict[str, int]:
         """The first line of each unit."""
-        found: dict[str, int] = {}
+        units: dict[str, int] = {}
         for columns in self.runs.values():
             codes, first = np.unique(columns.codes, return_index=True)
             for code, line in zip(codes.tolist(), columns.lines[first].tolist(), strict=True):
                 unit = columns.tests[code].unit
-                found[unit] = min(line, found.get(unit, line))
-        return found
+                units[unit] = min(line, units.get(unit, line))
+        return units
 
 
 def mapping_of(head: bytes) -> Mapping | None:
@@ -164,11 +164,11 @@ def _finished(reader: BlockReader) -> LargeTable:
 
 def _from_1(runs: dict[Own, MeasurementColumns]) -> dict[Own, MeasurementColumns]:
     """Runs whose repeats are counted from 1, also where the table does from 0."""
-    if not any(own[3] == 0 for own in runs):
+    if not any(run[3] == 0 for run in runs):
         return runs
     return {
-        (*own[:3], None if own[3] is None else own[3] + 1, own[4]): columns
-        for own, columns in runs.items()
+        (*run[:3], None if run[3] is None else run[3] + 1, run[4]): columns
+        for run, columns in runs.items()
     }
 
 
@@ -191,8 +191,8 @@ def _table(reader: BlockReader) -> LargeTable:
     return LargeTable(
         numbers,
         {
-            own: numbers.taken(slice(start, end))
-            for own, (start, end) in zip(reader.rows.runs, pairwise(cuts), strict=True)
+            run: numbers.taken(slice(start, end))
+            for run, (start, end) in zip(reader.rows.runs, pairwise(cuts), strict=True)
             if start < end
         },
         rows=reader.line,

@@ -44,8 +44,8 @@ class CodedColumn:
 
     def meanings(self, rows: Ints) -> Ints:
         """Those of rows in which all is known."""
-        found = np.array([self.known.meanings.get(key, 0) for key in self.words], dtype=np.int64)
-        return found[self.codes[rows]]
+        meanings = np.array([self.known.meanings.get(key, 0) for key in self.words], dtype=np.int64)
+        return meanings[self.codes[rows]]
 
     def unknown(self, good: Flags) -> Iterator[tuple[tuple[str, ...], Iterator[int]]]:
         """Each thing that is not known, with the good rows that name it in their order."""
@@ -56,9 +56,9 @@ class CodedColumn:
         is_unknown[places] = True
         rows = np.flatnonzero(good & is_unknown[self.codes])
         rows = rows[np.argsort(self.codes[rows], kind="stable")]
-        for some in np.split(rows, np.flatnonzero(np.diff(self.codes[rows])) + 1):
-            if len(some):
-                yield self.words[self.codes[some[0]]], iter(some.tolist())
+        for group in np.split(rows, np.flatnonzero(np.diff(self.codes[rows])) + 1):
+            if len(group):
+                yield self.words[self.codes[group[0]]], iter(group.tolist())
 
 
 class BlockReader:
@@ -83,11 +83,11 @@ class BlockReader:
         columns = self._one_by_one(text, first) if is_odd else self._at_a_glance(text, first)
         if len(columns[0]):
             self.blocks.append(columns)
-        most = self.mapping.header_line + MAX_ROWS
-        if self.line > most:
+        last_line = self.mapping.header_line + MAX_ROWS
+        if self.line > last_line:
             message = f"The table has more than {MAX_ROWS} rows: split it."
-            self.rows.refuse(most + 1, None, message)
-        return not self.rows.is_over and self.line <= most
+            self.rows.refuse(last_line + 1, None, message)
+        return not self.rows.is_over and self.line <= last_line
 
     def _after_header(self, text: str) -> str:
         """The rest of a text behind the header, which is noted."""
@@ -133,9 +133,9 @@ class BlockReader:
         read = self._learn(
             queue, (sign, tests, runs), good, lines.__getitem__ if lines else fields.line, first
         )
-        at = np.flatnonzero(good)
-        found = (first + at, runs.meanings(at), tests.meanings(at))
-        columns = _typed([*found, records[at], files[at], values[at]])
+        good_rows = np.flatnonzero(good)
+        row_keys = (first + good_rows, runs.meanings(good_rows), tests.meanings(good_rows))
+        columns = _typed([*row_keys, records[good_rows], files[good_rows], values[good_rows]])
         if not read:
             return columns
         pairs = zip(columns, _columns(read), strict=True)
@@ -203,10 +203,10 @@ class BlockReader:
         waiting: dict[int, list[tuple[KnownWords, tuple[str, ...], Iterator[int]]]] = defaultdict(
             list
         )
-        for one in named:
-            for key, rows in one.unknown(good):
+        for column in named:
+            for key, rows in column.unknown(good):
                 row = next(rows)
-                waiting[row].append((one.known, key, rows))
+                waiting[row].append((column.known, key, rows))
                 heappush(queue, row)
         read = []
         while queue and not self.rows.is_over:
@@ -214,24 +214,24 @@ class BlockReader:
             while queue and queue[0] == row:
                 heappop(queue)
             good[row] = False
-            found = self.rows.row(line(row), first + row)
-            if found is not None:
-                read.append(found)
-            for known, key, rows in waiting.pop(row, ()):
-                following = None if key in known.meanings else next(rows, None)
+            read_row = self.rows.row(line(row), first + row)
+            if read_row is not None:
+                read.append(read_row)
+            for known_words, key, rows in waiting.pop(row, ()):
+                following = None if key in known_words.meanings else next(rows, None)
                 if following is not None:
-                    waiting[following].append((known, key, rows))
+                    waiting[following].append((known_words, key, rows))
                     heappush(queue, following)
         return read
 
 
-def _named(known: KnownWords, fields: Fields, good: Flags) -> CodedColumn:
+def _named(known_words: KnownWords, fields: Fields, good: Flags) -> CodedColumn:
     """What the good rows name; one with a name too long is not ``good`` any more."""
-    if len(known.meanings) > _MAX_KNOWN:
-        known.meanings.clear()
-    codes, words = fields.keys(known.columns, good)
+    if len(known_words.meanings) > _MAX_KNOWN:
+        known_words.meanings.clear()
+    codes, words = fields.keys(known_words.columns, good)
     good &= codes >= 0
-    return CodedColumn(known, codes, words)
+    return CodedColumn(known_words, codes, words)
 
 
 def _columns(rows: list[ReadRow]) -> list[Column]:
@@ -239,4 +239,7 @@ def _columns(rows: list[ReadRow]) -> list[Column]:
 
 
 def _typed(columns: Iterable[Any]) -> list[Column]:
-    return [np.asarray(one, dtype=t) for one, t in zip(columns, COLUMN_TYPES, strict=True)]
+    return [
+        np.asarray(column, dtype=column_type)
+        for column, column_type in zip(columns, COLUMN_TYPES, strict=True)
+    ]

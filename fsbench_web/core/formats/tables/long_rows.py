@@ -124,13 +124,13 @@ class RowReader:
         self.known_tests.meanings[self.known_tests.of(words)] = test
         if self.decimal:
             self.signs.meanings[self.decimal,] = 0
-        own = self.known_runs.of(words)
-        run = self.known_runs.meanings.get(own)
+        key = self.known_runs.of(words)
+        run = self.known_runs.meanings.get(key)
         if run is None:
             run = self._run(words, number)
             if run is None:
                 return None
-            self.known_runs.meanings[own] = run
+            self.known_runs.meanings[key] = run
         return number, run, test, record, file, value
 
     def size_of(self, name: str, word: str = "") -> int | None:
@@ -236,14 +236,14 @@ class RowReader:
             message = f"Found {quoted(repeat)}, expected {A_REPEAT}."
             self.refuse(number, column or None, message)
             return None
-        own = (
+        key = (
             values.get("filesystem", ""),
             values.get("configuration", ""),
             values.get("hardware", ""),
             int(repeat) if repeat else None,
             values.get("block", ""),
         )
-        if len(self.runs) >= MAX_RUNS and own not in self.runs:
+        if len(self.runs) >= MAX_RUNS and key not in self.runs:
             self.refuse(number, None, f"The table holds more than {MAX_RUNS} runs: split it.")
             return None
-        return self.runs.setdefault(own, len(self.runs))
+        return self.runs.setdefault(key, len(self.runs))

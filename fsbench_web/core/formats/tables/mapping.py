@@ -84,12 +84,12 @@ class Mapping:
         }
 
     @classmethod
-    def from_json(cls, kept: AnyMapping[str, Any]) -> "Mapping":
+    def from_json(cls, stored: AnyMapping[str, Any]) -> "Mapping":
         """The reverse; keys of other versions are passed over."""
-        known = {f.name for f in fields(cls)}
-        given = {name: value for name, value in kept.items() if name in known}
-        given["tests"] = {int(n): (test, unit) for n, test, unit in kept.get("tests", [])}
-        return cls(**given)
+        names = {f.name for f in fields(cls)}
+        values = {name: value for name, value in stored.items() if name in names}
+        values["tests"] = {int(n): (test, unit) for n, test, unit in stored.get("tests", [])}
+        return cls(**values)
 
     def missing(self) -> list[str]:
         """What has to be said before a number can be read, in words."""
@@ -107,39 +107,41 @@ class Mapping:
 
     def problems(self) -> list[str]:
         """What is wrong with the mapping itself, in sentences."""
-        found = [f"{name} is missing: choose its column, or say it." for name in self.missing()]
+        problems = [f"{name} is missing: choose its column, or say it." for name in self.missing()]
         if self.shape not in SHAPES or self.rows_are not in ("file", "record"):
-            found.append("This shape of a table is not known.")
+            problems.append("This shape of a table is not known.")
         if self.delimiter not in ("", SPACES, *DELIMITERS) and not _SEPARATOR.fullmatch(
             self.delimiter
         ):
-            found.append("The separator is one character, and no letter, digit or quote.")
+            problems.append("The separator is one character, and no letter, digit or quote.")
         if self.decimal not in _DECIMALS:
-            found.append("The decimal sign is a point or a comma.")
+            problems.append("The decimal sign is a point or a comma.")
         if {self.record_unit, self.file_unit} - {"", *SIZE_UNITS}:
-            found.append("The unit of a size is bytes, KB, MB or GB.")
+            problems.append("The unit of a size is bytes, KB, MB or GB.")
         numbers = [*self.columns.values(), *self.tests]
         if any(not 0 <= number < _MAX_COLUMNS for number in numbers):
-            found.append(
+            problems.append(
                 f"There is no such column: the first {_MAX_COLUMNS} of a table can hold something. "
                 "Make it several tables, or one with a row for each number."
             )
         if len(set(numbers)) != len(numbers):
-            found.append("One column is said to be two things.")
+            problems.append("One column is said to be two things.")
         if len(self.names) > MOST_NAMES:
-            found.append(f"More than {MOST_NAMES} names of tests cannot be said.")
+            problems.append(f"More than {MOST_NAMES} names of tests cannot be said.")
         if len(self.not_measured) > MOST_NOT_MEASURED:
-            found.append(f"More than {MOST_NOT_MEASURED} words for not measured cannot be said.")
-        found += [
+            problems.append(f"More than {MOST_NOT_MEASURED} words for not measured cannot be said.")
+        problems += [
             f"{quoted(word)} is a number, and cannot mean that nothing was measured."
             for word in self.not_measured
             if not may_mean_nothing(word)
         ]
         wrong = [name for name in self.names.values() if test_of(name) is None]
-        found += [f"{quoted(name)} is no name of a test, as random_read is." for name in wrong[:1]]
+        problems += [
+            f"{quoted(name)} is no name of a test, as random_read is." for name in wrong[:1]
+        ]
         if {*self.columns, *self.constants} - set(FIELDS):
-            found.append("There is no such field.")
-        return found
+            problems.append("There is no such field.")
+        return problems
 
     def check(self) -> None:
         """Raise UnreadableFile with all of ``problems``."""

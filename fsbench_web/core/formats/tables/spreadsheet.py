@@ -51,31 +51,31 @@ def parse_sheets(grids: list[Grid]) -> ParsedResult:
     seen: dict[tuple[object, ...], int] = {}
     for grid in grids:
         try:
-            found = parse_grid(grid)
+            result = parse_grid(grid)
         except UnreadableFile as error:
             refusals.append(error)
             message = f'The sheet "{grid.name}" holds no table that says itself what is what.'
-            kept = [Problem(None, None, message)]
+            warnings = [Problem(None, None, message)]
             if type(error) is UnreadableFile:
                 raise
         else:
-            kept = found.warnings
-            _refuse_repeated(seen, found)
+            warnings = result.warnings
+            _refuse_repeated(seen, result)
             if merged is None:
-                merged = found
+                merged = result
                 continue
-            merged.values += found.values
-            merged.unread_columns += found.unread_columns
+            merged.values += result.values
+            merged.unread_columns += result.unread_columns
         if merged is not None:
-            merged.warnings += kept
+            merged.warnings += warnings
     if merged is None:
         raise refusals[0]
     return merged
 
 
-def _refuse_repeated(seen: dict[tuple[object, ...], int], found: ParsedResult) -> None:
+def _refuse_repeated(seen: dict[tuple[object, ...], int], result: ParsedResult) -> None:
     problems = []
-    for value in found.values:
+    for value in result.values:
         first = seen.setdefault(_cell(value), value.line)
         if first != value.line:
             message = f"The same cell was already given in line {first}."
