@@ -94,60 +94,62 @@ def distribution(
 
     Raises ValueError for a number below 0.
     """
-    found: Counter[int] = Counter()
+    totals: Counter[int] = Counter()
     for value, count in counts:
         if value < 0 or count < 0:
             raise ValueError("a distribution has a number below 0")
-        found[value] += count
-    rising = sorted((value, count) for value, count in found.items() if count)
+        totals[value] += count
+    rising = sorted((value, count) for value, count in totals.items() if count)
     if not rising:
         return None
     values, numbers = zip(*rising, strict=True)
     return Distribution(test, load, unit, values, numbers, least, most)
 
 
-def merged(some: Sequence[Distribution]) -> Distribution:
+def merged(parts: Sequence[Distribution]) -> Distribution:
     """All of them as one; at least one. Of several units of time all become ns, which is exact.
 
     Raises ValueError for another unit.
     """
-    if len({one.unit for one in some}) > 1:
-        some = [in_ns(one) for one in some]
-    first = some[0]
-    pairs = (pair for one in some for pair in zip(one.values, one.counts, strict=True))
-    leasts = [one.least for one in some if one.least is not None and isfinite(one.least)]
-    mosts = [one.most for one in some if one.most is not None and isfinite(one.most)]
-    found = distribution(
+    if len({part.unit for part in parts}) > 1:
+        parts = [in_ns(part) for part in parts]
+    first = parts[0]
+    pairs = (pair for part in parts for pair in zip(part.values, part.counts, strict=True))
+    lows = [part.least for part in parts if part.least is not None and isfinite(part.least)]
+    highs = [part.most for part in parts if part.most is not None and isfinite(part.most)]
+    whole = distribution(
         first.test,
         first.load,
         first.unit,
         pairs,
-        min(leasts) if len(leasts) == len(some) else None,
-        max(mosts) if len(mosts) == len(some) else None,
+        min(lows) if len(lows) == len(parts) else None,
+        max(highs) if len(highs) == len(parts) else None,
     )
-    assert found is not None  # each has a count
-    return found
+    assert whole is not None  # each has a count
+    return whole
 
 
-def in_ns(one: Distribution) -> Distribution:
+def in_ns(distribution: Distribution) -> Distribution:
     """The same in nanoseconds: whole ones, as values are whole. Raises ValueError."""
-    if one.unit not in _NS:
-        raise ValueError(f"distributions in {one.unit} and in another unit cannot be merged")
-    times = _NS[one.unit]
+    if distribution.unit not in _NS:
+        raise ValueError(
+            f"distributions in {distribution.unit} and in another unit cannot be merged"
+        )
+    times = _NS[distribution.unit]
     return replace(
-        one,
+        distribution,
         unit="ns",
-        values=tuple(value * times for value in one.values),
-        least=None if one.least is None else one.least * times,
-        most=None if one.most is None else one.most * times,
+        values=tuple(value * times for value in distribution.values),
+        least=None if distribution.least is None else distribution.least * times,
+        most=None if distribution.most is None else distribution.most * times,
     )
 
 
-def by_test(some: Iterable[Distribution]) -> dict[tuple[str, str], Distribution]:
+def by_test(distributions: Iterable[Distribution]) -> dict[tuple[str, str], Distribution]:
     """Merged by test and load, in the order of their first."""
     groups: dict[tuple[str, str], list[Distribution]] = {}
-    for one in some:
-        groups.setdefault((one.test, one.load), []).append(one)
+    for distribution in distributions:
+        groups.setdefault((distribution.test, distribution.load), []).append(distribution)
     return {key: merged(group) for key, group in groups.items()}
 
 
@@ -160,7 +162,7 @@ def _rank_of(percent: str, count: int) -> int:
 
 def _quantile(probability: float, count: int, share: float) -> int:
     """The smallest number of successes of ``count`` tries that reaches the probability."""
-    found = max(0, ceil(float(bdtrik(probability, count, share))) - 1)
-    while float(bdtr(found, count, share)) < probability:
-        found += 1
-    return found
+    successes = max(0, ceil(float(bdtrik(probability, count, share))) - 1)
+    while float(bdtr(successes, count, share)) < probability:
+        successes += 1
+    return successes

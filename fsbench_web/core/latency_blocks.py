@@ -15,13 +15,25 @@ from fsbench_web.core.measurement_columns import UnreadableBlock, pack, unpack
 DISTRIBUTIONS, OVER_TIME = b"fsbl", b"fsbt"
 
 
-def encode(some: Sequence[Distribution]) -> bytes:
+def encode(distributions: Sequence[Distribution]) -> bytes:
     """The block of some distributions, of the form of those of measurements."""
     directory = [
-        [one.test, one.load, one.unit, len(one.values), one.least, one.most] for one in some
+        [
+            distribution.test,
+            distribution.load,
+            distribution.unit,
+            len(distribution.values),
+            distribution.least,
+            distribution.most,
+        ]
+        for distribution in distributions
     ]
-    values = np.array([value for one in some for value in one.values], dtype=np.int64)
-    counts = np.array([count for one in some for count in one.counts], dtype=np.int64)
+    values = np.array(
+        [value for distribution in distributions for value in distribution.values], dtype=np.int64
+    )
+    counts = np.array(
+        [count for distribution in distributions for count in distribution.counts], dtype=np.int64
+    )
     return pack(directory, [np.diff(values, prepend=0), counts], DISTRIBUTIONS)
 
 
@@ -32,10 +44,10 @@ def decode(block: bytes) -> list[Distribution]:
         differences, counts = arrays
         values = np.cumsum(differences, dtype=np.int64).tolist()
         numbers = counts.tolist()
-        found, start = [], 0
+        distributions, start = [], 0
         for test, load, unit, size, least, most in directory:
             part = slice(start, start + size)
-            found.append(
+            distributions.append(
                 Distribution(
                     test, load, unit, tuple(values[part]), tuple(numbers[part]), least, most
                 )
@@ -45,20 +57,24 @@ def decode(block: bytes) -> list[Distribution]:
         raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
     if start != len(values) or len(values) != len(numbers):
         raise UnreadableBlock("The block holds other numbers than it names.")
-    return found
+    return distributions
 
 
-def encode_over_time(some: Sequence[LatencySeries]) -> bytes:
+def encode_over_time(all_series: Sequence[LatencySeries]) -> bytes:
     """The block of some series, of the form of those of measurements."""
-    directory = [[one.test, one.load, one.unit, len(one.ends_ms)] for one in some]
+    directory = [
+        [series.test, series.load, series.unit, len(series.ends_ms)] for series in all_series
+    ]
     columns = [
-        np.array([value for one in some for value in one.ends_ms], dtype=np.int64),
-        np.array([value for one in some for value in one.counts], dtype=np.int64),
+        np.array([value for series in all_series for value in series.ends_ms], dtype=np.int64),
+        np.array([value for series in all_series for value in series.counts], dtype=np.int64),
         *(
-            np.array([value for one in some for value in one.percentiles[place]], dtype=float)
+            np.array(
+                [value for series in all_series for value in series.percentiles[place]], dtype=float
+            )
             for place in range(len(PERCENTS))
         ),
-        np.array([value for one in some for value in one.most], dtype=float),
+        np.array([value for series in all_series for value in series.most], dtype=float),
     ]
     return pack(directory, columns, OVER_TIME)
 
@@ -67,21 +83,21 @@ def decode_over_time(block: bytes) -> list[LatencySeries]:
     """The inverse. Raises UnreadableBlock."""
     directory, arrays = unpack(block, OVER_TIME)
     try:
-        ends, counts, *percentiles, most = (one.tolist() for one in arrays)
-        found, start = [], 0
+        ends, counts, *percentiles, maxima = (array.tolist() for array in arrays)
+        all_series, start = [], 0
         for test, load, unit, size in directory:
             part = slice(start, start + size)
-            found.append(
+            all_series.append(
                 LatencySeries(
                     *(test, load, unit, tuple(ends[part]), tuple(counts[part])),
-                    tuple(tuple(one[part]) for one in percentiles),
-                    tuple(most[part]),
+                    tuple(tuple(column[part]) for column in percentiles),
+                    tuple(maxima[part]),
                 )
             )
             start += size
     except (TypeError, ValueError) as error:
         raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None
-    lengths = {len(one) for one in (ends, counts, *percentiles, most)}
+    lengths = {len(column) for column in (ends, counts, *percentiles, maxima)}
     if lengths != {start} or len(percentiles) != len(PERCENTS):
         raise UnreadableBlock("The block holds other numbers than it names.")
-    return found
+    return all_series

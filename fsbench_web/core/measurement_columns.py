@@ -84,8 +84,8 @@ class MeasurementColumns:
 
     def of_tests(self, is_wanted: Callable[[tuple[str, str]], bool]) -> npt.NDArray[np.bool_]:
         """Which numbers are of the tests, (name, load), that are wanted, in whatever unit."""
-        found = [is_wanted((one.test, one.load)) for one in self.tests]
-        return np.array(found, dtype=np.bool_)[self.codes]
+        wanted = [is_wanted((test.test, test.load)) for test in self.tests]
+        return np.array(wanted, dtype=np.bool_)[self.codes]
 
     def pruned(self) -> "MeasurementColumns":
         """The same without tests that have no number, in the order of their first one."""
@@ -94,7 +94,7 @@ class MeasurementColumns:
         codes, first, places = np.unique(self.codes, return_index=True, return_inverse=True)
         order = np.argsort(first)
         renamed = np.argsort(order)[places.reshape(-1)]
-        return replace(self, tests=[self.tests[codes[one]] for one in order], codes=renamed)
+        return replace(self, tests=[self.tests[codes[place]] for place in order], codes=renamed)
 
     def summary(self) -> list[list[Any]]:
         """[test, load, unit, numbers, of these with both sizes] of each test that has any."""
@@ -120,13 +120,15 @@ class MeasurementColumns:
 
 def optional(column: Column) -> list[int | None]:
     """The numbers of a column, None for NONE."""
-    found: list[int | None] = column.tolist()
-    return [None if one == NONE else one for one in found] if (column == NONE).any() else found
+    values: list[int | None] = column.tolist()
+    return (
+        [None if value == NONE else value for value in values] if (column == NONE).any() else values
+    )
 
 
 def whole(numbers: Iterable[int | None]) -> Whole:
     """A column of sizes or lines."""
-    return np.array([NONE if one is None else one for one in numbers], dtype=np.int64)
+    return np.array([NONE if number is None else number for number in numbers], dtype=np.int64)
 
 
 def of_rows(
@@ -156,7 +158,7 @@ def encode(columns: MeasurementColumns) -> bytes:
 def decode(block: bytes) -> MeasurementColumns:
     """The numbers of a block. Raises UnreadableBlock."""
     tests, arrays = unpack(block)
-    if len(arrays) != 5 or len({len(one) for one in arrays}) != 1:
+    if len(arrays) != 5 or len({len(array) for array in arrays}) != 1:
         raise UnreadableBlock("The block holds other columns than those of measurements.")
     codes, records, files, values, lines = arrays
     if len(codes) and codes.max() >= len(tests):
@@ -195,17 +197,17 @@ def encode_samples(samples: dict[int, Any]) -> bytes | None:
 
 def decode_samples(block: bytes | None) -> dict[int, Any]:
     """The same back. Raises UnreadableBlock."""
-    return {} if block is None else {int(place): some for place, some in unpack(block)[0]}
+    return {} if block is None else {int(place): samples for place, samples in unpack(block)[0]}
 
 
 def pack(directory: Any, arrays: Sequence[Column], magic: bytes = MAGIC) -> bytes:
     """A block of this version; ``magic`` are four bytes that say what it is of."""
-    columns = [_narrow(one) for one in arrays]
-    described = [[one.dtype.str, len(one)] for one in columns]
-    kept = _as_json([directory, described]).encode("utf-8", "surrogatepass")
+    columns = [_narrow(array) for array in arrays]
+    described = [[column.dtype.str, len(column)] for column in columns]
+    header = _as_json([directory, described]).encode("utf-8", "surrogatepass")
     # ISA-L (its usual level, 2): half the time of zlib's level 6 or less, and 1 to 2% larger.
     body = isal_zlib.compress(
-        b"".join((_LENGTH.pack(len(kept)), kept, *(_shuffled(one) for one in columns)))
+        b"".join((_LENGTH.pack(len(header)), header, *(_shuffled(column) for column in columns)))
     )
     return _HEAD.pack(magic, VERSION, zlib.crc32(body)) + body
 
@@ -253,7 +255,9 @@ def _narrow(column: Column) -> Column:
     if column.dtype.kind == "f" or not len(column):
         return column.astype("<f8" if column.dtype.kind == "f" else "u1")
     low, high = int(column.min()), int(column.max())
-    return column.astype(next(one.dtype for one in _WHOLE if one.min <= low and high <= one.max))
+    return column.astype(
+        next(limits.dtype for limits in _WHOLE if limits.min <= low and high <= limits.max)
+    )
 
 
 def _shuffled(column: Column) -> bytes:

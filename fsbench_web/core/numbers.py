@@ -90,8 +90,8 @@ def least_decimals(values: Iterable[float | None]) -> int:
 
     Galli's 29.40 s beside 5.99 s is not 29.4, and Hilzinger's 70 s beside 65 s not 70.00.
     """
-    known = (value for value in values if value is not None and math.isfinite(value))
-    return 0 if all(value == round(value) for value in known) else 2
+    finite = (value for value in values if value is not None and math.isfinite(value))
+    return 0 if all(value == round(value) for value in finite) else 2
 
 
 def with_unit(value: float | None, unit: str) -> str:

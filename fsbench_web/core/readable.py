@@ -46,10 +46,14 @@ def scale_of(unit: str, values: Iterable[float], base: int | None = None) -> Sca
     ladder = _ladder(unit.strip(), base)
     if not sizes or not ladder:
         return Scale(numbers.unit_name(unit), 1000.0 if unit == "ns" else 1.0)
-    least, most = min(sizes), max(sizes)
-    fitting = [at for at, (_, divisor) in enumerate(ladder) if most / divisor >= 1]
+    smallest, largest = min(sizes), max(sizes)
+    fitting = [index for index, (_, divisor) in enumerate(ladder) if largest / divisor >= 1]
     place = fitting[-1] if fitting else 0
-    while place and least / ladder[place][1] < _SMALLEST and most / ladder[place - 1][1] < _LARGEST:
+    while (
+        place
+        and smallest / ladder[place][1] < _SMALLEST
+        and largest / ladder[place - 1][1] < _LARGEST
+    ):
         place -= 1
     return Scale(*ladder[place])
 
@@ -57,8 +61,11 @@ def scale_of(unit: str, values: Iterable[float], base: int | None = None) -> Sca
 def _ladder(unit: str, base: int | None) -> list[tuple[str, float]]:
     """Units of its kind with how many of ``unit`` they are, smallest first; [] of any other."""
     if unit in _TIMES:
-        own = _TIMES[unit]
-        return [(unit if size == own else name, _ratio(size, own)) for name, size in _SHOWN_TIMES]
+        unit_size = _TIMES[unit]
+        return [
+            (unit if size == unit_size else name, _ratio(size, unit_size))
+            for name, size in _SHOWN_TIMES
+        ]
     plain = unit.removesuffix("/s")
     power, base = _power(plain, base)
     if base is None:
@@ -70,9 +77,9 @@ def _ladder(unit: str, base: int | None) -> list[tuple[str, float]]:
     ]
 
 
-def _ratio(size: float, own: float) -> float:
+def _ratio(size: float, unit_size: float) -> float:
     """How many of one another is: powers of ten, without what dividing them adds."""
-    return float(round(size / own)) if size >= own else 1 / round(own / size)
+    return float(round(size / unit_size)) if size >= unit_size else 1 / round(unit_size / size)
 
 
 def _power(plain: str, base: int | None) -> tuple[int, int | None]:

@@ -125,14 +125,18 @@ def workload_programs() -> dict[str, str]:
 
 def image_packages() -> list[str]:
     """What the benchmark image is made of, and cannot be without."""
-    everywhere = (one.package for one in FILESYSTEMS.values() if one.is_everywhere)
-    found = {*workload_programs().values(), *HEADERS.values(), *everywhere, *LAYERS.values()}
-    return sorted(found | {*NETWORK.values(), *_IMAGE_ITSELF})
+    everywhere = (
+        filesystem.package for filesystem in FILESYSTEMS.values() if filesystem.is_everywhere
+    )
+    packages = {*workload_programs().values(), *HEADERS.values(), *everywhere, *LAYERS.values()}
+    return sorted(packages | {*NETWORK.values(), *_IMAGE_ITSELF})
 
 
 def optional_packages() -> list[str]:
     """Those of file systems that a newer release may have dropped."""
-    return sorted({one.package for one in FILESYSTEMS.values() if not one.is_everywhere})
+    return sorted(
+        {filesystem.package for filesystem in FILESYSTEMS.values() if not filesystem.is_everywhere}
+    )
 
 
 def missing_packages(
@@ -142,9 +146,9 @@ def missing_packages(
     kernel can mount (``can_mount`` is asked with their kernel names).
     """
     programs = {**WORKER, **workload_programs()}
-    for one in FILESYSTEMS.values():
-        if can_mount(one.kernel_name) and not one.is_in_guests_alone:
-            programs[one.mkfs] = one.package
+    for filesystem in FILESYSTEMS.values():
+        if can_mount(filesystem.kernel_name) and not filesystem.is_in_guests_alone:
+            programs[filesystem.mkfs] = filesystem.package
     lacking = {package for name, package in programs.items() if not has_program(name)}
     lacking |= {package for header, package in HEADERS.items() if not Path(header).exists()}
     return sorted(lacking)
@@ -152,14 +156,14 @@ def missing_packages(
 
 def mountable() -> set[str]:
     """What the running kernel mounts, by its names: now, or with a module that is installed."""
-    found = set()
+    kernel_names = set()
     for line in _lines(Path("/proc/filesystems")):
-        found.update(line.split()[-1:])
+        kernel_names.update(line.split()[-1:])
     modules = Path("/lib/modules") / os.uname().release
     for name in ("modules.dep", "modules.builtin"):
         for line in _lines(modules / name):
-            found.add(Path(line.partition(":")[0]).name.partition(".ko")[0])
-    return found
+            kernel_names.add(Path(line.partition(":")[0]).name.partition(".ko")[0])
+    return kernel_names
 
 
 def _lines(path: Path) -> list[str]:
@@ -181,9 +185,9 @@ def main(arguments: list[str]) -> int:
                     **workload_programs(),
                     **HEADERS,
                     **{
-                        one.mkfs: one.package
-                        for one in FILESYSTEMS.values()
-                        if not one.is_in_guests_alone
+                        filesystem.mkfs: filesystem.package
+                        for filesystem in FILESYSTEMS.values()
+                        if not filesystem.is_in_guests_alone
                     },
                 }.items()
             )

@@ -30,7 +30,7 @@ def underflows(text: str, value: float) -> bool:
     return 0 < value < MIN_VALUE
 
 
-def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
+def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
     """The lines of a text file, without their ends. Only the last one may lack its newline.
 
     UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
@@ -39,8 +39,8 @@ def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
     if not data.strip():
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
     # Every end of a line has one of these bytes, in UTF-16 too.
-    if max(data.count(b"\n"), data.count(b"\r")) > most:
-        message = f"The file has more than {most:,} lines: split it."
+    if max(data.count(b"\n"), data.count(b"\r")) > limit:
+        message = f"The file has more than {limit:,} lines: split it."
         raise UnreadableFile([Problem(None, None, message)])
     text = _decoded(data)
     if not text.strip():  # a byte order mark alone
@@ -52,8 +52,8 @@ def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
             break
         control = _CONTROL.search(line)
         if control:
-            found = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
-            message = f"Found {found}, expected text: this is not the output of a tool."
+            character = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
+            message = f"Found {character}, expected text: this is not the output of a tool."
             problems.append(Problem(number, control.start() + 1, message))
     if problems:
         raise UnreadableFile(capped(problems))

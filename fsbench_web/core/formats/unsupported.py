@@ -105,13 +105,13 @@ def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | No
         if _ODD.search(line) is None:
             continue
 
-        def put(found: re.Match[str], number: int = number, line: str = line) -> str:
-            if found[0][0] in "[<":
-                note(number, found[0])
+        def put(match: re.Match[str], number: int = number, line: str = line) -> str:
+            if match[0][0] in "[<":
+                note(number, match[0])
                 return ""
-            at = found.start()
-            note(number, line[at : at + 40].split()[0] if found[0] == "-" else found[0])
-            return "1" + "0" * (len(found[0]) - 1)
+            start = match.start()
+            note(number, line[start : start + 40].split()[0] if match[0] == "-" else match[0])
+            return "1" + "0" * (len(match[0]) - 1)
 
         changed[number - 1] = _ODD.sub(put, line)
     if not odd:
@@ -119,20 +119,20 @@ def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | No
     return changed, {at: ", ".join(dict.fromkeys(words)) for at, words in odd.items()}
 
 
-def lost(found: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
+def lost(result: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
     """What ``as_if_numbers`` gives more than was found, line by line; but what is told already."""
-    before, after = _by_line(found, odd), _by_line(wanted, odd)
-    reported = {one.line for one in found.warnings if not one.is_note}
+    before, after = _by_line(result, odd), _by_line(wanted, odd)
+    reported = {warning.line for warning in result.warnings if not warning.is_note}
     warnings = []
-    for at, values in after.items():
-        had = before.get(at, {})
+    for line, values in after.items():
+        had = before.get(line, {})
         names = [key for key, number in values.items() if had.get(key, number) != number]
         if len(values) > len(had):
             names += [key for key in values if key not in had]
-        if names and at not in reported:
+        if names and line not in reported:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            message = f"{names[0][0]}{more}: not read because of {quoted(odd[at])} in the line."
-            warnings.append(Problem(at, None, message))
+            message = f"{names[0][0]}{more}: not read because of {quoted(odd[line])} in the line."
+            warnings.append(Problem(line, None, message))
     return warnings
 
 

@@ -161,10 +161,10 @@ class Collector:
                 )
             )
 
-    def add_distribution(self, one: Distribution | None) -> None:
+    def add_distribution(self, distribution: Distribution | None) -> None:
         """Keep latencies as counts; of the repeat that the value is of which was added last."""
-        if one is not None:
-            self.result.distributions.append(one)
+        if distribution is not None:
+            self.result.distributions.append(distribution)
             self._places.append(self._count - 1)
 
     def warn(self, line: int | None, message: str, *, is_note: bool = False) -> None:
@@ -207,7 +207,7 @@ class Collector:
             raise UnreadableFile(capped(self.problems))
         values = self.result.values = numbered(self._blocks)
         self.result.distributions = [
-            replace(one, repeat=values[place].repeat if place >= 0 else None)
-            for one, place in zip(self.result.distributions, self._places, strict=True)
+            replace(distribution, repeat=values[place].repeat if place >= 0 else None)
+            for distribution, place in zip(self.result.distributions, self._places, strict=True)
         ]
         return self.result

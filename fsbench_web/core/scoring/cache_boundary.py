@@ -67,11 +67,11 @@ def edge(speeds: Mapping[int, float]) -> tuple[CacheEdge, float] | None:
 
     ``speeds`` is {file size KB: speed}, more is faster; what is not positive is left aside.
     """
-    found = sorted((kb, speed) for kb, speed in speeds.items() if isfinite(speed) and speed > 0)
-    if not LEAST_SIZES <= len(found) <= MOST_SIZES:
+    points = sorted((kb, speed) for kb, speed in speeds.items() if isfinite(speed) and speed > 0)
+    if not LEAST_SIZES <= len(points) <= MOST_SIZES:
         return None
-    sizes = [kb for kb, _ in found]
-    logs = [log(speed) for _, speed in found]
+    sizes = [kb for kb, _ in points]
+    logs = [log(speed) for _, speed in points]
     whole = _spread(logs)
     splits = range(LEAST_ON_EACH_SIDE, len(logs) - LEAST_ON_EACH_SIDE + 1)
     # Where two splits are as good, the one with the larger fall between its neighbours.
@@ -97,15 +97,16 @@ def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Bo
     able = [record for record, row in rows.items() if LEAST_SIZES <= len(row) <= MOST_SIZES]
     least_kb = LEAST_SHARE_OF_MEMORY * memory_kb if memory_kb else 0.0
     seen = {
-        record: found
+        record: edge_and_fall
         for record in able
-        if (found := edge(rows[record])) is not None and found[0].uncached_kb >= least_kb
+        if (edge_and_fall := edge(rows[record])) is not None
+        and edge_and_fall[0].uncached_kb >= least_kb
     }
     if not seen or 2 * len(seen) < len(able):
         return None
     usual = CacheEdge(
-        median_low([found.cached_kb for found, _ in seen.values()]),
-        median_low([found.uncached_kb for found, _ in seen.values()]),
+        median_low([cache_edge.cached_kb for cache_edge, _ in seen.values()]),
+        median_low([cache_edge.uncached_kb for cache_edge, _ in seen.values()]),
     )
     return Boundary(
         {record: seen[record][0] if record in seen else usual for record in rows},

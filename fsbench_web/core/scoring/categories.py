@@ -90,7 +90,7 @@ _PROFILES = {
 _ALL = {**CATEGORIES, MEAN: MEAN_CATEGORY}
 _RANGE_LABEL = "Range of sizes"
 _NAMES = ("ora_ta", "specfp_ta")
-_PLAIN_WORDS = {_RANGE_LABEL, *(one.label for slug, one in _ALL.items() if slug not in _NAMES)}
+_PLAIN_WORDS = {_RANGE_LABEL, *(entry.label for slug, entry in _ALL.items() if slug not in _NAMES)}
 """The labels that are no names."""
 _ORDER = {slug: place for place, slug in enumerate(_ALL)}
 

@@ -70,8 +70,8 @@ class Point:
     @property
     def spread_percent(self) -> float | None:
         """Half-width of the 95% interval of the mean of the bursts, in percent of it; None: one."""
-        found = interval(self.iops)
-        return None if found is None else found.relative_percent
+        iops_interval = interval(self.iops)
+        return None if iops_interval is None else iops_interval.relative_percent
 
 
 @dataclass(frozen=True)
@@ -90,18 +90,18 @@ class Probe:
     def worst_spread_percent(self) -> float | None:
         """Of the least sure point; None where one has a single burst."""
         spreads = [point.spread_percent for point in self.points]
-        known = [spread for spread in spreads if spread is not None]
-        return max(known) if len(known) == len(spreads) else None
+        known_spreads = [spread for spread in spreads if spread is not None]
+        return max(known_spreads) if len(known_spreads) == len(spreads) else None
 
     def of(self, pattern: str, direction: str, is_flushed: bool = False) -> list[Point]:
         """The points of this kind, by block size and depth."""
-        found = [
+        points = [
             point
             for point in self.points
             if (point.pattern, point.direction, point.is_flushed)
             == (pattern, direction, is_flushed)
         ]
-        return sorted(found, key=lambda point: (point.block_bytes, point.depth))
+        return sorted(points, key=lambda point: (point.block_bytes, point.depth))
 
 
 def read_probe(data: Mapping[str, Any]) -> Probe:
@@ -110,7 +110,7 @@ def read_probe(data: Mapping[str, Any]) -> Probe:
         if data["probe"] != 1 or len(data["points"]) > MOST_POINTS:
             raise ValueError("it is of another version, or too large")
         return Probe(
-            tuple(_point(one) for one in data["points"]),
+            tuple(_point(entry) for entry in data["points"]),
             int(data["from_byte"]),
             int(data["to_byte"]),
             int(data["device_bytes"]),
@@ -210,7 +210,9 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
         points = [point for point in points if point.block_bytes == points[-1].block_bytes]
     if request.depth is None:
         # The best depth of each block size.
-        best = {point.block_bytes: point for point in sorted(points, key=lambda one: one.rate_iops)}
+        best = {
+            point.block_bytes: point for point in sorted(points, key=lambda point: point.rate_iops)
+        }
         points = sorted(best.values(), key=lambda point: point.block_bytes)
         depth_of = dict.fromkeys(best, 0.0)
     else:
@@ -218,10 +220,12 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
     lines: dict[int, list[Point]] = {}
     for point in points:
         lines.setdefault(point.block_bytes, []).append(point)
-    found = []
+    block_rates = []
     for block_bytes, line in lines.items():
         if block_bytes in depth_of:
-            found.append((block_bytes, line, (line[0].rate_iops, line[0].latency_mean_ns), False))
+            block_rates.append(
+                (block_bytes, line, (line[0].rate_iops, line[0].latency_mean_ns), False)
+            )
             continue
         assert request.depth is not None
         at = _between([point.depth for point in line], request.depth)
@@ -229,26 +233,26 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
             low, high, share = at
             used = [line[low], line[high]]
             is_exact = line[low].depth == line[high].depth == request.depth
-            found.append((block_bytes, used, _line(used, share), not is_exact))
-    if not found:
+            block_rates.append((block_bytes, used, _line(used, share), not is_exact))
+    if not block_rates:
         return None
-    wanted = float(request.block_bytes or found[-1][0])
-    at = _between([one[0] for one in found], max(wanted, request.least_bytes))
+    wanted = float(request.block_bytes or block_rates[-1][0])
+    at = _between([block_rate[0] for block_rate in block_rates], max(wanted, request.least_bytes))
     if at is None:
         return None
     low, high, share = at
-    (_, some, (iops, latency), is_between), (_, more, (more_iops, more_latency), _) = (
-        found[low],
-        found[high],
+    (_, low_points, (iops, latency), is_between), (_, high_points, (more_iops, more_latency), _) = (
+        block_rates[low],
+        block_rates[high],
     )
-    spreads = [point.spread_percent for point in (*some, *more)]
+    spreads = [point.spread_percent for point in (*low_points, *high_points)]
     return Ceiling(
         request,
         _mix(iops, more_iops, share),
         wanted,
         _mix(latency, more_latency, share),
-        None if None in spreads else max(one for one in spreads if one is not None),
-        is_between or found[low][0] != max(wanted, request.least_bytes),
+        None if None in spreads else max(spread for spread in spreads if spread is not None),
+        is_between or block_rates[low][0] != max(wanted, request.least_bytes),
     )
 
 
@@ -284,40 +288,40 @@ def _mix(low: float, high: float, share: float) -> float:
     return low if share == 0 else math.exp((1 - share) * math.log(low) + share * math.log(high))
 
 
-def mean_of(found: Sequence[Ceiling]) -> Ceiling:
+def mean_of(ceilings: Sequence[Ceiling]) -> Ceiling:
     """That of several probes of one request; at least one."""
-    return _joined(found, lambda values: math.fsum(values) / len(values))
+    return _joined(ceilings, lambda values: math.fsum(values) / len(values))
 
 
-def of_cells(found: Sequence[Ceiling], category: str) -> Ceiling:
+def of_cells(ceilings: Sequence[Ceiling], category: str) -> Ceiling:
     """What a score of these cells is set against: made of their rates as the score is of theirs.
 
     The block size is that of a rate alone: operations of several sizes are not added up.
     """
-    if len({one.request for one in found}) == 1:
-        return found[0]
-    rates = [one.kb_s for one in found]
+    if len({ceiling.request for ceiling in ceilings}) == 1:
+        return ceilings[0]
+    rates = [ceiling.kb_s for ceiling in ceilings]
     pick = {"maximum": max, "minimum": min}.get(category)
     rate = pick(rates) if pick else math.fsum(rates) / len(rates)
-    first = found[0]
-    sizes = sorted({one.block_bytes for one in found})
+    first = ceilings[0]
+    sizes = sorted({ceiling.block_bytes for ceiling in ceilings})
     return replace(
-        _joined(found, max),
+        _joined(ceilings, max),
         request=replace(first.request, block_bytes=None, sizes=(sizes[0], sizes[-1])),
         iops=rate,
         block_bytes=1024.0,
     )
 
 
-def _joined(found: Sequence[Ceiling], join: Callable[[list[float]], float]) -> Ceiling:
-    spreads = [one.spread_percent for one in found]
+def _joined(ceilings: Sequence[Ceiling], join: Callable[[list[float]], float]) -> Ceiling:
+    spreads = [ceiling.spread_percent for ceiling in ceilings]
     return Ceiling(
-        found[0].request,
-        join([one.iops for one in found]),
-        found[0].block_bytes,
-        join([one.latency_ns for one in found]),
-        None if None in spreads else max(one for one in spreads if one is not None),
-        any(one.is_between for one in found),
+        ceilings[0].request,
+        join([ceiling.iops for ceiling in ceilings]),
+        ceilings[0].block_bytes,
+        join([ceiling.latency_ns for ceiling in ceilings]),
+        None if None in spreads else max(spread for spread in spreads if spread is not None),
+        any(ceiling.is_between for ceiling in ceilings),
     )
 
 

@@ -58,10 +58,10 @@ def changes(
     """
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
-    found: list[Change] = []
+    detected: list[Change] = []
     if len(points) > 1:
-        _part(points, 0, margin_percent, level, found)
-    return _with_levels(points, sorted(found, key=lambda change: change.place))
+        _part(points, 0, margin_percent, level, detected)
+    return _with_levels(points, sorted(detected, key=lambda change: change.place))
 
 
 def _part(
@@ -69,7 +69,7 @@ def _part(
     offset: int,
     margin_percent: float,
     level: float,
-    found: list[Change],
+    detected: list[Change],
 ) -> None:
     if sum(map(len, points)) < LEAST_VALUES:
         return
@@ -87,10 +87,12 @@ def _part(
     p_value = min(1.0, best.p_value * (len(points) - 1))
     if p_value >= level or abs(best.change_percent) < margin_percent:
         return
-    found.append(Change(offset + best.place, best.before, best.after, best.change_percent, p_value))
+    detected.append(
+        Change(offset + best.place, best.before, best.after, best.change_percent, p_value)
+    )
     for start, part in ((0, points[: best.place]), (best.place, points[best.place :])):
         if len(part) >= LEAST_OF_A_PART:
-            _part(part, offset + start, margin_percent, level, found)
+            _part(part, offset + start, margin_percent, level, detected)
 
 
 def _tested(
@@ -99,7 +101,7 @@ def _tested(
     """Mean before and after, and the p-value; None where nothing says how large the noise is."""
     before, after = _mean(left), _mean(right)
     apart = abs(after - before)
-    found: list[float] = []
+    p_values: list[float] = []
     repeats = [point for point in (*left, *right) if len(point) > 1]
     if repeats:
         freedom = sum(len(point) - 1 for point in repeats)
@@ -110,7 +112,7 @@ def _tested(
         shares = fsum(
             fsum(1 / len(point) for point in side) / len(side) ** 2 for side in (left, right)
         )
-        found.append(_p_value(apart, within / freedom * shares, freedom))
+        p_values.append(_p_value(apart, within / freedom * shares, freedom))
     freedom = len(left) + len(right) - 2
     if freedom > 0:
         between = fsum(
@@ -119,8 +121,8 @@ def _tested(
             for point in side
         )
         error2 = between / freedom * (1 / len(left) + 1 / len(right))
-        found.append(_p_value(apart, error2, freedom))
-    return (before, after, max(found)) if found else None
+        p_values.append(_p_value(apart, error2, freedom))
+    return (before, after, max(p_values)) if p_values else None
 
 
 def _p_value(apart: float, error2: float, freedom: int) -> float:
@@ -136,9 +138,9 @@ def _mean(points: Sequence[Sequence[float]]) -> float:
     return fsum(fsum(point) / len(point) for point in points) / len(points)
 
 
-def _with_levels(points: Sequence[Sequence[float]], found: Sequence[Change]) -> list[Change]:
+def _with_levels(points: Sequence[Sequence[float]], changes: Sequence[Change]) -> list[Change]:
     """The changes with the levels between neighbouring changes, not those of whole sides."""
-    bounds = [0, *(change.place for change in found), len(points)]
+    bounds = [0, *(change.place for change in changes), len(points)]
     levels = [_mean(points[start:end]) for start, end in pairwise(bounds) if start < end]
     return [
         Change(
@@ -148,5 +150,5 @@ def _with_levels(points: Sequence[Sequence[float]], found: Sequence[Change]) -> 
             100.0 * (after - before) / abs(before) if before else change.change_percent,
             change.p_value,
         )
-        for change, before, after in zip(found, levels, levels[1:], strict=False)
+        for change, before, after in zip(changes, levels, levels[1:], strict=False)
     ]

@@ -85,9 +85,9 @@ class TestColumns:
             places = np.cumsum(is_next)
             is_next[0] = True
             return self.runs[is_next], places
-        known = np.sort(self.runs)
-        known = known[np.flatnonzero(np.diff(known, prepend=known[0] - 1))]
-        return known, np.searchsorted(known, self.runs)
+        runs = np.sort(self.runs)
+        runs = runs[np.flatnonzero(np.diff(runs, prepend=runs[0] - 1))]
+        return runs, np.searchsorted(runs, self.runs)
 
     @property
     def pairs(self) -> list[Cell]:

@@ -223,8 +223,8 @@ def _blocks(stream: BinaryIO, head: bytes, done: Callable[[int], None]) -> Itera
     decoder = io.IncrementalNewlineDecoder(
         codecs.getincrementaldecoder(encoding)("surrogateescape"), translate=True
     )
-    rest, bytes_read, most = "", 0, _FIRST_BLOCK_BYTES
-    while data := stream.read(most):
+    rest, bytes_read, size = "", 0, _FIRST_BLOCK_BYTES
+    while data := stream.read(size):
         text = rest + decoder.decode(data)
         end = text.rfind("\n") + 1
         rest = text[end:]
@@ -232,7 +232,7 @@ def _blocks(stream: BinaryIO, head: bytes, done: Callable[[int], None]) -> Itera
             yield text[:end]
         if len(rest) > MAX_LINE_LENGTH:
             break
-        bytes_read, most = bytes_read + len(data), _BLOCK_BYTES
+        bytes_read, size = bytes_read + len(data), _BLOCK_BYTES
         done(bytes_read)
     else:
         rest += decoder.decode(b"", final=True)

@@ -146,7 +146,7 @@ def proposal(grid: Grid) -> Mapping | None:
     units = {name: split(header.words[column])[1] for name, column in columns.items()}
     if not tests and "value" not in columns:
         if "test" in columns and (len(measures) > 1 or _say_more(measures)):
-            tests = {column: (one.ending, one.unit) for column, one in measures.items()}
+            tests = {column: (measure.ending, measure.unit) for column, measure in measures.items()}
         elif len(measures) == 1:
             [(columns["value"], measure)] = measures.items()
             units["value"] = measure.unit
@@ -171,7 +171,7 @@ def reason(grid: Grid, mapping: Mapping) -> str:
         return "A row of sizes stands above rows that begin with a size."
     words = next((row.words for row in grid.rows if row.line == mapping.header_line), [])
     if mapping.shape == LONG:
-        fields = [mapping.columns[one] for one in ("test", "value") if one in mapping.columns]
+        fields = [mapping.columns[name] for name in ("test", "value") if name in mapping.columns]
         return f"{_listed(words, fields)}: one number a row." if len(fields) > 1 else ""
     of_rows = {column: test for column, (test, _) in mapping.tests.items() if is_ending(test)}
     if not of_rows:
@@ -204,32 +204,32 @@ def _names_something(word: str) -> bool:
 
 def _field_columns(header: Row) -> dict[str, int]:
     """The fields that the header names, with their columns; the first of two counts."""
-    found: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for column, word in enumerate(header.words):
         if (name := field_of(word)) and split(word)[1] != PERCENT:
-            found.setdefault(name, column)
+            columns.setdefault(name, column)
     has_measures = any(measure_of(word) for word in header.words)
     for column, word in enumerate(header.words):
         name = instead_of(word)
-        if name and column not in found.values() and not (name == "value" and has_measures):
-            found.setdefault(name, column)
-    return found
+        if name and column not in columns.values() and not (name == "value" and has_measures):
+            columns.setdefault(name, column)
+    return columns
 
 
 def _measures(header: Row, fields: dict[str, int]) -> dict[int, Measure]:
     """Columns that hold what was measured of a row's test; of two that hold the same the first."""
-    found: dict[int, Measure] = {}
+    measures: dict[int, Measure] = {}
     for column, word in enumerate(header.words):
-        if column in fields.values() or (one := measure_of(word)) is None:
+        if column in fields.values() or (measure := measure_of(word)) is None:
             continue
-        if one.ending not in {each.ending for each in found.values()}:
-            found[column] = one
-    return found
+        if measure.ending not in {earlier.ending for earlier in measures.values()}:
+            measures[column] = measure
+    return measures
 
 
 def _say_more(measures: dict[int, Measure]) -> bool:
     """Whether what was measured has to be part of the test's name: a percentile, reads alone."""
-    return any(one.ending not in WHOLE_ENDINGS for one in measures.values())
+    return any(measure.ending not in WHOLE_ENDINGS for measure in measures.values())
 
 
 def _tests(
@@ -238,16 +238,16 @@ def _tests(
     """Columns that name tests of their own, with their units; none where rows name their test."""
     if "test" in fields:
         return {}
-    found: dict[int, tuple[str, str]] = {}
+    tests: dict[int, tuple[str, str]] = {}
     for column, word in enumerate(header.words):
-        if column not in fields.values() and (one := test_named(word)) is not None:
-            found[column] = one
-    if found:
+        if column not in fields.values() and (named := test_named(word)) is not None:
+            tests[column] = named
+    if tests:
         for column, measure in measures.items():
-            found.setdefault(column, (measure.ending.lstrip("_"), measure.unit))
+            tests.setdefault(column, (measure.ending.lstrip("_"), measure.unit))
     # Of the same test in two columns the first is proposed.
-    first = {test: column for column, (test, _) in sorted(found.items(), reverse=True)}
-    return {column: found[column] for column in sorted(first.values())}
+    first = {test: column for column, (test, _) in sorted(tests.items(), reverse=True)}
+    return {column: tests[column] for column in sorted(first.values())}
 
 
 def _record_unit(header: Row, columns: dict[str, int]) -> str:

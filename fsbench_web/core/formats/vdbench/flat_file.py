@@ -111,7 +111,7 @@ def _values(collector: Collector, name: str, mean: _Mean) -> None:
     span = _MEAN.fullmatch(mean.row["interval"])
     assert span is not None
     first, last = int(span[1]), int(span[2])
-    kept = [
+    intervals = [
         row
         for row in mean.intervals
         if row["interval"].isdecimal() and first <= int(row["interval"]) <= last
@@ -123,8 +123,8 @@ def _values(collector: Collector, name: str, mean: _Mean) -> None:
     record = in_kb if in_kb and in_kb * 1024 == int(size) and in_kb < 2**31 else None
     if size and record is None and size not in ("0", "n/a"):
         name = test_name(name, f"{size} bytes")
-    columns = {column: known for column in mean.row if (known := _kind(column)) is not None}
-    rows = [{kind: row[column] for column, (kind, _) in columns.items()} for row in kept]
+    columns = {column: meaning for column in mean.row if (meaning := _kind(column)) is not None}
+    rows = [{kind: row[column] for column, (kind, _) in columns.items()} for row in intervals]
     for column, (kind, unit) in columns.items():
         text = mean.row[column]
         # Most operations are not part of a run, and 0 then.

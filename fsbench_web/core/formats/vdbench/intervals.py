@@ -21,7 +21,7 @@ def samples(
 
     One without an operation has no latency: it is left out, which a note says.
     """
-    kept, idle = [], 0
+    values, idle = [], 0
     for row in rows:
         value = number(row[kind])
         if value is None:
@@ -29,11 +29,13 @@ def samples(
         if value == 0 and kind.endswith(_RESPONSE) and _is_idle(row, kind):
             idle += 1
         else:
-            kept.append(value)
+            values.append(value)
     if idle:
-        message = f"{idle:,} of {idle + len(kept):,} intervals had no operation and have no latency"
+        message = (
+            f"{idle:,} of {idle + len(values):,} intervals had no operation and have no latency"
+        )
         collector.warn(line, f"{test}: {message}.", is_note=True)
-    return kept
+    return values
 
 
 def _is_idle(row: Mapping[str, str], kind: str) -> bool:

@@ -138,10 +138,10 @@ def _keep(
     parts = run.description.split("For loops:")[0].split(";")
     collector.begin([f"{run.name}: {part.strip()}"[:200] for part in parts if part.strip()])
     load = load_text(threads=int(threads) if threads else None)
-    kept = [row for place, row in run.intervals if span[0] <= place <= span[1]]
+    intervals = [row for place, row in run.intervals if span[0] <= place <= span[1]]
     rows = [
         {column[0]: text for column, text in zip(run.columns, row, strict=True) if column}
-        for row in kept
+        for row in intervals
     ]
     for column, text in zip(run.columns, words, strict=True):
         # Most operations are not part of a run, and 0 then.

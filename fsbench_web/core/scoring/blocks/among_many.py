@@ -15,7 +15,9 @@ _OF_MORE = 8
 
 def least_blocks(contenders: int) -> int:
     """Of so many contenders."""
-    return next((blocks for most, blocks in _LEAST if contenders <= most), _OF_MORE)
+    return next(
+        (blocks for most_contenders, blocks in _LEAST if contenders <= most_contenders), _OF_MORE
+    )
 
 
 def contenders_of(pairs: int) -> int:

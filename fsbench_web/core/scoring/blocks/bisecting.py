@@ -120,12 +120,12 @@ class _Search:
 
     def run(self) -> Bisection:
         self.before, self.after = self.contenders[0], self.contenders[-1]
-        if (stands := self._ends()) is not None:
-            return stands
+        if (bisection := self._ends()) is not None:
+            return bisection
         self.sides |= {self.before: BEFORE, self.after: AFTER}
         while middle := self._middle():
-            if (stands := self._halve(middle)) is not None:
-                return stands
+            if (bisection := self._halve(middle)) is not None:
+                return bisection
         return self._confirm()
 
     def _ends(self) -> Bisection | None:
@@ -187,13 +187,13 @@ class _Search:
         """
         freedom = len(self.apart) - 1
         whole = fsum(self.apart) / len(self.apart)
-        variance = fsum((one - whole) ** 2 for one in self.apart) / freedom / 2
+        variance = fsum((distance - whole) ** 2 for distance in self.apart) / freedom / 2
         error = sqrt(variance * 1.5 / len(compared))
         centre = fsum(compared) / len(compared)
         if error == 0:
             return inf if centre * whole > 0 else -inf
         off_after, off_before = (centre - whole / 2) / error, (centre + whole / 2) / error
-        likelihoods = [log1p(one**2 / freedom) for one in (off_before, off_after)]
+        likelihoods = [log1p(offset**2 / freedom) for offset in (off_before, off_after)]
         return (freedom + 1) / 2 * (likelihoods[0] - likelihoods[1])
 
     def _next(self, *names: str) -> bool:
@@ -237,10 +237,10 @@ class _Search:
         return replace(self._standing(seen), phase=phase, measure=names)
 
     def _ended(self, seen: Sequence[float]) -> Bisection:
-        stands = self._standing(seen)
-        if stands.status == INCONCLUSIVE and seen:
-            stands = replace(stands, more_blocks=more_blocks(seen, self.margin))
-        return stands
+        bisection = self._standing(seen)
+        if bisection.status == INCONCLUSIVE and seen:
+            bisection = replace(bisection, more_blocks=more_blocks(seen, self.margin))
+        return bisection
 
     def _standing(self, seen: Sequence[float]) -> Bisection:
         """``seen`` are the blocks that tell of the two."""
@@ -255,7 +255,7 @@ class _Search:
             whole = (exp(fsum(ends) / len(ends)), exp(low), exp(high))
         first, last = self.contenders.index(self.before), self.contenders.index(self.after)
         between = self.contenders[first + 1 : last]
-        stands = Bisection(
+        bisection = Bisection(
             ENDED,
             dict(self.sides),
             self.before,
@@ -267,10 +267,10 @@ class _Search:
             fresh=len(seen),
         )
         if not seen:
-            return stands
+            return bisection
         low, high = interval(seen)
         return replace(
-            stands,
+            bisection,
             status=self._status(seen),
             ratio=exp(fsum(seen) / len(seen)),
             low=exp(low),

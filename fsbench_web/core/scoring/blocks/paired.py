@@ -149,14 +149,14 @@ def of_logarithms(
     """The verdict of the logarithms of ratios of speed, one a block, three at least."""
     count = len(logarithms)
     centre = mean(logarithms)
-    found = sqrt(fsum([(one - centre) ** 2 for one in logarithms]) / (count - 1))
-    deviation = max(found, least_deviation)
+    spread = sqrt(fsum([(logarithm - centre) ** 2 for logarithm in logarithms]) / (count - 1))
+    deviation = max(spread, least_deviation)
     return _of_estimate(
         *(centre, deviation / sqrt(count), count - 1, margin_percent, deviation),
         blocks=count,
         rank_interval=rank_interval(logarithms),
         p_normal=_normality(logarithms, centre),
-        is_still=found == 0,
+        is_still=spread == 0,
     )
 
 
@@ -175,17 +175,17 @@ def unpaired(
     if min(ahead.mean, behind.mean) <= 0:
         return None
     variances = []
-    for one, least in zip((ahead, behind), rounding, strict=True):
-        error = one.half_width / _quantile(one.count - 1, 0.5 + LEVEL / 2) / one.mean
-        error = max(error, least / sqrt(one.count))
+    for side, least in zip((ahead, behind), rounding, strict=True):
+        error = side.half_width / _quantile(side.count - 1, 0.5 + LEVEL / 2) / side.mean
+        error = max(error, least / sqrt(side.count))
         variances.append(error * error)
     together = fsum(variances)
     # Shares instead of variances: the square of a small one would vanish.
     counts = (ahead.count, behind.count)
-    shares = [one / together if together else 0.5 for one in variances]
+    shares = [variance / together if together else 0.5 for variance in variances]
     freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
     centre = (-1.0 if lower_is_better else 1.0) * (log(ahead.mean) - log(behind.mean))
-    of_one = fsum(one * n for one, n in zip(variances, counts, strict=True))
+    of_one = fsum(variance * n for variance, n in zip(variances, counts, strict=True))
     is_still = ahead.half_width == behind.half_width == 0
     error, deviation = sqrt(together), sqrt(of_one)
     return _of_estimate(centre, error, freedom, margin_percent, deviation, is_still=is_still)
@@ -277,12 +277,12 @@ def corrected(
     often that of equivalence counts: ``_replace`` in a third of its time, of which a page has
     hundreds.
     """
-    kept = (
+    fields = (
         *verdict[:_CORRECTED],
         *(p_holm, tested, equivalence_factor),
         *verdict[_CORRECTED + 3 :],
     )
-    return RatioVerdict._make(kept)
+    return RatioVerdict._make(fields)
 
 
 _CORRECTED = RatioVerdict._fields.index("p_holm")
@@ -348,11 +348,11 @@ def _decides(
     if error == 0:
         return True
     margin = log(1 + margin_percent / 100)
-    found = stdtr(freedom, difference / error - stdtrit(freedom, 1 - level / 2))
+    power = stdtr(freedom, difference / error - stdtrit(freedom, 1 - level / 2))
     needed = float(stdtrit(freedom, 1 - of_equivalence))
     inside = stdtr(freedom, (margin - difference) / error - needed)
     outside = stdtr(freedom, (margin + difference) / error - needed)
-    return bool(found >= POWER or inside + outside - 1 >= POWER)
+    return bool(power >= POWER or inside + outside - 1 >= POWER)
 
 
 def rank_interval(logarithms: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
@@ -364,8 +364,8 @@ def rank_interval(logarithms: Sequence[float], level: float = LEVEL) -> tuple[fl
     if cut < 0:
         return None
     averages = sorted(
-        (one + logarithms[other]) / 2
-        for place, one in enumerate(logarithms)
+        (logarithm + logarithms[other]) / 2
+        for place, logarithm in enumerate(logarithms)
         for other in range(place, count)
     )
     return ratio_of(averages[cut]), ratio_of(averages[-1 - cut])
@@ -400,7 +400,7 @@ def _normality(logarithms: Sequence[float], centre: float) -> float | None:
     count = len(logarithms)
     if count < LEAST_FOR_NORMALITY:
         return None
-    square = fsum((one - centre) ** 2 for one in logarithms)
+    square = fsum((logarithm - centre) ** 2 for logarithm in logarithms)
     if square == 0:
         return None
     scores = _normal_scores(count)

@@ -144,17 +144,21 @@ def race(
 
 def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> dict[str, RacePlace]:
     """How each contender stands against the leader, in all blocks that it shares with it."""
-    found = {}
+    standings = {}
     for name in contenders:
-        ratios = [log(one[name] / one[leader]) for one in blocks if name in one and leader in one]
+        ratios = [
+            log(block[name] / block[leader])
+            for block in blocks
+            if name in block and leader in block
+        ]
         low, high = interval(ratios)
         if not ratios or name == leader:
-            found[name] = RacePlace(len(ratios))
+            standings[name] = RacePlace(len(ratios))
         else:
-            found[name] = RacePlace(
+            standings[name] = RacePlace(
                 len(ratios), exp(fsum(ratios) / len(ratios)), exp(low), exp(high)
             )
-    return found
+    return standings
 
 
 def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> float:
@@ -229,7 +233,7 @@ def _centre(logarithms: Sequence[float]) -> tuple[float, float]:
     """(mean, standard deviation between blocks)."""
     count = len(logarithms)
     centre = fsum(logarithms) / count
-    return centre, sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
+    return centre, sqrt(fsum((logarithm - centre) ** 2 for logarithm in logarithms) / (count - 1))
 
 
 def _errors_within(count: int, level: float) -> float:
@@ -260,9 +264,9 @@ class _RaceProgress:
 
     def run(self) -> Race:
         for remaining in range(ceil(log2(self.entered / FINALISTS)), 0, -1):
-            stands = self._round(remaining)
-            if stands is not None:
-                return stands
+            race = self._round(remaining)
+            if race is not None:
+                return race
         return self._confirmed()
 
     def _round(self, remaining: int) -> Race | None:
@@ -283,15 +287,15 @@ class _RaceProgress:
         """The finalists in fresh blocks, until it is known or the budget is spent."""
         begun = self.done
         while self._next():
-            known = self._verdict(self.logs[begun : self.done])
-            if known[1] != INCONCLUSIVE:
-                return self._ended(*known, fresh=self.done - begun)
+            verdict = self._verdict(self.logs[begun : self.done])
+            if verdict[1] != INCONCLUSIVE:
+                return self._ended(*verdict, fresh=self.done - begun)
         if self.done > begun and len(self.left) == FINALISTS and self._is_over():
             fresh = self.logs[begun : self.done]
-            one, other = self.left
-            more = more_blocks([block[one] - block[other] for block in fresh], self.margin)
-            known = self._verdict(fresh)
-            return replace(self._ended(*known, fresh=len(fresh)), more_blocks=more)
+            first, second = self.left
+            more = more_blocks([block[first] - block[second] for block in fresh], self.margin)
+            verdict = self._verdict(fresh)
+            return replace(self._ended(*verdict, fresh=len(fresh)), more_blocks=more)
         return self._standing(CONFIRMING)
 
     def _next(self) -> bool:
@@ -364,9 +368,9 @@ class _RaceProgress:
     def _ended(
         self, leader: str, status: str, ratio: float, low: float, high: float, *, fresh: int
     ) -> Race:
-        stands = self._standing(ENDED)
+        race = self._standing(ENDED)
         return replace(
-            stands,
+            race,
             phase=ENDED,
             leader=leader,
             status=status,
