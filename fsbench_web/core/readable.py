@@ -46,14 +46,10 @@ def scale_of(unit: str, values: Iterable[float], base: int | None = None) -> Sca
     ladder = _ladder(unit.strip(), base)
     if not sizes or not ladder:
         return Scale(numbers.unit_name(unit), 1000.0 if unit == "ns" else 1.0)
-    smallest, largest = min(sizes), max(sizes)
-    fitting = [index for index, (_, divisor) in enumerate(ladder) if largest / divisor >= 1]
+    low, high = min(sizes), max(sizes)
+    fitting = [index for index, (_, divisor) in enumerate(ladder) if high / divisor >= 1]
     place = fitting[-1] if fitting else 0
-    while (
-        place
-        and smallest / ladder[place][1] < _SMALLEST
-        and largest / ladder[place - 1][1] < _LARGEST
-    ):
+    while place and low / ladder[place][1] < _SMALLEST and high / ladder[place - 1][1] < _LARGEST:
         place -= 1
     return Scale(*ladder[place])
 

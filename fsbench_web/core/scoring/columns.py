@@ -119,31 +119,31 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
     repeats = len(run_ids)
     cells = columns.cells
     order = np.argsort(narrowed(cells), kind="stable")
-    found = {}
+    by_category = {}
     for slug in SUMMED:
         inside = columns.region(slug)
-        some = slice(None) if inside is None else inside
-        values = columns.values[some]
+        selected = slice(None) if inside is None else inside
+        values = columns.values[selected]
         if not len(values):
             continue
-        of_cell = cells[some]
+        of_cell = cells[selected]
         numbers = np.bincount(of_cell)
         count = int(np.count_nonzero(numbers))
-        by_run = np.bincount(of_runs[some], minlength=repeats)
+        by_run = np.bincount(of_runs[selected], minlength=repeats)
         if inside is None:
             value = _of_each(slug, values, np.array([len(values)]))[0]
         else:
             of_cells = columns.values[order[inside[order]]]
             value = _mean(_means(of_cells, numbers))
-        found[slug] = ScoreValue(
+        by_category[slug] = ScoreValue(
             value,
             cells=count,
             repeats=int(np.count_nonzero(by_run)),
             flags=() if (by_run == count).all() else (UNEQUAL_REPEATS,),
         )
-    if len(found) == len(SUMMED):
-        found["overall"] = overall(found)
-    return found
+    if len(by_category) == len(SUMMED):
+        by_category["overall"] = overall(by_category)
+    return by_category
 
 
 def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float]]:
@@ -160,24 +160,28 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float
         return few_numbers.scores_of_runs(columns.runs.tolist(), pairs, columns.values.tolist())
     if (columns.runs[1:] < columns.runs[:-1]).any():
         columns = columns.taken(np.argsort(columns.runs, kind="stable"))
-    known, of_runs = columns.by_run
-    repeats, run_ids = len(known), known.tolist()
-    found: dict[str, dict[int, float]] = {}
+    runs, of_runs = columns.by_run
+    repeats, run_ids = len(runs), runs.tolist()
+    by_category: dict[str, dict[int, float]] = {}
     for slug in SUMMED if is_matrix else (MEAN,):
         inside = columns.region(slug)
-        some = slice(None) if inside is None else inside
-        numbers = np.bincount(of_runs[some], minlength=repeats)
+        selected = slice(None) if inside is None else inside
+        numbers = np.bincount(of_runs[selected], minlength=repeats)
         present = np.flatnonzero(numbers)
         if len(present):
-            values = _of_each(slug, columns.values[some], numbers[present])
-            found[slug] = dict(zip(present.tolist(), values, strict=True))
-    if is_matrix and len(found) == len(SUMMED):
-        whole = [run for run in range(repeats) if all(run in one for one in found.values())]
+            values = _of_each(slug, columns.values[selected], numbers[present])
+            by_category[slug] = dict(zip(present.tolist(), values, strict=True))
+    if is_matrix and len(by_category) == len(SUMMED):
+        whole = [
+            run for run in range(repeats) if all(run in by_run for by_run in by_category.values())
+        ]
         if whole:
-            found["overall"] = {run: fsum(one[run] for one in found.values()) for run in whole}
+            by_category["overall"] = {
+                run: fsum(by_run[run] for by_run in by_category.values()) for run in whole
+            }
     return {
         slug: {run_ids[place]: value for place, value in values.items()}
-        for slug, values in found.items()
+        for slug, values in by_category.items()
     }
 
 
@@ -189,14 +193,14 @@ def _refuse_infinite(values: Numbers) -> None:
 def _of_each(slug: str, values: Numbers, counts: Whole) -> list[float]:
     """A category of each of several runs whose numbers stand behind each other."""
     starts = np.cumsum(counts) - counts
-    found: Numbers
+    run_values: Numbers
     if slug == "maximum":
-        found = np.maximum.reduceat(values, starts)
+        run_values = np.maximum.reduceat(values, starts)
     elif slug == "minimum":
-        found = np.minimum.reduceat(values, starts)
+        run_values = np.minimum.reduceat(values, starts)
     else:
-        found = _means(values, counts)
-    return found.tolist()
+        run_values = _means(values, counts)
+    return run_values.tolist()
 
 
 def _means(values: Numbers, counts: Whole) -> Numbers:
@@ -207,20 +211,20 @@ def _means(values: Numbers, counts: Whole) -> Numbers:
     starts = np.cumsum(counts) - counts
     if _has_exact_sums(values, counts):
         return np.asarray(np.add.reduceat(values, starts) / counts, dtype=np.float64)
-    found = values[starts]
+    means = values[starts]
     pairs = starts[counts == 2]
-    found[counts == 2] = (values[pairs] + values[pairs + 1]) / 2
+    means[counts == 2] = (values[pairs] + values[pairs + 1]) / 2
     for place in np.flatnonzero(counts > 2).tolist():
-        found[place] = _mean(values[starts[place] : starts[place] + counts[place]])
-    return found
+        means[place] = _mean(values[starts[place] : starts[place] + counts[place]])
+    return means
 
 
 def _has_exact_sums(values: Numbers, counts: Whole) -> bool:
     """Whether sums of ``counts`` of the values need no rounding, in whatever order: all are whole,
     as rates mostly are, and no sum is above 2^53. They are those of math.fsum then.
     """
-    most = float(np.abs(values).max()) * float(counts.max())
-    return most <= 2.0**53 and bool((values == np.floor(values)).all())
+    largest_sum = float(np.abs(values).max()) * float(counts.max())
+    return largest_sum <= 2.0**53 and bool((values == np.floor(values)).all())
 
 
 def _mean(values: Numbers) -> float:

@@ -104,15 +104,15 @@ def sample_interval(samples: Sequence[float], of: str = SAMPLES) -> Interval | N
     may depend on the one before it, and ``autocorrelation`` tells how much. None for fewer than
     two; raises ValueError for a value that is not a finite number.
     """
-    found = interval(samples)
-    return found and replace(found, of=of, autocorrelation=autocorrelation(samples))
+    mean_interval = interval(samples)
+    return mean_interval and replace(mean_interval, of=of, autocorrelation=autocorrelation(samples))
 
 
 def autocorrelation(values: Sequence[float]) -> float | None:
     """The lag-1 autocorrelation, between -1 and 1; None where all values are the same."""
     centre = mean(values)
     apart = [value - centre for value in values]
-    square = fsum(one * one for one in apart)
+    square = fsum(distance * distance for distance in apart)
     if square == 0:
         return None
     return fsum(a * b for a, b in pairwise(apart)) / square
@@ -124,9 +124,9 @@ def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interva
     Categories with fewer than two values have none.
     """
     return {
-        category: found
+        category: mean_interval
         for category, of_runs in scores.items()
-        if (found := interval(list(of_runs.values()))) is not None
+        if (mean_interval := interval(list(of_runs.values()))) is not None
     }
 
 
@@ -171,9 +171,9 @@ def repeats_verdict(
     """
     worst = _widest(scores)
     if done >= target.least and worst is not None and _is_reached(worst[1], target):
-        test, found = worst
+        test, widest = worst
         return Stop(
-            f"{found.count} repeats: half-width {_percent(found, target)} ≤ "
+            f"{widest.count} repeats: half-width {_percent(widest, target)} ≤ "
             f"{target.half_width_percent:g}%{_of(test, scores)}"
         )
     if ended >= target.most:
@@ -181,51 +181,51 @@ def repeats_verdict(
         head = f"stopped at the most, {target.most}{failed}: "
         if worst is None:
             return Stop(f"{head}too few finished repeats for an interval")
-        test, found = worst
-        if _is_reached(found, target):
+        test, widest = worst
+        if _is_reached(widest, target):
             return Stop(
-                f"{head}half-width {_percent(found, target)}, with fewer finished repeats than "
+                f"{head}half-width {_percent(widest, target)}, with fewer finished repeats than "
                 f"the least, {target.least}"
             )
-        return Stop(f"{head}half-width still {_percent(found, target)}{_of(test, scores)}")
+        return Stop(f"{head}half-width still {_percent(widest, target)}{_of(test, scores)}")
     if done < target.least:
         return Continue(f"{done} of at least {target.least} repeats are finished")
     if worst is None:
         return Continue("too few finished repeats for an interval")
-    test, found = worst
+    test, widest = worst
     return Continue(
-        f"half-width {_percent(found, target)} > {target.half_width_percent:g}%{_of(test, scores)}"
+        f"half-width {_percent(widest, target)} > {target.half_width_percent:g}%{_of(test, scores)}"
     )
 
 
 def _widest(scores: Mapping[str, Sequence[float]]) -> tuple[str, Interval] | None:
     """The test with the widest interval relative to its mean; None while any has no interval."""
-    found = []
+    intervals = []
     for test, values in scores.items():
-        one = interval(values)
-        if one is None:
+        mean_interval = interval(values)
+        if mean_interval is None:
             return None
-        found.append((test, one))
-    return max(found, key=lambda pair: _relative(pair[1]), default=None)
+        intervals.append((test, mean_interval))
+    return max(intervals, key=lambda pair: _relative(pair[1]), default=None)
 
 
-def _relative(found: Interval) -> float:
-    relative = found.relative_percent
+def _relative(mean_interval: Interval) -> float:
+    relative = mean_interval.relative_percent
     return float("inf") if relative is None else relative
 
 
-def _is_reached(found: Interval, target: RepeatTarget) -> bool:
-    return _relative(found) <= target.half_width_percent
+def _is_reached(mean_interval: Interval, target: RepeatTarget) -> bool:
+    return _relative(mean_interval) <= target.half_width_percent
 
 
-def _percent(found: Interval, target: RepeatTarget) -> str:
-    relative = found.relative_percent
+def _percent(mean_interval: Interval, target: RepeatTarget) -> str:
+    relative = mean_interval.relative_percent
     if relative is None:
         return "of a mean of zero"
     # As few digits as do not contradict the comparison: 5.003% is not shown as 5.0% > 5%.
     for digits in (2, 3, 5, 17):
         text = f"{relative:.{digits}g}"
-        if (float(text) <= target.half_width_percent) == _is_reached(found, target):
+        if (float(text) <= target.half_width_percent) == _is_reached(mean_interval, target):
             break
     return f"{text}%"
 

@@ -52,11 +52,11 @@ def delta_rows(values: Sequence[Value], lower_is_better: bool) -> list[Delta]:
     ]
 
 
-def is_same(one: Value, other: Value) -> bool:
+def is_same(first: Value, second: Value) -> bool:
     """Whether two scores differ by no more than binary rounding can have done (``SAME``)."""
-    if one == other:
+    if first == second:
         return True
-    a, b = float(one), float(other)
+    a, b = float(first), float(second)
     return abs(a - b) <= SAME * max(abs(a), abs(b))
 
 
@@ -111,13 +111,13 @@ def _delta(x: Exact, best: Exact, lower_is_better: bool, is_best: bool) -> Delta
     )
 
 
-def _percent(one: Exact, other: Exact, whole: Exact) -> float | None:
+def _percent(first: Exact, second: Exact, whole: Exact) -> float | None:
     """``one`` less ``other``, in percent of ``whole``; None for a whole of zero."""
     if whole[0] == 0:
         return None
-    gap = one[0] * other[1] - other[0] * one[1]
+    gap = first[0] * second[1] - second[0] * first[1]
     try:
-        return 100 * gap * whole[1] / (one[1] * other[1] * whole[0])
+        return 100 * gap * whole[1] / (first[1] * second[1] * whole[0])
     except OverflowError:
         return None
 

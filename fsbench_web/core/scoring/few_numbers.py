@@ -31,23 +31,26 @@ def scores(
     for run, cell, value in zip(runs, cells, values, strict=True):
         of_cell.setdefault(cell, []).append(value)
         runs_of.setdefault(cell, []).append(run)
-    numbers_of_runs, means = Counter(runs), {cell: mean(some) for cell, some in of_cell.items()}
-    found = {}
+    numbers_of_runs, means = (
+        Counter(runs),
+        {cell: mean(numbers) for cell, numbers in of_cell.items()},
+    )
+    by_category = {}
     for slug in SUMMED:
         if slug in _OF_ALL:
             value, count, by_run = _OF_ALL[slug](values), len(of_cell), numbers_of_runs
         else:
-            kept = _inside(slug, of_cell)
-            if not kept:
+            inside = _inside(slug, of_cell)
+            if not inside:
                 continue
-            value, count = mean([means[cell] for cell in kept]), len(kept)
-            by_run = Counter(run for cell in kept for run in runs_of[cell])
+            value, count = mean([means[cell] for cell in inside]), len(inside)
+            by_run = Counter(run for cell in inside for run in runs_of[cell])
         is_equal = len(by_run) == len(numbers_of_runs) and set(by_run.values()) == {count}
         flags = () if is_equal else (UNEQUAL_REPEATS,)
-        found[slug] = ScoreValue(value, cells=count, repeats=len(by_run), flags=flags)
-    if len(found) == len(SUMMED):
-        found["overall"] = overall(found)
-    return found
+        by_category[slug] = ScoreValue(value, cells=count, repeats=len(by_run), flags=flags)
+    if len(by_category) == len(SUMMED):
+        by_category["overall"] = overall(by_category)
+    return by_category
 
 
 def scores_of_runs(
@@ -58,34 +61,38 @@ def scores_of_runs(
     for place, run in enumerate(runs):
         of_run[run].append(place)
     if cells is None:
-        return {MEAN: {run: mean([values[one] for one in some]) for run, some in of_run.items()}}
-    found: dict[str, dict[int, float]] = {}
+        return {
+            MEAN: {run: mean([values[place] for place in places]) for run, places in of_run.items()}
+        }
+    by_category: dict[str, dict[int, float]] = {}
     for slug in SUMMED:
         if slug in _OF_ALL:
             make = _OF_ALL[slug]
-            found[slug] = {
-                run: make([values[one] for one in places]) for run, places in of_run.items()
+            by_category[slug] = {
+                run: make([values[place] for place in places]) for run, places in of_run.items()
             }
             continue
         inside = set(_inside(slug, dict.fromkeys(cells)))
         for run, places in of_run.items():
-            if some := [values[one] for one in places if cells[one] in inside]:
-                found.setdefault(slug, {})[run] = mean(some)
-    if len(found) == len(SUMMED):
-        whole = [run for run in of_run if all(run in one for one in found.values())]
+            if numbers := [values[place] for place in places if cells[place] in inside]:
+                by_category.setdefault(slug, {})[run] = mean(numbers)
+    if len(by_category) == len(SUMMED):
+        whole = [run for run in of_run if all(run in by_run for by_run in by_category.values())]
         if whole:
-            found["overall"] = {run: fsum(one[run] for one in found.values()) for run in whole}
-    return found
+            by_category["overall"] = {
+                run: fsum(by_run[run] for by_run in by_category.values()) for run in whole
+            }
+    return by_category
 
 
 def _inside(slug: str, cells: Iterable[Cell]) -> list[Cell]:
     """Those in the region of a category that has one."""
     region = CATEGORIES[slug].region
     assert region is not None
-    least, most = region.minimum_record_kb, region.maximum_record_kb
-    smallest, largest = region.minimum_file_kb, region.maximum_file_kb
+    least_record, most_record = region.minimum_record_kb, region.maximum_record_kb
+    least_file, most_file = region.minimum_file_kb, region.maximum_file_kb
     return [
         (record, file)
         for record, file in cells
-        if least <= record <= most and smallest <= file <= largest
+        if least_record <= record <= most_record and least_file <= file <= most_file
     ]

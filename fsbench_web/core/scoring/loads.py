@@ -73,9 +73,9 @@ def _counted(name: str, number: float) -> str:
 
 
 def _parts(load: str) -> dict[str, float]:
-    found = {}
+    counts = {}
     for part in load.split(","):
         name, _, text = part.strip().partition("=")
         if name and text.isascii() and text.isdecimal():
-            found[name] = float(text)
-    return found
+            counts[name] = float(text)
+    return counts

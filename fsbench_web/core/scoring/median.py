@@ -51,7 +51,7 @@ class MedianInterval:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return vars(self) | {"repeats_for": [vars(one) for one in self.repeats_for]}
+        return vars(self) | {"repeats_for": [vars(entry) for entry in self.repeats_for]}
 
 
 def median_interval(values: Sequence[float]) -> MedianInterval | None:
@@ -96,7 +96,7 @@ def _mean_ends(ordered: Sequence[float], size: int) -> tuple[float, float, float
     """Means of (low end, median, high end) over all subsets of so many values."""
     rank, _ = _rank(size)
     below, above = (size + 1) // 2, size // 2 + 1
-    ends = [_mean_of_rank(ordered, size, one) for one in (rank, below, above, size + 1 - rank)]
+    ends = [_mean_of_rank(ordered, size, place) for place in (rank, below, above, size + 1 - rank)]
     return ends[0], (ends[1] + ends[2]) / 2, ends[3]
 
 
@@ -104,7 +104,9 @@ def _mean_of_rank(ordered: Sequence[float], size: int, rank: int) -> float:
     """The mean of the ``rank``-th least value over all subsets of ``size`` values."""
     chances = _chances(len(ordered), size, rank)
     return fsum(
-        one * value for one, value in zip(chances, ordered[rank - 1 :], strict=False) if one
+        chance * value
+        for chance, value in zip(chances, ordered[rank - 1 :], strict=False)
+        if chance
     )
 
 
@@ -114,12 +116,12 @@ def _chances(count: int, size: int, rank: int) -> tuple[float, ...]:
     ``size`` values in which it is the ``rank``-th least.
     """
     places = range(rank, count - size + rank + 1)
-    one = comb(count - rank, size - rank) / comb(count, size)
-    found = []
+    chance = comb(count - rank, size - rank) / comb(count, size)
+    chances = []
     for place in places:
-        found.append(one)
-        one *= place / (place - rank + 1) * (count - place - size + rank) / (count - place or 1)
-    return tuple(found)
+        chances.append(chance)
+        chance *= place / (place - rank + 1) * (count - place - size + rank) / (count - place or 1)
+    return tuple(chances)
 
 
 @lru_cache(maxsize=256)

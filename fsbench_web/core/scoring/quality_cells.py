@@ -68,8 +68,8 @@ def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numb
     """
     name, _, load = test.partition("@")
     workers = 1.0
-    if not _ONE_OF_SEVERAL.search(name) and (found := _WORKERS.search(load)):
-        workers = float(found[1])
+    if not _ONE_OF_SEVERAL.search(name) and (match := _WORKERS.search(load)):
+        workers = float(match[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         operations = np.where(records > 0, files / records, np.nan)
         if (times := _kb_s(unit)) is not None:
@@ -100,22 +100,24 @@ def rates_kb_s(unit: str, records: Numbers, values: Numbers) -> Numbers:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         if (times := _kb_s(unit)) is not None:
-            found = values * times
+            rates = values * times
         elif unit == "ops/s":
-            found = np.where(records > 0, values * records, np.nan)
+            rates = np.where(records > 0, values * records, np.nan)
         elif unit == "µs":
-            found = np.where(records > 0, records / (values * 1e-6), np.nan)
+            rates = np.where(records > 0, records / (values * 1e-6), np.nan)
         else:
-            found = np.full(len(values), np.nan)
-    return np.where(_measured(values), found, np.nan)
+            rates = np.full(len(values), np.nan)
+    return np.where(_measured(values), rates, np.nan)
 
 
 def _kb_s(unit: str) -> float | None:
     """How many KB/s of 1024 bytes are one of a rate of data; KB/s are always taken for these."""
     if unit == "KB/s":
         return 1.0
-    found = unit_factor(unit)
-    return float(found.factor / 1024) if found is not None and found.dimension == RATE else None
+    meaning = unit_factor(unit)
+    return (
+        float(meaning.factor / 1024) if meaning is not None and meaning.dimension == RATE else None
+    )
 
 
 def above_device(rates: Numbers, limit_kb_s: float) -> Mask:

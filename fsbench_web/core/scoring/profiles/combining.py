@@ -120,11 +120,13 @@ def put_together(
         return sum(demand in cells_of(source) for demand in wanted)
 
     def standing(sources: list[Source]) -> tuple[int, Any]:
-        some = [one for one in sources if count(one)] or sources
-        together = sum(any(demand in cells_of(one) for one in some) for demand in wanted)
-        return together, max(preferred(one) for one in some)
+        giving = [source for source in sources if count(source)] or sources
+        together = sum(any(demand in cells_of(source) for source in giving) for demand in wanted)
+        return together, max(preferred(source) for source in giving)
 
     best = max(by_way.values(), key=standing)
-    ranked = sorted(best, key=lambda one: (count(one), preferred(one)), reverse=True)
-    givers = {next((one for one in ranked if demand in cells_of(one)), None) for demand in wanted}
-    return [one for one in ranked if one in givers] or ranked[:1]
+    ranked = sorted(best, key=lambda source: (count(source), preferred(source)), reverse=True)
+    givers = {
+        next((source for source in ranked if demand in cells_of(source)), None) for demand in wanted
+    }
+    return [source for source in ranked if source in givers] or ranked[:1]

@@ -61,13 +61,13 @@ class NearestCell:
     @property
     def shown(self) -> list[tuple[NearestValue, str]]:
         """Each value as people read it, all in one unit where they were printed in one."""
-        kinds = {(one.unit, one.base) for one in self.values}
-        found = []
-        for one in self.values:
-            alike = self.values if len(kinds) == 1 else (one,)
-            scale = scale_of(one.unit, [each.value for each in alike], one.base)
-            found.append((one, f"{scale.amount(one.value)} {scale.unit}".strip()))
-        return found
+        kinds = {(value.unit, value.base) for value in self.values}
+        labelled = []
+        for value in self.values:
+            alike = self.values if len(kinds) == 1 else (value,)
+            scale = scale_of(value.unit, [other.value for other in alike], value.base)
+            labelled.append((value, f"{scale.amount(value.value)} {scale.unit}".strip()))
+        return labelled
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,12 @@ class WorkAnswer:
         """The same where there is no page: what was measured, and what is nearest."""
         parts = [f"{self.headline} ({self.title})."]
         for near in self.nearest:
-            known = "; ".join(f"{one.contender} {text}" for one, text in near.shown[:MOST_NAMED])
+            listed = "; ".join(
+                f"{value.contender} {text}" for value, text in near.shown[:MOST_NAMED]
+            )
             parts.append(
-                f"{near.operation}: nearest measured is {near.cell}: {known}."
-                if known
+                f"{near.operation}: nearest measured is {near.cell}: {listed}."
+                if listed
                 else f"{near.operation}: not measured this way, at any size."
             )
         if self.unceiled:
@@ -168,22 +170,22 @@ class WorkAnswer:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "WorkAnswer":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
-        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
-        known["parts"] = tuple(PartWords(**one) for one in data["parts"])
-        known["coverage"] = tuple(
-            Coverage(**one | {"missing": tuple(one["missing"])}) for one in data["coverage"]
+        values = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        values["parts"] = tuple(PartWords(**part) for part in data["parts"])
+        values["coverage"] = tuple(
+            Coverage(**entry | {"missing": tuple(entry["missing"])}) for entry in data["coverage"]
         )
-        known["nearest"] = tuple(
+        values["nearest"] = tuple(
             NearestCell(
-                **one
+                **entry
                 | {
                     "values": tuple(
-                        NearestValue(**each | {"run_ids": tuple(each["run_ids"])})
-                        for each in one["values"]
+                        NearestValue(**value | {"run_ids": tuple(value["run_ids"])})
+                        for value in entry["values"]
                     )
                 }
             )
-            for one in data["nearest"]
+            for entry in data["nearest"]
         )
-        known["unceiled"] = tuple(data.get("unceiled", ()))
-        return cls(**known)
+        values["unceiled"] = tuple(data.get("unceiled", ()))
+        return cls(**values)

@@ -52,10 +52,10 @@ class Sizes:
     @property
     def doublings(self) -> tuple[int, ...]:
         """``least``, twice that, and so on, as far as ``most``."""
-        found = [self.least]
-        while found[-1] * 2 <= self.most:
-            found.append(found[-1] * 2)
-        return tuple(found)
+        sizes = [self.least]
+        while sizes[-1] * 2 <= self.most:
+            sizes.append(sizes[-1] * 2)
+        return tuple(sizes)
 
     @property
     def words(self) -> str:
@@ -175,7 +175,7 @@ class Profile:
         return f"{self.title}, version {self.version}" if self.version else self.title
 
     def percent_of(self, part: Part) -> float:
-        return 100 * part.weight / math.fsum(one.weight for one in self.parts)
+        return 100 * part.weight / math.fsum(weighed.weight for weighed in self.parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The document: what files, API and database have."""
@@ -214,26 +214,26 @@ def from_dict(data: Mapping[str, Any], *, slug: str = "", version: int = 0) -> P
     together = data.get("together", RATIO)
     if together not in TOGETHER:
         problems.append("together is ratio or work.")
-    given = data.get("parts")
+    entries = data.get("parts")
     parts = []
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         problems.append("A profile needs parts: one at least.")
-    elif len(given) > MOST_PARTS:
-        problems.append(f"A profile has {MOST_PARTS} parts at most, not {len(given)}.")
+    elif len(entries) > MOST_PARTS:
+        problems.append(f"A profile has {MOST_PARTS} parts at most, not {len(entries)}.")
     else:
-        for number, one in enumerate(given, start=1):
+        for number, entry in enumerate(entries, start=1):
             try:
-                parts.append(_part(one))
+                parts.append(_part(entry))
             except ProfileError as error:
                 problems += [f"Part {number}: {problem}" for problem in error.problems]
     summary = _text(data, "summary", 1000, problems)
     source = _text(data, "source", 1000, problems)
     if problems:
         raise ProfileError(problems)
-    made = Profile(title, together, tuple(parts), summary, source, slug, version)
-    if len(made.demands) > MOST_CELLS:
-        raise ProfileError([f"Its parts have {len(made.demands)} cells; {MOST_CELLS} at most."])
-    return made
+    profile = Profile(title, together, tuple(parts), summary, source, slug, version)
+    if len(profile.demands) > MOST_CELLS:
+        raise ProfileError([f"Its parts have {len(profile.demands)} cells; {MOST_CELLS} at most."])
+    return profile
 
 
 _OF_PART = {"operation", "weight", "block_sizes_kb", "file_sizes_kb", "load", "cached", "flushed"}
@@ -277,27 +277,27 @@ def _part(data: Any) -> Part:
 
 
 def _sizes(data: Mapping[str, Any], name: str, problems: list[str]) -> Sizes | None:
-    given = data.get(name)
-    if given is None:
+    limits = data.get(name)
+    if limits is None:
         return None
     if (
-        not isinstance(given, Sequence)
-        or isinstance(given, str)
-        or len(given) != 2
-        or not all(isinstance(one, int) and not isinstance(one, bool) for one in given)
-        or not SMALLEST_KB <= given[0] <= given[1] <= LARGEST_KB
+        not isinstance(limits, Sequence)
+        or isinstance(limits, str)
+        or len(limits) != 2
+        or not all(isinstance(limit, int) and not isinstance(limit, bool) for limit in limits)
+        or not SMALLEST_KB <= limits[0] <= limits[1] <= LARGEST_KB
     ):
         problems.append(f"{name} is [smallest, largest] in whole KB, as [8, 16].")
         return None
-    return Sizes(given[0], given[1])
+    return Sizes(limits[0], limits[1])
 
 
-def _text(data: Mapping[str, Any], name: str, most: int, problems: list[str]) -> str:
-    given = data.get(name) or ""
-    if not isinstance(given, str) or len(given) > most or "\x00" in given:
-        problems.append(f"{name} is a text of {most} characters at most.")
+def _text(data: Mapping[str, Any], name: str, limit: int, problems: list[str]) -> str:
+    text = data.get(name) or ""
+    if not isinstance(text, str) or len(text) > limit or "\x00" in text:
+        problems.append(f"{name} is a text of {limit} characters at most.")
         return ""
-    return given.strip()
+    return text.strip()
 
 
 def circumstances(cached: bool | None, flushed: bool | None) -> list[str]:
