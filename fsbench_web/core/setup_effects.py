@@ -67,7 +67,7 @@ class SetupDifference:
 
 def fitting(setups: Sequence[SetupDifference]) -> frozenset[str]:
     """The costs and waits that any of them is known to change."""
-    return frozenset(test for one in setups for test in one.fits)
+    return frozenset(test for setup in setups for test in setup.fits)
 
 
 def weights(tests: Sequence[str], fits: Collection[str]) -> list[float]:

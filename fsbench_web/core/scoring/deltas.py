@@ -112,7 +112,7 @@ def _delta(x: Exact, best: Exact, lower_is_better: bool, is_best: bool) -> Delta
 
 
 def _percent(first: Exact, second: Exact, whole: Exact) -> float | None:
-    """``one`` less ``other``, in percent of ``whole``; None for a whole of zero."""
+    """``first`` less ``second``, in percent of ``whole``; None for a whole of zero."""
     if whole[0] == 0:
         return None
     gap = first[0] * second[1] - second[0] * first[1]

@@ -37,22 +37,22 @@ def outliers(records: Whole, files: Whole, values: Numbers, cells: Whole | None 
     steady repeats concerns nobody. Limit: with four to six repeats the MAD is itself uncertain.
     ``cells``: the number of each value's cell, where somebody has them (``cells_of``).
     """
-    kept = np.flatnonzero(np.isfinite(values) & (values > 0))
+    positions = np.flatnonzero(np.isfinite(values) & (values > 0))
     flagged = np.zeros(len(values), dtype=np.bool_)
-    if len(kept) < LEAST_REPEATS:
+    if len(positions) < LEAST_REPEATS:
         return flagged
-    x = values[kept]
-    cell, counts = _cells_of_some(kept, records, files, cells)
+    x = values[positions]
+    cell, counts = _cells_of_some(positions, records, files, cells)
     enough = counts[cell] >= LEAST_REPEATS
-    kept, x, cell = kept[enough], x[enough], cell[enough]
-    if not len(kept):
+    positions, x, cell = positions[enough], x[enough], cell[enough]
+    if not len(positions):
         return flagged
     centre = _medians(cell, x, len(counts))
     off = np.abs(x - centre[cell])
     mad = _medians(cell, off, len(counts))
     mean = np.bincount(cell, off, len(counts)) / np.maximum(counts, 1)
     sigma = np.where(mad > 0, mad / _MAD_OF_SIGMA, _SIGMA_OF_MEAN_DEVIATION * mean)
-    flagged[kept] = (off > OUTLIER_SCORE * sigma[cell]) & (off > OUTLIER_SHARE * centre[cell])
+    flagged[positions] = (off > OUTLIER_SCORE * sigma[cell]) & (off > OUTLIER_SHARE * centre[cell])
     return flagged
 
 
@@ -69,13 +69,13 @@ def spikes(
     """
     flagged = np.zeros(len(values), dtype=np.bool_)
     sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)
-    kept = np.flatnonzero(sized)
-    if not len(kept):
+    positions = np.flatnonzero(sized)
+    if not len(positions):
         return flagged
-    kept = kept[np.argsort(runs[kept], kind="stable")]
-    starts = np.flatnonzero(np.diff(runs[kept], prepend=runs[kept[0]] - 1))
-    counts = np.diff(starts, append=len(kept))
-    speed = 1.0 / values[kept] if lower_is_better else values[kept]
+    positions = positions[np.argsort(runs[positions], kind="stable")]
+    starts = np.flatnonzero(np.diff(runs[positions], prepend=runs[positions[0]] - 1))
+    counts = np.diff(starts, append=len(positions))
+    speed = 1.0 / values[positions] if lower_is_better else values[positions]
     is_best = speed == np.repeat(np.maximum.reduceat(speed, starts), counts)
     is_lone = (counts >= LEAST_CELLS) & (np.add.reduceat(is_best.astype(np.int64), starts) == 1)
     # Of runs whose best is of one cell alone: each run's numbers, and where its best stands.
@@ -84,14 +84,14 @@ def spikes(
         return flagged
     counts = counts[is_lone]
     starts = np.cumsum(counts) - counts
-    kept, speed, is_best = kept[places], speed[places], is_best[places]
+    positions, speed, is_best = positions[places], speed[places], is_best[places]
     best = np.flatnonzero(is_best)
-    near = _next_to(records[kept], best, starts, counts) & ~is_best
-    near &= _next_to(files[kept], best, starts, counts)
+    near = _next_to(records[positions], best, starts, counts) & ~is_best
+    near &= _next_to(files[positions], best, starts, counts)
     neighbours = np.add.reduceat(near.astype(np.int64), starts)
     fastest = np.maximum.reduceat(np.where(near, speed, 0.0), starts)
     is_spike = (neighbours >= LEAST_NEIGHBOURS) & (speed[best] > SPIKE_RATIO * fastest)
-    flagged[kept[best[is_spike]]] = True
+    flagged[positions[best[is_spike]]] = True
     return flagged
 
 
@@ -101,9 +101,9 @@ def _next_to(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
     """
     size = np.repeat(sizes[best], counts)
     # Sizes are not negative, and one that is as large as can be has no larger one.
-    most = np.iinfo(np.int64).max
+    limit = np.iinfo(np.int64).max
     smaller = np.maximum.reduceat(np.where(sizes < size, sizes, -1), starts)
-    larger = np.minimum.reduceat(np.where(sizes > size, sizes, most), starts)
+    larger = np.minimum.reduceat(np.where(sizes > size, sizes, limit), starts)
     near = (sizes == size) | (sizes == np.repeat(smaller, counts))
     near |= (sizes == np.repeat(larger, counts)) & (sizes > size)
     return np.asarray(near, dtype=np.bool_)
@@ -111,11 +111,11 @@ def _next_to(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
 
 def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
     """The number of each value's cell, and how many values each cell has."""
-    least, most = int(files.min(initial=0)), int(files.max(initial=0))
-    span = most - least + 1
+    low, high = int(files.min(initial=0)), int(files.max(initial=0))
+    span = high - low + 1
     if max(int(records.max(initial=0)), -int(records.min(initial=0))) < 2**62 // span:
         # One key of both: repeats come in the order of their cells, which this sort makes use of.
-        order = np.argsort(records * span + (files - least), kind="stable")
+        order = np.argsort(records * span + (files - low), kind="stable")
     else:
         order = np.lexsort((files, records))
     starts = np.ones(len(order), dtype=np.bool_)
@@ -126,18 +126,18 @@ def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
 
 
 def _cells_of_some(
-    kept: Whole, records: Whole, files: Whole, cells: Whole | None
+    positions: Whole, records: Whole, files: Whole, cells: Whole | None
 ) -> tuple[Whole, Whole]:
-    """``cells_of`` for the places ``kept``; those of all are not found again."""
-    if cells is None or len(kept) < len(cells):
-        return cells_of(records[kept], files[kept])
+    """``cells_of`` for the values at ``positions``; those of all are not found again."""
+    if cells is None or len(positions) < len(cells):
+        return cells_of(records[positions], files[positions])
     return cells, np.bincount(cells).astype(np.int64)
 
 
 def narrowed(cell: Whole, cells: int | None = None) -> npt.NDArray[Any]:
     """Numbers of ``cells`` cells, from 0, such that those of few are sorted in one go over them."""
-    most = int(cell.max(initial=0)) + 1 if cells is None else cells
-    return cell.astype(np.uint16 if most <= 1 << 16 else np.int64)
+    count = int(cell.max(initial=0)) + 1 if cells is None else cells
+    return cell.astype(np.uint16 if count <= 1 << 16 else np.int64)
 
 
 def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
@@ -147,13 +147,13 @@ def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
     counts = np.bincount(cell, minlength=cells)
     ends = np.cumsum(counts)
     starts = ends - counts
-    found = np.full(cells, np.nan)
-    there = counts > 0
-    low = starts[there] + (counts[there] - 1) // 2
-    high = starts[there] + counts[there] // 2
+    medians = np.full(cells, np.nan)
+    filled = counts > 0
+    low = starts[filled] + (counts[filled] - 1) // 2
+    high = starts[filled] + counts[filled] // 2
     ranked = values[order]
-    found[there] = (ranked[low] + ranked[high]) / 2
-    return found
+    medians[filled] = (ranked[low] + ranked[high]) / 2
+    return medians
 
 
 def cell_medians(
@@ -163,13 +163,13 @@ def cell_medians(
 
     ``cells`` as of ``outliers``.
     """
-    kept = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
-    if not len(kept):
+    positions = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
+    if not len(positions):
         return {}
-    cell, counts = _cells_of_some(kept, records, files, cells)
-    medians = _medians(cell, values[kept], len(counts))
+    cell, counts = _cells_of_some(positions, records, files, cells)
+    medians = _medians(cell, values[positions], len(counts))
     first = np.zeros(len(counts), dtype=np.int64)
-    first[cell] = kept
+    first[cell] = positions
     return dict(
         zip(
             zip(records[first].tolist(), files[first].tolist(), strict=True),

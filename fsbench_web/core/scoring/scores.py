@@ -84,22 +84,24 @@ def score_mean(values: Sequence[float]) -> ScoreValue | None:
 
 
 def _score(category: Category, repeats: Sequence[Mapping[Cell, float]]) -> ScoreValue | None:
-    kept = repeats
+    selected = repeats
     if category.region is not None:
         inside = set(filter(category.holds, set().union(*repeats)))
-        kept = [{cell: repeat[cell] for cell in repeat if cell in inside} for repeat in repeats]
-    cells = set().union(*kept)
+        selected = [{cell: repeat[cell] for cell in repeat if cell in inside} for repeat in repeats]
+    cells = set().union(*selected)
     if not cells:
         return None
     if category.region is None:
-        value = _WHOLE_MATRIX[category.slug]([v for repeat in kept for v in repeat.values()])
+        value = _WHOLE_MATRIX[category.slug]([v for repeat in selected for v in repeat.values()])
     else:
-        value = mean([mean([repeat[cell] for repeat in kept if cell in repeat]) for cell in cells])
+        value = mean(
+            [mean([repeat[cell] for repeat in selected if cell in repeat]) for cell in cells]
+        )
     return ScoreValue(
         value=value,
         cells=len(cells),
-        repeats=sum(1 for repeat in kept if repeat),
-        flags=() if all(len(repeat) == len(cells) for repeat in kept) else (UNEQUAL_REPEATS,),
+        repeats=sum(1 for repeat in selected if repeat),
+        flags=() if all(len(repeat) == len(cells) for repeat in selected) else (UNEQUAL_REPEATS,),
     )
 
 

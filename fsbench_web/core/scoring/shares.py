@@ -52,8 +52,8 @@ class Share:
     def sentence(self) -> str:
         """Everything that is known of it."""
         blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
-        known = self.spread_percent
-        sure = "how much it scatters is not known" if known is None else f"± {known:.1f}%"
+        spread = self.spread_percent
+        sure = "how much it scatters is not known" if spread is None else f"± {spread:.1f}%"
         between = "; taken from the nearest that was measured" if self.is_between else ""
         text = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
         if self.is_not_of_the_disk:
@@ -76,9 +76,9 @@ class Share:
         return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
 
 
-def share_of(value: float, unit: str, test: str, found: Ceiling, probes: int) -> Share | None:
+def share_of(value: float, unit: str, test: str, ceiling: Ceiling, probes: int) -> Share | None:
     """The share of a score; None where its unit is not one of speed."""
-    percent = share_percent(value, unit, test, found)
+    percent = share_percent(value, unit, test, ceiling)
     if percent is None:
         return None
     # A latency that is twice the LUN's own is half its speed.
@@ -86,20 +86,20 @@ def share_of(value: float, unit: str, test: str, found: Ceiling, probes: int) ->
     return Share(
         percent,
         value * times,
-        found.request.words(),
+        ceiling.request.words(),
         probes,
-        found.spread_percent,
-        found.is_between,
+        ceiling.spread_percent,
+        ceiling.is_between,
     )
 
 
 def is_of_time(unit: str) -> bool:
     """Whether less is better of it: the ceiling of a latency is the LUN's own, which is shorter."""
-    known = unit_factor(unit)
-    return known is not None and known.dimension == TIME
+    meaning = unit_factor(unit)
+    return meaning is not None and meaning.dimension == TIME
 
 
-def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float | None:
+def share_percent(score: float, unit: str, test: str, ceiling: Ceiling) -> float | None:
     """A score in percent of its ceiling, of speed: of a latency the reciprocal.
 
     None where the unit says neither bytes nor operations a second nor a time of one operation. Of
@@ -107,17 +107,17 @@ def share_percent(score: float, unit: str, test: str, found: Ceiling) -> float |
     the benchmark's in percent of it would say nothing. Of requests of several sizes rates of bytes
     alone have one.
     """
-    known = unit_factor(unit)
-    if score <= 0 or (known is None and unit != "KB/s"):
+    meaning = unit_factor(unit)
+    if score <= 0 or (meaning is None and unit != "KB/s"):
         return None
-    if known is None or known.dimension == RATE:
+    if meaning is None or meaning.dimension == RATE:
         # Every tool that fsbench runs itself prints KB of 1024 bytes (conversion.MEANT_BY).
-        factor = float(known.factor) if known else 1024.0
-        return 100 * score * factor / (1024 * found.kb_s)
-    if found.request.sizes is not None:
+        factor = float(meaning.factor) if meaning else 1024.0
+        return 100 * score * factor / (1024 * ceiling.kb_s)
+    if ceiling.request.sizes is not None:
         return None  # a ceiling of several sizes is of bytes alone (``ceilings.of_cells``)
-    if known.dimension == OPERATIONS:
-        return 100 * score / found.iops
-    if known.dimension == TIME and testnames.is_mean_latency(test):
-        return 100 * found.latency_ns / (score * float(known.factor) * 1e9)
+    if meaning.dimension == OPERATIONS:
+        return 100 * score / ceiling.iops
+    if meaning.dimension == TIME and testnames.is_mean_latency(test):
+        return 100 * ceiling.latency_ns / (score * float(meaning.factor) * 1e9)
     return None

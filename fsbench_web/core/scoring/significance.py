@@ -120,9 +120,9 @@ class Verdict(NamedTuple):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Verdict":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
-        known = {name: data[name] for name in cls._fields if name in data}
+        values = {name: data[name] for name in cls._fields if name in data}
         return cls(
-            **known
+            **values
             | {"reasons": tuple(data.get("reasons", ())), "against": tuple(data.get("against", ()))}
         )
 
@@ -153,7 +153,7 @@ def compare(
         status=TIE if reasons else SIGNIFICANT,
         reasons=(
             *reasons,
-            *(one for one in (SAMPLES, TRIALS) if one in {ahead.of, behind.of}),
+            *(kind for kind in (SAMPLES, TRIALS) if kind in {ahead.of, behind.of}),
             *([NO_SCATTER] if is_still else []),
         ),
         difference_percent=difference,
@@ -197,12 +197,12 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     count = len(p_values) if family is None else family
     if count < len(p_values):
         raise ValueError("a family is of all that is tested of it")
-    found = [0.0] * len(p_values)
+    corrected = [0.0] * len(p_values)
     least = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, p_values[place] * (count - rank)))
-        found[place] = least
-    return found
+        corrected[place] = least
+    return corrected
 
 
 def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
@@ -214,13 +214,13 @@ def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[f
     if not all(0.0 <= p <= 1.0 for p in p_values):
         raise ValueError("a p-value is not between 0 and 1")
     order = sorted(range(len(p_values)), key=lambda place: p_values[place] / weights[place])
-    found, least = [0.0] * len(p_values), 0.0
+    corrected, least = [0.0] * len(p_values), 0.0
     left = sum(weights)
     for place in order:
         least = max(least, min(1.0, p_values[place] / weights[place] * left))
-        found[place] = least
+        corrected[place] = least
         left -= weights[place]
-    return found
+    return corrected
 
 
 def welch_p(a: Interval, b: Interval) -> float:
@@ -251,8 +251,8 @@ def unknown(
     return Verdict(UNKNOWN, why, margin_percent=margin_percent, against=against, method=method)
 
 
-def _standard_error(one: Interval) -> float:
-    return one.half_width / _quantile(one.count)
+def _standard_error(mean_interval: Interval) -> float:
+    return mean_interval.half_width / _quantile(mean_interval.count)
 
 
 @lru_cache(maxsize=1024)
@@ -280,9 +280,9 @@ def _is_less(difference: float, margin_percent: float, a: float, b: float) -> bo
     return exact < _exact(margin_percent)
 
 
-def _is_clear(one: float, other: float, scale: float) -> bool:
+def _is_clear(first: float, second: float, scale: float) -> bool:
     """Whether binary rounding cannot have decided which of two is larger."""
-    return abs(one - other) > 1e-9 * max(one, other, scale)
+    return abs(first - second) > 1e-9 * max(first, second, scale)
 
 
 def _exact(value: float) -> Fraction:

@@ -48,34 +48,34 @@ def operation_of(rwbs: str) -> str:
 
 def read(lines: Iterable[str]) -> Requests:
     """All that lines of one device tell. Nothing is refused: what is no event is counted."""
-    found = Requests()
+    requests = Requests()
     # By operation and where the rest of the request begins: (time, sectors that are to come).
     open_ones: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for line in lines:
         match = _EVENT.search(line)
         if match is None:
             if lost := _LOST.search(line):
-                found.lost += int(lost[1])
+                requests.lost += int(lost[1])
             elif line.strip():
-                found.not_read += 1
+                requests.not_read += 1
             continue
-        seconds, micros, what, _, rwbs, first, count = match.groups()
-        at, operation = int(seconds) * 1_000_000 + int(micros), operation_of(rwbs)
+        seconds, micros, event, _, rwbs, first, count = match.groups()
+        at_us, operation = int(seconds) * 1_000_000 + int(micros), operation_of(rwbs)
         # A flush has no place: the kernel says 0 where it is issued and -1 where it ends.
         sector, sectors = (0, 0) if operation == FLUSH else (int(first), int(count))
         if operation != FLUSH and not sectors:
             continue  # the write behind a flush of its own, told once more without its data
         waiting = open_ones[operation, sector]
-        if what == "issue":
-            found.issued.append((at, operation, sector, sectors))
-            waiting.append((at, sectors))
+        if event == "issue":
+            requests.issued.append((at_us, operation, sector, sectors))
+            waiting.append((at_us, sectors))
         elif not waiting:
-            found.without_start += 1
+            requests.without_start += 1
         else:
             began, left = waiting.pop(0)
             if sectors < left:  # a part of it: its end is that of the last part
                 open_ones[operation, sector + sectors].append((began, left - sectors))
             else:
-                found.ended.append((operation, max(0, at - began)))
-    found.without_end = sum(map(len, open_ones.values()))
-    return found
+                requests.ended.append((operation, max(0, at_us - began)))
+    requests.without_end = sum(map(len, open_ones.values()))
+    return requests

@@ -36,7 +36,7 @@ def recognises_biosnoop(head: list[str]) -> bool:
 def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
     """Raises TraceError."""
     requests: dict[str, list[tuple[int, str, bool, int, int]]] = {name: [] for name in _ACTIONS}
-    found = ObservedWorkload("blkparse", is_device=True)
+    observed = ObservedWorkload("blkparse", is_device=True)
     is_over = False
     for number, line in enumerate(lines, start=1):
         match = _REQUEST.match(line)
@@ -50,7 +50,7 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
         if action not in requests:
             continue
         if "D" in rwbs or not ("R" in rwbs or "W" in rwbs):
-            found.skipped["discards and requests that are neither read nor write"] += 1
+            observed.skipped["discards and requests that are neither read nor write"] += 1
             continue
         requests[action].append(
             (number, match["device"], "W" in rwbs, int(match["sector"]), int(match["count"]))
@@ -58,7 +58,7 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
     for action in _ACTIONS:
         if requests[action]:
             for number, device, is_write, sector, count in requests[action]:
-                found.add(
+                observed.add(
                     (device, is_write),
                     number,
                     is_write=is_write,
@@ -66,12 +66,12 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
                     length=count * SECTOR,
                 )
             break
-    return found
+    return observed
 
 
 def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
     """Columns are told by the head; ``comm`` may hold spaces, so they are counted from the end."""
-    found = ObservedWorkload("biosnoop", has_times=True, is_device=True)
+    observed = ObservedWorkload("biosnoop", has_times=True, is_device=True)
     columns: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.split()
@@ -90,9 +90,9 @@ def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
         except ValueError:
             raise TraceError(number, "sector, bytes or latency is no number.") from None
         if row["T"] not in ("R", "W"):
-            found.skipped["requests that are neither read nor write"] += 1
+            observed.skipped["requests that are neither read nor write"] += 1
             continue
-        found.add(
+        observed.add(
             (row["DISK"], row["T"]),
             number,
             is_write=row["T"] == "W",
@@ -100,4 +100,4 @@ def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
             length=octets,
             seconds=seconds,
         )
-    return found
+    return observed

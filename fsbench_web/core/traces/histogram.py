@@ -24,20 +24,20 @@ def _columns(line: str) -> list[str] | None:
 
 def read(lines: Iterable[str]) -> ObservedWorkload:
     """Raises TraceError."""
-    found = ObservedWorkload("Histogram")
+    observed = ObservedWorkload("Histogram")
     columns: list[str] = []
     try:
         for number, row in enumerate(csv.reader(lines, strict=True), start=1):
             if number == 1:
                 columns = _columns(",".join(row)) or []
             elif any(cell.strip() for cell in row):
-                _row(found, number, columns, [cell.strip() for cell in row])
+                _row(observed, number, columns, [cell.strip() for cell in row])
     except csv.Error as error:
         raise TraceError(0, f"This is no CSV: {error}.") from None
-    return found
+    return observed
 
 
-def _row(found: ObservedWorkload, number: int, columns: list[str], cells: list[str]) -> None:
+def _row(observed: ObservedWorkload, number: int, columns: list[str], cells: list[str]) -> None:
     if len(cells) != len(columns):
         raise TraceError(number, f"it has {len(cells)} cells, and the head {len(columns)}.")
     row = dict(zip(columns, cells, strict=True))
@@ -53,10 +53,10 @@ def _row(found: ObservedWorkload, number: int, columns: list[str], cells: list[s
     if not 0 <= count <= _MOST:
         raise TraceError(number, "count is a number from 0.")
     key = (size, operation)
-    found.file(key, number).size = size
+    observed.file(key, number).size = size
     place = (key, operation, max(1, 1 << (max(1, -(-block // 1024)) - 1).bit_length()))
-    found.operations[place] += round(count)
-    found.octets[place] += round(count * block)
+    observed.operations[place] += round(count)
+    observed.octets[place] += round(count * block)
 
 
 def _size(number: int, text: str) -> int:

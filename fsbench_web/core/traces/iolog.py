@@ -17,7 +17,7 @@ def recognises(head: list[str]) -> bool:
 
 def read(lines: Iterable[str]) -> ObservedWorkload:
     """All reads and writes. Raises TraceError."""
-    found = ObservedWorkload("fio iolog")
+    observed = ObservedWorkload("fio iolog")
     version = 0
     for number, line in enumerate(lines, start=1):
         if number == 1:
@@ -30,13 +30,13 @@ def read(lines: Iterable[str]) -> ObservedWorkload:
             if not words[0].isdecimal():
                 raise TraceError(number, "a line of version 3 begins with its time.")
             words = words[1:]
-        _line(found, number, words)
-    return found
+        _line(observed, number, words)
+    return observed
 
 
-def _line(found: ObservedWorkload, number: int, words: list[str]) -> None:
+def _line(observed: ObservedWorkload, number: int, words: list[str]) -> None:
     # A name may have spaces: the action is what stands behind it.
-    places = [at for at in (-3, -1) if len(words) > -at and _is_action(words, at)]
+    places = [index for index in (-3, -1) if len(words) > -index and _is_action(words, index)]
     tail = places[0] if places else 0
     if not tail:
         raise TraceError(number, "it is no action on a file: name, action, offset and length.")
@@ -44,18 +44,18 @@ def _line(found: ObservedWorkload, number: int, words: list[str]) -> None:
     if action in ("read", "write"):
         offset, length = words[-2:]
         is_write = action == "write"
-        found.add(name, number, is_write=is_write, offset=int(offset), length=int(length))
+        observed.add(name, number, is_write=is_write, offset=int(offset), length=int(length))
     elif action in _SYNCS:
-        found.file(name, number).is_flushed = True
+        observed.file(name, number).is_flushed = True
     elif action in _OTHERS:
-        found.skipped[f"actions {action}"] += 1
+        observed.skipped[f"actions {action}"] += 1
     else:
-        found.file(name, number)
+        observed.file(name, number)
 
 
 def _is_action(words: list[str], place: int) -> bool:
     action = words[place]
     if place == -1:
         return action in _FILE_ACTIONS or action in _SYNCS or action == "wait"
-    known = action in ("read", "write", "trim", "sync", "datasync", "wait")
-    return known and all(word.isdecimal() and len(word) < 19 for word in words[-2:])
+    is_known = action in ("read", "write", "trim", "sync", "datasync", "wait")
+    return is_known and all(word.isdecimal() and len(word) < 19 for word in words[-2:])

@@ -58,12 +58,12 @@ class ObservedWorkload:
 
     def file(self, key: Hashable, line: int) -> File:
         """The file that is called so in this trace."""
-        found = self.files.get(key)
-        if found is None:
+        file = self.files.get(key)
+        if file is None:
             if len(self.files) >= MOST_FILES:
                 raise TraceError(line, f"there are more than {MOST_FILES:,} files: cut the trace.")
-            found = self.files[key] = File()
-        return found
+            file = self.files[key] = File()
+        return file
 
     def add(
         self,
@@ -112,8 +112,8 @@ def parts_of(
     ``file_kb`` is the size of files where the trace does not know them. Raises TraceError.
     """
     if not observed.count:
-        why = "; ".join(f"{n:,} {what}" for what, n in observed.skipped.most_common(4))
-        raise TraceError(0, f"No read or write was found{f' ({why})' if why else ''}.")
+        skipped = "; ".join(f"{count:,} {kind}" for kind, count in observed.skipped.most_common(4))
+        raise TraceError(0, f"No read or write was found{f' ({skipped})' if skipped else ''}.")
     if by == BY_TIME and not observed.has_times:
         raise TraceError(0, f"{observed.tool} says no times here: weigh by operations or bytes.")
     source: Mapping[_Key, float] = observed.operations
