@@ -133,8 +133,8 @@ def parts_of(
     together = sum(weights.values())
     if together <= 0:
         raise TraceError(0, "All weights are zero: weigh by operations.")
-    ranked = sorted(weights.items(), key=lambda one: (-one[1], one[0][:3]))
-    kept, rest = ranked[:MOST_PARTS], ranked[MOST_PARTS:]
+    ranked = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0][:3]))
+    heaviest, rest = ranked[:MOST_PARTS], ranked[MOST_PARTS:]
     parts = tuple(
         Part(
             name,
@@ -145,7 +145,7 @@ def parts_of(
             cached,
             flushed,
         )
-        for (name, block, size, cached, flushed), weight in kept
+        for (name, block, size, cached, flushed), weight in heaviest
         if weight > 0
     )
     notes = [
@@ -158,7 +158,7 @@ def parts_of(
     if assumed:
         words = size_words(file_kb or 1024 * 1024)
         notes.append(f"The trace does not say how large files are: {words} is assumed.")
-    notes += [f"Not counted: {count:,} {what}." for what, count in observed.skipped.most_common(6)]
+    notes += [f"Not counted: {count:,} {kind}." for kind, count in observed.skipped.most_common(6)]
     return ReadParts(parts, tuple(notes))
 
 

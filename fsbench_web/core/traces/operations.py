@@ -101,10 +101,10 @@ class _Counts:
                     self.sums.setdefault(name, Counter())[operation] = _whole(value)
 
     def _read_bins(self, operation: str, bins: Iterable[Mapping[str, Any]]) -> None:
-        for one in bins:
-            low = max(_whole(one.get("min", 0)), 0)
+        for entry in bins:
+            low = max(_whole(entry.get("min", 0)), 0)
             place = min(max(low.bit_length() - 1, 0), MOST_BINS - 1)
-            self.bins[operation, place] += _whole(one["count"])
+            self.bins[operation, place] += _whole(entry["count"])
 
 
 _MAPS = ("@ns", "@time", "@bytes", "@begun", "@failed", "@queued")
@@ -134,8 +134,8 @@ def read(text: str, by: str, seconds: float, *, is_cut: bool = False) -> Operati
 
 def _field_of(line: str) -> tuple[str, Any]:
     try:
-        found = json.loads(line)
-        return str(found["type"]), found["data"]
+        entry = json.loads(line)
+        return str(entry["type"]), entry["data"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableOutput(f"It printed {line[:80]!r}, which is no JSON of its own.") from None
 
@@ -156,7 +156,7 @@ def _trace(
     for operation in OPERATIONS:
         places = {place: count for (name, place), count in counts.bins.items() if name == operation}
         if places:
-            latencies[operation] = tuple(places.get(one, 0) for one in range(max(places) + 1))
+            latencies[operation] = tuple(places.get(place, 0) for place in range(max(places) + 1))
     ended = sum(counts.bins.values()) + sums["@queued"].total()
     return OperationTrace(
         by=by,
@@ -190,7 +190,7 @@ def decode(block: bytes) -> OperationTrace:
     try:
         return OperationTrace(
             **{name: directory[name] for name in (*_SAID, *_BY_OPERATION)},
-            latencies={name: tuple(some) for name, some in directory["latencies"].items()},
+            latencies={name: tuple(bins) for name, bins in directory["latencies"].items()},
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise UnreadableBlock(f"The block is not made as it should be: {error!r}.") from None

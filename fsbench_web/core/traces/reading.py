@@ -41,11 +41,11 @@ def observed(data: bytes) -> ObservedWorkload:
         raise TraceError(0, "This is no text: blktrace's own files go through blkparse first.")
     lines = list(_lines(data))
     head = [line for line in lines[:_HEAD_LINES] if line.strip()]
-    for one in FORMATS:
-        if one.recognises(head):
-            return one.read(lines)
-    known = "; ".join(one.name for one in FORMATS)
-    raise TraceError(1, f"this is none of the formats that are read: {known}.")
+    for trace_format in FORMATS:
+        if trace_format.recognises(head):
+            return trace_format.read(lines)
+    names = "; ".join(trace_format.name for trace_format in FORMATS)
+    raise TraceError(1, f"this is none of the formats that are read: {names}.")
 
 
 def _lines(data: bytes) -> Iterator[str]:

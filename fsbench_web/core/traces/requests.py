@@ -90,18 +90,18 @@ def traced(
 
     ``first_sector``: where the LUN begins on its disk, for a partition.
     """
-    found = block_events.read(lines)
-    if not found.issued:
+    requests = block_events.read(lines)
+    if not requests.issued:
         return None
-    began = found.issued[0][0]
-    seconds = max(found.issued[-1][0] - began, 1) / 1e6
+    began = requests.issued[0][0]
+    seconds = max(requests.issued[-1][0] - began, 1) / 1e6
     bins: dict[str, Counter[int]] = {name: Counter() for name in OPERATIONS}
-    for operation, latency_us in found.ended:
+    for operation, latency_us in requests.ended:
         bins[operation][bin_of(latency_us)] += 1
     maps: dict[str, Counter[tuple[int, int]]] = {name: Counter() for name in MAPPED}
     sizes: Counter[str] = Counter()
     outside = 0
-    for at, operation, sector, sectors in found.issued:
+    for at_us, operation, sector, sectors in requests.issued:
         sizes[operation] += sectors * SECTOR
         if operation not in MAPPED:
             continue
@@ -109,8 +109,8 @@ def traced(
         if not 0 <= offset < device_bytes:
             outside += 1
             continue
-        when = min(int((at - began) / 1e6 / seconds * PARTS), PARTS - 1)
-        maps[operation][when, offset * PARTS // device_bytes] += 1
+        time_part = min(int((at_us - began) / 1e6 / seconds * PARTS), PARTS - 1)
+        maps[operation][time_part, offset * PARTS // device_bytes] += 1
     return RequestTrace(
         seconds=seconds,
         device_bytes=device_bytes,
@@ -122,9 +122,9 @@ def traced(
         maps={name: dict(cells) for name, cells in maps.items() if cells},
         bytes_of={name: sizes[name] for name in OPERATIONS if sizes[name]},
         is_cut=is_cut,
-        without_end=found.without_end,
-        without_start=found.without_start,
-        lost=found.lost,
+        without_end=requests.without_end,
+        without_start=requests.without_start,
+        lost=requests.lost,
         outside=outside,
     )
 
@@ -156,7 +156,7 @@ def decode(block: bytes) -> RequestTrace:
     """The inverse. Raises UnreadableBlock."""
     directory, arrays = unpack(block, MAGIC)
     try:
-        places, counts = (one.tolist() for one in arrays)
+        places, counts = (array.tolist() for array in arrays)
         maps, start = {}, 0
         for name, size in directory["maps"]:
             part = slice(start, start + size)
@@ -167,7 +167,7 @@ def decode(block: bytes) -> RequestTrace:
             start += size
         trace = RequestTrace(
             **{name: directory[name] for name in _SAID},
-            latencies={name: tuple(some) for name, some in directory["latencies"].items()},
+            latencies={name: tuple(bins) for name, bins in directory["latencies"].items()},
             maps=maps,
             bytes_of=directory["bytes_of"],
         )

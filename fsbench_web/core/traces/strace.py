@@ -46,11 +46,11 @@ class _Open:
 
 def recognises(head: list[str]) -> bool:
     """By calls with their results."""
-    known = 0
+    count = 0
     for line in head:
         match = _CALL.match(line)
-        known += bool(match and (" = " in line or line.rstrip().endswith(_UNFINISHED)))
-    return known >= 1
+        count += bool(match and (" = " in line or line.rstrip().endswith(_UNFINISHED)))
+    return count >= 1
 
 
 class _Reader:
@@ -122,8 +122,8 @@ class _Reader:
             self.access(number, file, call, arguments, result, seconds)
 
     def known_size(self, number: int, file: _Open, size: int) -> None:
-        known = self.found.file(file.key, number)
-        known.size = max(known.size or 0, size)
+        observed_file = self.found.file(file.key, number)
+        observed_file.size = max(observed_file.size or 0, size)
 
     def access(
         self, number: int, file: _Open, call: str, arguments: str, result: int, seconds: float
@@ -175,5 +175,5 @@ def read(lines: Iterable[str]) -> ObservedWorkload:
     reader.found.has_times = reader.timed > 0
     # What was opened and never read or written is no part of the work.
     used = {key for key, _, _ in reader.found.operations}
-    reader.found.files = {key: one for key, one in reader.found.files.items() if key in used}
+    reader.found.files = {key: file for key, file in reader.found.files.items() if key in used}
     return reader.found

@@ -122,8 +122,8 @@ class Preset:
     @property
     def answers(self) -> str:
         """Its group in the form; what names none of QUESTIONS is among the others."""
-        asked = self.question or (self.kind.question if self.kind else "")
-        return asked if asked in QUESTIONS else OTHERS
+        question = self.question or (self.kind.question if self.kind else "")
+        return question if question in QUESTIONS else OTHERS
 
     @property
     def tool(self) -> str:
@@ -224,8 +224,8 @@ class Workload(ABC):
     programs: ClassVar[Mapping[str, str]] = {}
     sizes: ClassVar[frozenset[str]] = frozenset()
 
-    def __init__(self, **given: Any) -> None:
-        self.values = checked_values(self.parameters, given, self.name)
+    def __init__(self, **values: Any) -> None:
+        self.values = checked_values(self.parameters, values, self.name)
         self.check()
 
     def __getattr__(self, key: str) -> Any:
@@ -252,22 +252,24 @@ class Workload(ABC):
         """How it measures a cell, whichever cells it measures: its tool and the parameters that
         are no ``sizes``. Those that are not among the values are as they were before they came.
         """
-        how = {one.key: getattr(self, one.key, None) for one in self.parameters}
-        kept = {key: value for key, value in how.items() if key not in self.sizes}
-        return f"{self.tool} {json.dumps(kept, sort_keys=True, default=str)}"
+        values = {
+            parameter.key: getattr(self, parameter.key, None) for parameter in self.parameters
+        }
+        settings = {key: value for key, value in values.items() if key not in self.sizes}
+        return f"{self.tool} {json.dumps(settings, sort_keys=True, default=str)}"
 
     def check(self) -> None:  # noqa: B027 (most have nothing to check)
         """Raise ParameterError where parameters do not go together."""
 
     def title(self) -> str:
         """What a person needs to tell two sets of parameters apart; at most 200 characters."""
-        shown = [
+        settings = [
             f"{parameter.label.lower()} {parameter.to_text(self.values[parameter.key])}"
             f"{parameter.unit and ' '}{parameter.unit}"
             for parameter in self.parameters
             if parameter.key != TIME_LIMIT.key and parameter.key in self.values
         ]
-        return ", ".join([self.name, *shown])[:200]
+        return ", ".join([self.name, *settings])[:200]
 
     @abstractmethod
     def commands(self, place: Place) -> list[BenchmarkCommand]:

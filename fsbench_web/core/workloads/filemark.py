@@ -266,7 +266,7 @@ class Filemark(Workload):
         )
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        found = [BenchmarkCommand(("mkdir", place.work))]
+        commands = [BenchmarkCommand(("mkdir", place.work))]
         pool = (
             *(f"--files={self.files}", f"--subdirectories={self.subdirectories}"),
             *(f"--smallest={self.smallest_bytes}", f"--largest={self.largest_bytes}"),
@@ -280,7 +280,7 @@ class Filemark(Workload):
                 *(f"--warm-up={self.warm_up_s}", f"--seconds={self.phase_s}"),
                 *self._until(),
             )
-            found += [
+            commands += [
                 BenchmarkCommand(("mkdir", folder)),
                 BenchmarkCommand((PROGRAM, "create", folder, *pool)),
                 *(
@@ -293,7 +293,7 @@ class Filemark(Workload):
                 ),
                 BenchmarkCommand(("rm", "-r", folder)),
             ]
-        return found
+        return commands
 
     def _until(self) -> tuple[str, ...]:
         # Three that count are the fewest that say something of their scatter.

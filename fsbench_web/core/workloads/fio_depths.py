@@ -259,23 +259,25 @@ class FioDepths(Workload):
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """What fio says of each, with the queue depth as its load."""
-        found = {}
+        results = {}
         for way, depth in self._points():
             name = _output(way, depth)
             parsed = formats.parse(name, outputs[name])
             load = load_text(iodepth=depth)
             # What fio says of processors and disk is of this direction alone.
-            own = f"{self._job}_{way}_"
+            prefix = f"{self._job}_{way}_"
             parsed.values = [
-                replace(value, test=_of_one(value.test, own, self._job), load=load)
+                replace(value, test=_of_one(value.test, prefix, self._job), load=load)
                 for value in parsed.values
             ]
-            parsed.distributions = [replace(one, load=load) for one in parsed.distributions]
-            found[name] = parsed
+            parsed.distributions = [
+                replace(distribution, load=load) for distribution in parsed.distributions
+            ]
+            results[name] = parsed
             log = _over_time(way, depth)
             if log in outputs:  # runs of before have none
-                found[log] = self._read_log(outputs[log], way, load)
-        return found
+                results[log] = self._read_log(outputs[log], way, load)
+        return results
 
     @property
     def is_direct(self) -> bool:
@@ -293,8 +295,8 @@ class FioDepths(Workload):
     def _read_log(self, data: bytes, way: str, load: str) -> ParsedResult:
         text = data.decode("ascii", "replace")
         test = f"{self._job}_{way}_clat"
-        one = over_time.series(text, way, self._interval_ms, test=test, load=load)
-        return ParsedResult("fio-log", "fio", over_time=[one] if one else [])
+        series = over_time.series(text, way, self._interval_ms, test=test, load=load)
+        return ParsedResult("fio-log", "fio", over_time=[series] if series else [])
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """The same requests to the raw device."""
@@ -314,11 +316,11 @@ def _file(place: Place) -> tuple[str, ...]:
     return (f"--filename={place.device.replace(':', chr(92) + ':')}", f"--offset={place.from_byte}")
 
 
-def _of_one(test: str, own: str, job: str) -> str:
+def _of_one(test: str, prefix: str, job: str) -> str:
     """``random_4k_usr_cpu`` as ``random_4k_read_usr_cpu``, and ``fio_disk_util`` alike."""
     if not testnames.is_cost(test):
         return test
-    return own + test.removeprefix(f"{job}_").removeprefix("fio_")
+    return prefix + test.removeprefix(f"{job}_").removeprefix("fio_")
 
 
 def _output(way: str, depth: int) -> str:

@@ -144,12 +144,12 @@ class Iozone(Workload):
     )
 
     def check(self) -> None:
-        for name, least, most in (
+        for name, minimum, maximum in (
             ("largest record", self.minimum_record_kb, self.maximum_record_kb),
             ("largest file", self.minimum_file_kb, self.maximum_file_kb),
         ):
-            if most < least:
-                raise ParameterError(f"The {name} must be {least} KB or more, not {most}.")
+            if maximum < minimum:
+                raise ParameterError(f"The {name} must be {minimum} KB or more, not {maximum}.")
         if self.minimum_record_kb > self.maximum_file_kb:
             raise ParameterError("No record fits into the largest file: make the file larger.")
         if self.direct_io and self.minimum_record_kb < 4:

@@ -37,13 +37,13 @@ def doubts(profile: Profile, measured: Collection[str] = ()) -> list[str]:
     """What no workload measures, a sentence for each part, MOST_SAID at most. ``measured`` are
     tests that somebody measured or imported here.
     """
-    found = [
+    sentences = [
         f"Part {number}: {doubt}"
         for number, part in enumerate(profile.parts, start=1)
         if (doubt := _doubt(part, measured))
     ]
-    more = len(found) - MOST_SAID
-    return found[:MOST_SAID] + ([f"And {more} more parts like these."] if more > 0 else [])
+    more = len(sentences) - MOST_SAID
+    return sentences[:MOST_SAID] + ([f"And {more} more parts like these."] if more > 0 else [])
 
 
 def _doubt(part: Part, measured: Collection[str]) -> str:
@@ -80,6 +80,8 @@ def _unknown_with_sizes(part: Part) -> str:
 
 
 def _meant(test: str) -> str:
-    known = [*testnames.IOZONE_TESTS, *tests_without_sizes()]
-    near = get_close_matches(test, known, 3, 0.7)
-    return f" Is {' or '.join(f'{one!r}' for one in near)} meant?".replace("'", '"') if near else ""
+    names = [*testnames.IOZONE_TESTS, *tests_without_sizes()]
+    near = get_close_matches(test, names, 3, 0.7)
+    return (
+        f" Is {' or '.join(f'{name!r}' for name in near)} meant?".replace("'", '"') if near else ""
+    )

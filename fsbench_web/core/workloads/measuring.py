@@ -43,16 +43,16 @@ class MeasuringPlan:
 def measuring(demands: Iterable[RequiredCell], problem: Check = _anywhere) -> MeasuringPlan:
     """The fewest workloads that measure the cells, of those without a ``problem``."""
     matrices: dict[tuple[bool, bool], list[RequiredCell]] = defaultdict(list)
-    found: dict[str, Mapping[str, Any]] = {}
+    by_slug: dict[str, Mapping[str, Any]] = {}
     left: list[RequiredCell] = []
     refused: list[tuple[RequiredCell, str]] = []
     for demand in demands:
         if demand.record_kb is None or demand.file_kb is None:
-            slug, why = _preset_of(demand.test, problem)
+            slug, reason = _preset_of(demand.test, problem)
             if slug:
-                found.setdefault(slug, {})
-            elif why:
-                refused.append((demand, why))
+                by_slug.setdefault(slug, {})
+            elif reason:
+                refused.append((demand, reason))
             else:
                 left.append(demand)
         elif (
@@ -63,14 +63,14 @@ def measuring(demands: Iterable[RequiredCell], problem: Check = _anywhere) -> Me
             matrices[demand.flushed is True, demand.cached is False].append(demand)
         else:
             left.append(demand)
-    for place, ((is_flushed, is_direct), some) in enumerate(sorted(matrices.items())):
-        matrix = _matrix(some, is_flushed=is_flushed, is_direct=is_direct, problem=problem)
+    for place, ((is_flushed, is_direct), cells) in enumerate(sorted(matrices.items())):
+        matrix = _matrix(cells, is_flushed=is_flushed, is_direct=is_direct, problem=problem)
         if matrix.parameters is None or place >= len(_MATRICES):
-            left += [one for one in some if one not in [each for each, _ in matrix.refused]]
+            left += [cell for cell in cells if cell not in [other for other, _ in matrix.refused]]
         else:
-            found[_MATRICES[place]] = matrix.parameters
+            by_slug[_MATRICES[place]] = matrix.parameters
         refused += matrix.refused
-    return MeasuringPlan(found, tuple(left), tuple(refused))
+    return MeasuringPlan(by_slug, tuple(left), tuple(refused))
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,18 @@ def _matrix(
     demands: Iterable[RequiredCell], *, is_flushed: bool, is_direct: bool, problem: Check
 ) -> _Matrix:
     """The matrix of the cells that can be measured: without the largest files until it can."""
-    some, refused = list(demands), list[tuple[RequiredCell, str]]()
-    while some:
-        parameters = _parameters(some, is_flushed=is_flushed, is_direct=is_direct)
+    cells, refused = list(demands), list[tuple[RequiredCell, str]]()
+    while cells:
+        parameters = _parameters(cells, is_flushed=is_flushed, is_direct=is_direct)
         try:
-            why = problem(iozone.Iozone(**parameters))
+            reason = problem(iozone.Iozone(**parameters))
         except ParameterError:
             return _Matrix(None, refused)
-        if not why:
+        if not reason:
             return _Matrix(parameters, refused)
-        largest = max(demand.file_kb or 0 for demand in some)
-        refused += [(demand, why) for demand in some if demand.file_kb == largest]
-        some = [demand for demand in some if demand.file_kb != largest]
+        largest = max(demand.file_kb or 0 for demand in cells)
+        refused += [(demand, reason) for demand in cells if demand.file_kb == largest]
+        cells = [demand for demand in cells if demand.file_kb != largest]
     return _Matrix(None, refused)
 
 
@@ -138,10 +138,10 @@ def _preset_of(test: str, problem: Check) -> tuple[str, str]:
 @cache
 def _presets_by_test() -> Mapping[str, tuple[str, ...]]:
     """The presets that must give each test without sizes, in their order."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_test: dict[str, tuple[str, ...]] = {}
     for slug, preset in presets().items():
         for name, load, record_kb, file_kb in preset.workload().expected():
             test = at_load(name, load)
-            if record_kb is None and file_kb is None and slug not in found.get(test, ()):
-                found[test] = (*found.get(test, ()), slug)
-    return found
+            if record_kb is None and file_kb is None and slug not in by_test.get(test, ()):
+                by_test[test] = (*by_test.get(test, ()), slug)
+    return by_test

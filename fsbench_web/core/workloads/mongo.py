@@ -123,13 +123,13 @@ class Mongo(Workload):
         """Both trees of one size, every file in blocks of its own, half as much again appended."""
         total = self.total_kb * KB
         # Few large files make a mean: there may be twice as many as it lets expect.
-        most = max(2 * total / mean_file_bytes(base, total) for base in self.base_bytes)
-        return int(2.5 * total + 2 * most * BLOCK_BYTES)
+        most_files = max(2 * total / mean_file_bytes(base, total) for base in self.base_bytes)
+        return int(2.5 * total + 2 * most_files * BLOCK_BYTES)
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        found = [BenchmarkCommand(("mkdir", place.work))]
+        commands = [BenchmarkCommand(("mkdir", place.work))]
         for base in self.base_bytes:
-            found += [
+            commands += [
                 BenchmarkCommand(
                     (
                         *("fsbench-mongo", phase, place.work),
@@ -140,7 +140,7 @@ class Mongo(Workload):
                 )
                 for phase in PHASES
             ]
-        return found
+        return commands
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         return (

@@ -100,8 +100,8 @@ class OwnFio(_OwnWorkload):
     @property
     def is_preallocated(self) -> bool:
         """Of any of its jobs; fio preallocates where nobody says."""
-        ways = (one.get("fallocate", "native") for one in options_of(self.job).values())
-        return any(way not in ("none", "truncate") for way in ways)
+        choices = (options.get("fallocate", "native") for options in options_of(self.job).values())
+        return any(choice not in ("none", "truncate") for choice in choices)
 
     def data_warning(self) -> str:
         """Of what its jobs ask for, the most that one of them does."""
@@ -153,12 +153,12 @@ class OwnCommand(_OwnWorkload):
         ]
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
-        found = super().parse(outputs)
-        for result in found.values():
+        results = super().parse(outputs)
+        for result in results.values():
             if result.format != self.parser:
                 text = f"it is {result.format}, and not {self.parser} as the workload says"
                 raise UnreadableFile([Problem(None, None, text)])
-        return found
+        return results
 
 
 def checked_words(text: str) -> tuple[str, ...]:

@@ -76,10 +76,10 @@ class Parameter:
                 raise ParameterError(f"{self.label} must be true or false, not {_short(value)}.")
             return value
         if self.kind == Kind.CHOICE:
-            known = [choice for choice, _ in self.choices]
-            if not isinstance(value, str) or value not in known:
+            choices = [choice for choice, _ in self.choices]
+            if not isinstance(value, str) or value not in choices:
                 raise ParameterError(
-                    f"The {name} must be one of {', '.join(known)}, not {_short(value)}."
+                    f"The {name} must be one of {', '.join(choices)}, not {_short(value)}."
                 )
             return value
         if self.kind == Kind.TEXT:
@@ -98,10 +98,10 @@ class Parameter:
                 f"The {name} must be a list of 1 to {MOST_IN_A_LIST} whole numbers, "
                 f"not {_short(value)}."
             )
-        found = [self._checked_whole(name, one) for one in value]
-        if len(set(found)) < len(found):
+        numbers = [self._checked_whole(name, number) for number in value]
+        if len(set(numbers)) < len(numbers):
             raise ParameterError(f"The {name} names a number twice: name each once.")
-        return sorted(found)
+        return sorted(numbers)
 
     def _checked_whole(self, name: str, value: object) -> int:
         # Stored and sent parameters are JSON: true is a number there, and 4.0 is no whole one.
@@ -139,10 +139,10 @@ class Parameter:
         if _WHOLE.match(text):
             return int(text)
         unit = "KB" if self.kind == Kind.SIZE else self.unit
-        what = f"a whole number of {unit}" if unit else "a whole number"
+        expected = f"a whole number of {unit}" if unit else "a whole number"
         if not text:
-            raise ParameterError(f"{self.label}: nothing is given. Write {what}.")
-        raise ParameterError(f'{self.label}: "{_short(text)}" is not {what}.')
+            raise ParameterError(f"{self.label}: nothing is given. Write {expected}.")
+        raise ParameterError(f'{self.label}: "{_short(text)}" is not {expected}.')
 
     def to_text(self, value: Value | None) -> str:
         """The inverse of ``of_text``; "" for None."""
@@ -154,25 +154,25 @@ class Parameter:
 
 
 def checked_values(
-    parameters: Sequence[Parameter], given: dict[str, Any], name: str
+    parameters: Sequence[Parameter], values: dict[str, Any], name: str
 ) -> dict[str, Value]:
     """All values of a workload called ``name``, defaults where nothing is given and none is late.
 
     Raises ParameterError for one that is not known, missing or out of its bounds.
     """
-    unknown = sorted(set(given) - {parameter.key for parameter in parameters})
+    unknown = sorted(set(values) - {parameter.key for parameter in parameters})
     if unknown:
         raise ParameterError(f"{name} has no parameter {', '.join(map(_short, unknown))}.")
-    found: dict[str, Value] = {}
+    checked: dict[str, Value] = {}
     for parameter in parameters:
-        if parameter.key not in given and parameter.default is None:
+        if parameter.key not in values and parameter.default is None:
             raise ParameterError(
                 f"{name}'s parameters are not complete: {parameter.key} is missing."
             )
-        value = parameter.checked(given.get(parameter.key, parameter.default))
+        value = parameter.checked(values.get(parameter.key, parameter.default))
         if not parameter.is_late or value != parameter.default:
-            found[parameter.key] = value
-    return found
+            checked[parameter.key] = value
+    return checked
 
 
 def _short(value: object) -> str:

@@ -98,8 +98,8 @@ class Pgmeter(Workload):
     programs = requirements.WORKLOADS["pgmeter"]
     parameters = (
         *(
-            Parameter(one.key, one.label, Kind.FLAG, default=True, help="Whether it is measured.")
-            for one in TESTS
+            Parameter(test.key, test.label, Kind.FLAG, default=True, help="Whether it is measured.")
+            for test in TESTS
         ),
         Parameter(
             "outstanding",
@@ -232,7 +232,7 @@ class Pgmeter(Workload):
         check_steady(self)
         if not self.tests():
             raise ParameterError(
-                f"Choose at least one test: {', '.join(one.label for one in TESTS)}."
+                f"Choose at least one test: {', '.join(test.label for test in TESTS)}."
             )
         if self.runtime_s < 2 * self.interval_s:
             raise ParameterError(
@@ -255,11 +255,11 @@ class Pgmeter(Workload):
 
     def tests(self) -> list[_Test]:
         """Those that are chosen."""
-        return [one for one in TESTS if self.values[one.key]]
+        return [test for test in TESTS if self.values[test.key]]
 
     def title(self) -> str:
         chosen = self.tests()
-        names = "five tests" if chosen == list(TESTS) else ", ".join(one.label for one in chosen)
+        names = "five tests" if chosen == list(TESTS) else ", ".join(test.label for test in chosen)
         limit = f", memory limit {self.memory_mb:,} MiB" if self.memory_mb else ""
         return (
             f"pgmeter by fio, {names}, {self.files} × {self.file_mb:,} MB, "
@@ -295,7 +295,7 @@ class Pgmeter(Workload):
         )
 
     def _points(self) -> list[tuple[_Test, int]]:
-        return [(one, depth) for one in self.tests() for depth in self.outstanding]
+        return [(test, depth) for test in self.tests() for depth in self.outstanding]
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
         files = (
@@ -307,15 +307,15 @@ class Pgmeter(Workload):
         )
         layout = ("fio", "--name=layout", *files, "--rw=write", "--bs=1m", "--ioengine=psync")
         layout += fio_layout(self)
-        found = [
+        commands = [
             BenchmarkCommand(("mkdir", place.work)),
             BenchmarkCommand((*layout, "--end_fsync=1", "--group_reporting", "--minimal")),
         ]
-        for one, depth in self._points():
+        for test, depth in self._points():
             engine = ("libaio", "1") if self.access == "direct" else ("io_uring", "0")
             argv = (
-                *("fio", f"--name={one.key}", *files),
-                *self._access_specification(one),
+                *("fio", f"--name={test.key}", *files),
+                *self._access_specification(test),
                 *(f"--ioengine={engine[0]}", f"--direct={engine[1]}", f"--iodepth={depth}"),
                 *("--time_based", f"--ramp_time={self.ramp_s}", f"--runtime={self.runtime_s}"),
                 *fio_steady(self),
@@ -323,48 +323,48 @@ class Pgmeter(Workload):
                 f"--percentile_list={':'.join(PERCENTILES)}",
                 *(f"--status-interval={self.interval_s}", "--output-format=json+"),
             )
-            output = _output(one.key, depth)
-            found.append(BenchmarkCommand(argv, output=output, remount=True))
-        return found
+            output = _output(test.key, depth)
+            commands.append(BenchmarkCommand(argv, output=output, remount=True))
+        return commands
 
-    def _access_specification(self, one: _Test) -> tuple[str, ...]:
-        kind = {100: "read", 0: "write"}.get(one.read_percent, "rw")
-        if one.random_percent:
+    def _access_specification(self, test: _Test) -> tuple[str, ...]:
+        kind = {100: "read", 0: "write"}.get(test.read_percent, "rw")
+        if test.random_percent:
             kind = f"rand{kind}"
-        found = [f"--rw={kind}"]
+        options = [f"--rw={kind}"]
         if kind.endswith("rw"):
-            found.append(f"--rwmixread={one.read_percent}")
-        if one.random_percent:
+            options.append(f"--rwmixread={test.read_percent}")
+        if test.random_percent:
             # Requests are drawn with replacement: in fio's words, without a map of the blocks.
-            found += [f"--percentage_random={one.random_percent}", "--norandommap"]
-        if len(one.sizes) > 1:
-            split = ":".join(f"{size}/{percent}" for size, percent in one.sizes)
-            return (*found, f"--bssplit={split}")
-        size = one.sizes[0][0] if one.sizes else self.sequential_kb * KB
-        return (*found, f"--bs={size}")
+            options += [f"--percentage_random={test.random_percent}", "--norandommap"]
+        if len(test.sizes) > 1:
+            split = ":".join(f"{size}/{percent}" for size, percent in test.sizes)
+            return (*options, f"--bssplit={split}")
+        size = test.sizes[0][0] if test.sizes else self.sequential_kb * KB
+        return (*options, f"--bs={size}")
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
-        for one, depth in self._points():
+        for test, depth in self._points():
             for rate in ("iops", "bw"):
-                yield f"{one.key}_{rate}", self._load(depth), None, None
+                yield f"{test.key}_{rate}", self._load(depth), None, None
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """Operations/s, KB/s and mean latencies of each test, each with its load."""
-        found = {}
-        for one, depth in self._points():
-            name = _output(one.key, depth)
+        results = {}
+        for test, depth in self._points():
+            name = _output(test.key, depth)
             parsed = formats.parse(name, outputs[name])
             parsed.values = [
                 # fio calls reads and writes together "mixed", which all of these numbers are.
-                replace(value, test=_of_one(value.test, one), load=self._load(depth))
+                replace(value, test=_of_one(value.test, test), load=self._load(depth))
                 for value in parsed.values
             ]
             parsed.distributions = [
-                replace(each, test=each.test.replace("_mixed_", "_"), load=self._load(depth))
-                for each in parsed.distributions
+                replace(distribution, test=distribution.test.replace("_mixed_", "_"), load=self._load(depth))
+                for distribution in parsed.distributions
             ]
-            found[name] = parsed
-        return found
+            results[name] = parsed
+        return results
 
     @property
     def is_direct(self) -> bool:
@@ -377,12 +377,12 @@ class Pgmeter(Workload):
     def data_warning(self) -> str:
         """Through the page cache random writes lie side by side in the end, too."""
         writing = [
-            one
-            for one in self.tests()
-            if one.read_percent < 100 and not (self.access == "direct" and one.random_percent)
+            test
+            for test in self.tests()
+            if test.read_percent < 100 and not (self.access == "direct" and test.random_percent)
         ]
         one_size = ((self.sequential_kb * KB, 100),)
-        sizes = [size for one in writing for size, _ in one.sizes or one_size]
+        sizes = [size for test in writing for size, _ in test.sizes or one_size]
         at_once = min(self.outstanding) * min(sizes) if sizes else None
         return fio_data_warning(self, at_once)
 
@@ -391,21 +391,23 @@ class Pgmeter(Workload):
         several streams, which a disk does not read one after the other.
         """
         name, load = testnames.parts(test)
-        found = next((one for one in TESTS if name.startswith(f"{one.key}_")), None)
-        if found is None or found.random_percent or self.files > 1:
+        definition = next(
+            (candidate for candidate in TESTS if name.startswith(f"{candidate.key}_")), None
+        )
+        if definition is None or definition.random_percent or self.files > 1:
             return None
         outstanding, _ = loads.split(load, "iodepth")
-        way = READ if found.read_percent else WRITE
-        request = Request(SEQUENTIAL, way, self.sequential_kb * KB, outstanding or 1)
+        direction = READ if definition.read_percent else WRITE
+        request = Request(SEQUENTIAL, direction, self.sequential_kb * KB, outstanding or 1)
         return request if self.access == "direct" else request.by_the_kernel()
 
     def _load(self, outstanding: int) -> str:
         return load_text(iodepth=outstanding, jobs=self.files)
 
 
-def _of_one(test: str, one: _Test) -> str:
+def _of_one(test: str, definition: _Test) -> str:
     """How busy the disk was is told of each test: a run has one value of each name and load."""
-    return test.replace("_mixed_", "_").replace("fio_disk_util", f"{one.key}_disk_util")
+    return test.replace("_mixed_", "_").replace("fio_disk_util", f"{definition.key}_disk_util")
 
 
 def _output(key: str, outstanding: int) -> str:

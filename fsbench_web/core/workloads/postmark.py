@@ -112,7 +112,7 @@ class PostMark(Workload):
         return int(self.files * blocks * BLOCK_BYTES * GROWTH)
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        found = [BenchmarkCommand(("mkdir", place.work))]
+        commands = [BenchmarkCommand(("mkdir", place.work))]
         for count in self.transactions:
             settings = (
                 f"set location {place.work}",
@@ -123,7 +123,7 @@ class PostMark(Workload):
                 "set report verbose",
                 *("show", "run", "quit"),
             )
-            found.append(
+            commands.append(
                 BenchmarkCommand(
                     ("postmark",),
                     output=_output(count),
@@ -131,7 +131,7 @@ class PostMark(Workload):
                     remount=self.remount,
                 )
             )
-        return found
+        return commands
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         return (
@@ -141,14 +141,14 @@ class PostMark(Workload):
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """Each report with the load it was made at."""
-        found = {}
+        results = {}
         for count in self.transactions:
             name = _output(count)
             parsed = formats.parse(name, outputs[name])
             load = load_text(transactions=count)
             parsed.values = [replace(value, load=load, repeat=None) for value in parsed.values]
-            found[name] = parsed
-        return found
+            results[name] = parsed
+        return results
 
 
 def _output(transactions: int) -> str:

@@ -216,7 +216,9 @@ class RandomAccess(Workload):
             for test, all_seconds in times.items():
                 values.append(_seconds(test, sum(all_seconds, Decimal(0)), last_line, ""))
         parsed.values = values
-        parsed.distributions = [_distribution_at_its_size(one) for one in parsed.distributions]
+        parsed.distributions = [
+            _distribution_at_its_size(distribution) for distribution in parsed.distributions
+        ]
         return {OUTPUT: parsed}
 
     def _check_count(self, job: JsonObject, size: int, parsed: ParsedResult) -> None:
@@ -239,10 +241,10 @@ def _at_its_size(value: ParsedValue) -> ParsedValue:
     return replace(value, test=f"random_io_{rest}", load=load_text(mb=size), repeat=None)
 
 
-def _distribution_at_its_size(found: Distribution) -> Distribution:
-    job, _, rest = found.test.partition("_")
+def _distribution_at_its_size(distribution: Distribution) -> Distribution:
+    job, _, rest = distribution.test.partition("_")
     size = int(job.removeprefix("mb"))
-    return replace(found, test=f"random_io_{rest}", load=load_text(mb=size))
+    return replace(distribution, test=f"random_io_{rest}", load=load_text(mb=size))
 
 
 def _jobs(data: bytes) -> list[JsonObject]:

@@ -62,28 +62,28 @@ UPLOADED: tuple[type[Workload], ...] = (OwnFio, OwnCommand)
 @cache
 def workload_types() -> Mapping[str, type[Workload]]:
     """Workload classes by tool. A package that cannot be loaded is logged and left out."""
-    found = {kind.tool: kind for kind in (*BUILTIN, *UPLOADED)}
+    kinds = {kind.tool: kind for kind in (*BUILTIN, *UPLOADED)}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             kind = entry.load()
         except Exception:
             logger.exception("the workload %s of another package cannot be loaded", entry.name)
             continue
-        problem = _why_not(kind, found)
+        problem = _why_not(kind, kinds)
         if problem:
             logger.error("the entry point %s is left out: %s", entry.name, problem)
             continue
-        found[kind.tool] = kind
-    return found
+        kinds[kind.tool] = kind
+    return kinds
 
 
-def _why_not(kind: object, found: Mapping[str, type[Workload]]) -> str:
+def _why_not(kind: object, kinds: Mapping[str, type[Workload]]) -> str:
     """Why an entry point's object cannot be offered beside those found before it, or ""."""
     if not (isinstance(kind, type) and issubclass(kind, Workload)):
         return "it is no subclass of Workload"
-    if kind.tool in found:
+    if kind.tool in kinds:
         return f"the name {kind.tool} is taken"
-    taken = {preset.slug for other in found.values() for preset in other.presets}
+    taken = {preset.slug for other in kinds.values() for preset in other.presets}
     for preset in kind.presets:
         if preset.slug in taken:
             return f"the preset {preset.slug} is taken"
@@ -126,6 +126,6 @@ def workload_of(tool: str, parameters: Mapping[str, object]) -> Workload:
     """The workload of stored parameters. Raises ParameterError for what it cannot be."""
     kind = workload_types().get(tool)
     if kind is None:
-        known = ", ".join(sorted(workload_types()))
-        raise ParameterError(f'fsbench cannot run "{tool}"; it runs {known}.')
+        tools = ", ".join(sorted(workload_types()))
+        raise ParameterError(f'fsbench cannot run "{tool}"; it runs {tools}.')
     return kind(**parameters)

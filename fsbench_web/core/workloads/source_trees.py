@@ -91,12 +91,12 @@ class SourceTree:
 
     def preparation(self, reads: int) -> list[BenchmarkCommand]:
         """Have it there, and in the cache."""
-        found = []
+        commands = []
         if self.source != "given":
             argument = self.config if self.is_kernel else str(self.files)
-            found.append(BenchmarkCommand(("fsbench-tree", self.source, self.folder, argument)))
+            commands.append(BenchmarkCommand(("fsbench-tree", self.source, self.folder, argument)))
         # Once of no times still says that it is missing.
-        return [*found, BenchmarkCommand(("fsbench-tree", "read", self.folder, str(reads)))]
+        return [*commands, BenchmarkCommand(("fsbench-tree", "read", self.folder, str(reads)))]
 
     def timed(
         self, test: str, *argv: str, sync: str = "", cpu_load: bool = False

@@ -41,12 +41,12 @@ WRITTEN_DATA = (
 
 def written_data(values: Any) -> tuple[str, ...]:
     """Options of the program; empty where all are as they were before there were any."""
-    found: list[str] = []
+    options: list[str] = []
     if values.compress_percent:
-        found.append(f"--compress-percent={values.compress_percent}")
+        options.append(f"--compress-percent={values.compress_percent}")
     if values.dedupe_percent:
-        found.append(f"--dedupe-percent={values.dedupe_percent}")
-    return (*found, *(("--new-data",) if values.refill_buffers and not found else ()))
+        options.append(f"--dedupe-percent={values.dedupe_percent}")
+    return (*options, *(("--new-data",) if values.refill_buffers and not options else ()))
 
 
 def written_data_warning(values: Any, usual: str) -> str:

@@ -138,7 +138,7 @@ class MailSpool(Workload):
         return float(len(self.processes) * (self.seconds + self.warm_up_s + filling))
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        found = [BenchmarkCommand(("mkdir", place.work))]
+        commands = [BenchmarkCommand(("mkdir", place.work))]
         for count in self.processes:
             folder = f"{place.work}/{count}"
             sizes = (
@@ -146,7 +146,7 @@ class MailSpool(Workload):
                 *(f"--smallest={self.smallest_bytes}", f"--largest={self.largest_bytes}"),
                 *(f"--seed={self.seed}", *written_data(self)),
             )
-            found += [
+            commands += [
                 BenchmarkCommand(("fsbench-maildir", "create", folder, *sizes)),
                 BenchmarkCommand(
                     (
@@ -161,7 +161,7 @@ class MailSpool(Workload):
                 ),
                 BenchmarkCommand(("rm", "-r", folder)),
             ]
-        return found
+        return commands
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         for count in self.processes:

@@ -143,19 +143,19 @@ class MariadbOltp(Workload):
             "innodb-doublewrite": self.doublewrite,
             "max-connections": str(max(self.threads) + 20),
         }
-        given = (
+        options = (
             *(f"--tables={self.tables}", f"--rows={self.rows}", f"--seed={self.seed}"),
             *(word for name, value in settings.items() for word in ("--set", f"{name}={value}")),
         )
         return [
             BenchmarkCommand(("mkdir", place.work)),
-            BenchmarkCommand(("fsbench-mariadb", "create", folder, *given)),
+            BenchmarkCommand(("fsbench-mariadb", "create", folder, *options)),
             *(
                 BenchmarkCommand(
                     (
                         *("fsbench-mariadb", "run", folder, f"--script={self.script}"),
                         *(f"--threads={count}", f"--seconds={self.seconds}"),
-                        *(f"--warm-up={self.warm_up_s}", *given, *warm_up_seed(self)),
+                        *(f"--warm-up={self.warm_up_s}", *options, *warm_up_seed(self)),
                     ),
                     output=f"mariadb-{count}.txt",
                     remount=self.remount,

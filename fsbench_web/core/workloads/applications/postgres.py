@@ -142,11 +142,11 @@ class Pgbench(Workload):
     )
 
     def title(self) -> str:
-        what = "reads alone" if self.script == "select-only" else "like TPC-B"
+        kind = "reads alone" if self.script == "select-only" else "like TPC-B"
         clients = ", ".join(map(str, self.clients))
         data = f", {self.compress_percent}% compressible" if COMPRESS in self.values else ""
         return (
-            f"pgbench {what}, scale {self.scale:,}, {clients} clients, {self.seconds} s, "
+            f"pgbench {kind}, scale {self.scale:,}, {clients} clients, {self.seconds} s, "
             f"shared_buffers {self.cache_mb} MiB{data}{warm_up_title(self)}"
         )
 
@@ -189,7 +189,7 @@ class Pgbench(Workload):
             "max_wal_size": f"{self.max_wal_mb}MB",
             "max_connections": str(max(self.clients) + 20),
         }
-        given = tuple(
+        options = tuple(
             word for name, value in settings.items() for word in ("--set", f"{name}={value}")
         )
         # The usual filler is left to pgbench, as it was in runs of before.
@@ -197,7 +197,7 @@ class Pgbench(Workload):
         return [
             BenchmarkCommand(("mkdir", place.work)),
             BenchmarkCommand(
-                ("fsbench-postgres", "create", folder, f"--scale={self.scale}", *data, *given)
+                ("fsbench-postgres", "create", folder, f"--scale={self.scale}", *data, *options)
             ),
             *(
                 BenchmarkCommand(
@@ -205,7 +205,7 @@ class Pgbench(Workload):
                         *("fsbench-postgres", "run", folder, f"--script={self.script}"),
                         *(f"--test={TESTS[self.script]}", f"--clients={count}"),
                         *(f"--jobs={min(count, 4)}", f"--seconds={self.seconds}"),
-                        *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}", *given),
+                        *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}", *options),
                         *warm_up_seed(self),
                         *(("--sampling=0.1",) if self.script == "select-only" else ()),
                     ),
@@ -223,14 +223,14 @@ class Pgbench(Workload):
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """pgbench's report, and the latencies of what it logged."""
-        found = {}
+        results = {}
         for name in (_output(count) for count in self.clients):
             lines = lines_of(outputs[name])
             parsed = pgbench.parse(lines)
             if agent_lines.recognises(lines):
                 parsed.values += agent_lines.parse(lines).values
-            found[name] = parsed
-        return found
+            results[name] = parsed
+        return results
 
 
 def _output(clients: int) -> str:

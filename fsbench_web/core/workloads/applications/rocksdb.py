@@ -147,15 +147,15 @@ class RocksDb(Workload):
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """db_bench does not print its threads: they are of the command."""
-        found = {}
+        results = {}
         wanted = [("fillrandom", 1), *((name, count) for count in self.threads for name in READS)]
         for benchmark, count in wanted:
             name = _output(benchmark, count)
             parsed = formats.parse(name, outputs[name])
             load = load_text(threads=count)
             parsed.values = [replace(value, load=load) for value in parsed.values]
-            found[name] = parsed
-        return found
+            results[name] = parsed
+        return results
 
 
 def _output(benchmark: str, threads: int) -> str:

@@ -118,19 +118,19 @@ class SqliteTransactions(Workload):
         return float(len(self.journals) * (self.seconds + self.warm_up_s + self.rows / 500_000))
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:
-        found = [BenchmarkCommand(("mkdir", place.work))]
+        commands = [BenchmarkCommand(("mkdir", place.work))]
         for journal in self.journals:
             folder = f"{place.work}/{journal}"
-            given = (f"--rows={self.rows}", f"--journal={journal}")
+            options = (f"--rows={self.rows}", f"--journal={journal}")
             # The usual text is left to the program, as it was in runs of before.
             data = (
                 (f"--compress-percent={self.compress_percent}",) if COMPRESS in self.values else ()
             )
-            found += [
-                BenchmarkCommand(("fsbench-sqlite", "create", folder, *given, *data)),
+            commands += [
+                BenchmarkCommand(("fsbench-sqlite", "create", folder, *options, *data)),
                 BenchmarkCommand(
                     (
-                        *("fsbench-sqlite", "run", folder, *given),
+                        *("fsbench-sqlite", "run", folder, *options),
                         *(f"--synchronous={self.synchronous}", f"--seconds={self.seconds}"),
                         *(f"--warm-up={self.warm_up_s}", f"--seed={self.seed}"),
                     ),
@@ -138,7 +138,7 @@ class SqliteTransactions(Workload):
                     remount=self.remount,
                 ),
             ]
-        return found
+        return commands
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
         return ((f"sqlite_{journal}", "", None, None) for journal in self.journals)

@@ -71,15 +71,15 @@ def fio_layout(values: Any) -> tuple[str, ...]:
 
 def fio_data(values: Any) -> tuple[str, ...]:
     """fio's options for a workload with FIO_DATA; empty where all are as they were before."""
-    found: list[str] = []
+    options: list[str] = []
     if values.compress_percent:
         chunk = f"--buffer_compress_chunk={CHUNK_BYTES}"
-        found += [f"--buffer_compress_percentage={values.compress_percent}", chunk]
+        options += [f"--buffer_compress_percentage={values.compress_percent}", chunk]
     if values.dedupe_percent:
-        found.append(f"--dedupe_percentage={values.dedupe_percent}")
-    if found or values.refill_buffers:
-        found.append("--refill_buffers=1")
-    return tuple(found)
+        options.append(f"--dedupe_percentage={values.dedupe_percent}")
+    if options or values.refill_buffers:
+        options.append("--refill_buffers=1")
+    return tuple(options)
 
 
 def fio_data_title(values: Any) -> str:
@@ -93,7 +93,7 @@ def fio_data_title(values: Any) -> str:
         parts.append("new random data")
     if PREALLOCATE.key in values.values:
         parts.append("not preallocated")
-    return "".join(f", {one}" for one in parts)
+    return "".join(f", {part}" for part in parts)
 
 
 def fio_data_warning(values: Any, at_once_bytes: int | None) -> str:

@@ -121,5 +121,5 @@ def _checked_option(number: int, line: str) -> str:
 
 
 def _short(text: str) -> str:
-    shown = text if len(text) <= 60 else f"{text[:59]}…"
-    return f"“{shown}”"
+    shortened = text if len(text) <= 60 else f"{text[:59]}…"
+    return f"“{shortened}”"

@@ -26,12 +26,12 @@ def requests(text: str) -> dict[tuple[str, str], Request]:
 
     ``text`` is a job file as ``jobs.checked_job`` writes it.
     """
-    found = {}
+    by_job = {}
     for name, sentence in options_of(text).items():
         request = _request(sentence)
         if request is not None:
-            found[name, request.direction] = request
-    return found
+            by_job[name, request.direction] = request
+    return by_job
 
 
 def least_written_at_once(text: str) -> int | None:
@@ -39,17 +39,17 @@ def least_written_at_once(text: str) -> int | None:
 
     Random direct writes, which are extents of their own, do not count.
     """
-    found = []
+    in_flight = []
     for sentence in options_of(text).values():
-        way = sentence.get("rw", sentence.get("readwrite", "read"))
+        pattern = sentence.get("rw", sentence.get("readwrite", "read"))
         is_direct = sentence.get("direct") == "1" or sentence.get("buffered") == "0"
-        writes = way in ("write", "rw", "readwrite", "randwrite", "randrw")
+        writes = pattern in ("write", "rw", "readwrite", "randwrite", "randrw")
         if not writes or sentence.get("refill_buffers") == "1":
             continue
-        if not (is_direct and way.startswith("rand")):
+        if not (is_direct and pattern.startswith("rand")):
             block = size_bytes(sentence.get("bs", sentence.get("blocksize", "4k"))) or DEFAULT_BLOCK
-            found.append(block * (int(sentence.get("iodepth", "1")) if is_direct else 1))
-    return min(found, default=None)
+            in_flight.append(block * (int(sentence.get("iodepth", "1")) if is_direct else 1))
+    return min(in_flight, default=None)
 
 
 def options_of(text: str) -> dict[str, dict[str, str]]:
