@@ -49,23 +49,23 @@ def together(clients: Sequence[Sequence[ParsedResult]]) -> CombinedValues:
     What one of them lacks is no sum of all: it is left out, and among ``alone``.
     """
     by_client = [_by_key(results) for results in clients]
-    whole = _whole_latencies(clients)
+    latencies = _whole_latencies(clients)
     values: list[ParsedValue] = []
     alone: dict[str, None] = {}
     for key in dict.fromkeys(key for client_values in by_client for key in client_values):
-        of_each = [client_values[key] for client_values in by_client if key in client_values]
-        value = _value(of_each, whole) if len(of_each) == len(clients) else None
+        per_client = [client_values[key] for client_values in by_client if key in client_values]
+        value = _value(per_client, latencies) if len(per_client) == len(clients) else None
         if value is None:
             alone[key[0]] = None
         else:
-            first = of_each[0]
+            first = per_client[0]
             values.append(
                 ParsedValue(
                     *(first.test, first.record_size_kb, first.file_size_kb, value, first.unit, 0),
                     load=first.load,
                 )
             )
-    distributions = tuple(latency.merged(parts) for parts in whole.values())
+    distributions = tuple(latency.merged(parts) for parts in latencies.values())
     return CombinedValues(tuple(values), distributions, tuple(alone))
 
 
@@ -99,35 +99,37 @@ def _whole_latencies(clients: Sequence[Sequence[ParsedResult]]) -> _Latencies:
         for results in clients
     ]
     shared = [key for key in by_client[0] if all(key in latencies for latencies in by_client)]
-    of_each = {key: [latencies[key] for latencies in by_client] for key in shared}
-    return {key: parts for key, parts in of_each.items() if len({part.unit for part in parts}) == 1}
+    per_client = {key: [latencies[key] for latencies in by_client] for key in shared}
+    return {
+        key: parts for key, parts in per_client.items() if len({part.unit for part in parts}) == 1
+    }
 
 
-def _value(of_each: Sequence[ParsedValue], whole: _Latencies) -> float | None:
+def _value(per_client: Sequence[ParsedValue], latencies: _Latencies) -> float | None:
     """All clients' value of one test; None where none can be told."""
-    first = of_each[0]
-    if any(value.unit != first.unit for value in of_each):
+    first = per_client[0]
+    if any(value.unit != first.unit for value in per_client):
         return None
     if units.is_rate(first.unit):
         if _ONE_OF_SEVERAL.fullmatch(first.test):
             return None
-        return sum(value.value for value in of_each)
+        return sum(value.value for value in per_client)
     if match := _OF_A_LATENCY.fullmatch(first.test):
-        return _latency(of_each, match[2], whole.get((match[1], first.load), ()))
+        return _latency(per_client, match[2], latencies.get((match[1], first.load), ()))
     if first.unit in _WHOLE_TIMES:
-        return max(value.value for value in of_each)
+        return max(value.value for value in per_client)
     return None
 
 
 def _latency(
-    of_each: Sequence[ParsedValue], statistic: str, whole: Sequence[Distribution]
+    per_client: Sequence[ParsedValue], statistic: str, latencies: Sequence[Distribution]
 ) -> float | None:
     if statistic == "max":
-        return max(value.value for value in of_each)
-    if not whole or whole[0].unit != of_each[0].unit:
+        return max(value.value for value in per_client)
+    if not latencies or latencies[0].unit != per_client[0].unit:
         return None
     if statistic == "mean":
-        counts = [distribution.total for distribution in whole]
-        weighed = (value.value * count for value, count in zip(of_each, counts, strict=True))
+        counts = [distribution.total for distribution in latencies]
+        weighed = (value.value * count for value, count in zip(per_client, counts, strict=True))
         return sum(weighed) / sum(counts)
-    return float(latency.merged(whole).percentile(statistic.removeprefix("p")))
+    return float(latency.merged(latencies).percentile(statistic.removeprefix("p")))

@@ -71,15 +71,15 @@ class MeasurementColumns:
         """Which numbers have both sizes."""
         return (self.records >= 0) & (self.files >= 0)
 
-    def taken(self, which: slice | Column) -> "MeasurementColumns":
+    def taken(self, selection: slice | Column) -> "MeasurementColumns":
         """Some of the numbers, by place or mask; ``tests`` stay."""
         return MeasurementColumns(
             self.tests,
-            self.codes[which],
-            self.records[which],
-            self.files[which],
-            self.values[which],
-            self.lines[which],
+            self.codes[selection],
+            self.records[selection],
+            self.files[selection],
+            self.values[selection],
+            self.lines[selection],
         )
 
     def of_tests(self, is_wanted: Callable[[tuple[str, str]], bool]) -> npt.NDArray[np.bool_]:

@@ -86,12 +86,14 @@ class Activity:
     def rates(self, name: str) -> list[float | None]:
         """The growth a second between each two samples: one less than there are samples."""
         column = self.columns[name]
-        grown, took = np.diff(column), np.diff(self.times_ms)
-        is_known = (column[1:] != NOTHING) & (column[:-1] != NOTHING) & (grown >= 0) & (took > 0)
+        growths, durations_ms = np.diff(column), np.diff(self.times_ms)
+        is_known = (
+            (column[1:] != NOTHING) & (column[:-1] != NOTHING) & (growths >= 0) & (durations_ms > 0)
+        )
         return [
             float(growth) * _MILLISECONDS / float(ms) if known else None
             for growth, ms, known in zip(
-                grown.tolist(), took.tolist(), is_known.tolist(), strict=True
+                growths.tolist(), durations_ms.tolist(), is_known.tolist(), strict=True
             )
         ]
 

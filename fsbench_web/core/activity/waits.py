@@ -94,7 +94,7 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
         stalled = _share(seen.grown("pressure.io_some_us"), seen, 1e6)
     flushed = _share(seen.of_devices("flush_ms"), seen, 1000)
     merged = _sum(seen.of_devices("reads_merged"), seen.of_devices("writes_merged"))
-    done = _sum(seen.of_devices("reads"), seen.of_devices("writes"))
+    requests = _sum(seen.of_devices("reads"), seen.of_devices("writes"))
     waits = {
         "device_utilisation": busy,
         "device_queue_depth": ratio(seen.of_devices("weighted_ms"), window.seconds, 0, 1 / 1000),
@@ -105,7 +105,7 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
         "device_read_time": _time(seen, "read_ms", "reads"),
         "device_write_time": _time(seen, "write_ms", "writes"),
         "device_flush_time": _time(seen, "flush_ms", "flushes"),
-        "merged_share": ratio(merged, _sum(merged, done), LEAST_REQUESTS, 100),
+        "merged_share": ratio(merged, _sum(merged, requests), LEAST_REQUESTS, 100),
         "switches_per_1000_operations": ratio(
             seen.grown("cpu.context_switches"),
             work.operations if work else None,

@@ -87,8 +87,8 @@ class WindowedActivity:
 
 
 def ratio(
-    count: float | None, of: float | None, least: float = 0.0, times: float = 1.0
+    count: float | None, whole: float | None, least: float = 0.0, times: float = 1.0
 ) -> float | None:
-    if count is None or of is None or of <= 0 or of < least:
+    if count is None or whole is None or whole <= 0 or whole < least:
         return None
-    return count * times / of
+    return count * times / whole

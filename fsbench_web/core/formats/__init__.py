@@ -130,7 +130,7 @@ _ROUNDED = 0.01
 
 
 def _others(
-    text_format: Format, result: ParsedResult, lines: list[str], looked_at: list[str]
+    text_format: Format, result: ParsedResult, lines: list[str], head: list[str]
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
     if text_format.name in (table.FORMAT, table.WIDE_FORMAT):
@@ -140,7 +140,7 @@ def _others(
         other.name
         for other in _TEXT
         if other.name not in (text_format.name, table.WIDE_FORMAT)
-        and other.recognises(looked_at)
+        and other.recognises(head)
         and (other.name not in family or _has_other_rates(other, result, lines))
     ]
 
@@ -212,10 +212,10 @@ def parse(name: str, data: bytes) -> ParsedResult:
     if reason := unsupported.packed(data):
         raise UnreadableFile([Problem(None, None, reason)])
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
-    looked_at = lines_to_look_at(lines)
-    if logs.is_named(name) and (logs.recognises(looked_at) or logs.recognises_histogram(looked_at)):
+    head = lines_to_look_at(lines)
+    if logs.is_named(name) and (logs.recognises(head) or logs.recognises_histogram(head)):
         return _with_losses(lambda text_lines: logs.parse(name, text_lines), lines)
-    text_format = next((candidate for candidate in _TEXT if candidate.recognises(looked_at)), None)
+    text_format = next((candidate for candidate in _TEXT if candidate.recognises(head)), None)
     if text_format is None or not text_format.has_long_lines:
         check_lengths(lines, text_format.long_line if text_format is not None else "")
     if text_format is not None:
@@ -228,18 +228,18 @@ def parse(name: str, data: bytes) -> ParsedResult:
                 f"The file looks like output of {other} too. Only what is {text_format.name} was "
                 "read: make the rest a file of its own.",
             )
-            for other in _others(text_format, result, lines, looked_at)
+            for other in _others(text_format, result, lines, head)
         ]
         return result
-    if unsupported.is_beside(looked_at):
+    if unsupported.is_beside(head):
         message = (
             "This is a report that Vdbench writes beside its results: fsbench reads "
             "flatfile.html, summary.html and totals.html."
         )
         raise UnknownFormat([Problem(1, None, message)])
-    if (refusal := unsupported.text(looked_at)) is not None:
+    if (refusal := unsupported.text(head)) is not None:
         raise UnreadableFile([Problem(refusal[0], None, refusal[1])])
-    if (unmapped := table.unmapped(looked_at)) is not None:
+    if (unmapped := table.unmapped(head)) is not None:
         raise unmapped
     first = next(line for line in lines if line.strip())
     raise UnknownFormat(

@@ -221,12 +221,12 @@ def directory_bytes(file: BinaryIO, size: int) -> int:
     tail = file.read(tail_bytes)
     file.seek(0)
     last = tail[-_END_RECORD.size :]
-    at = len(tail) - _END_RECORD.size
+    position = len(tail) - _END_RECORD.size
     if not (last.startswith(b"PK\x05\x06") and last.endswith(b"\0\0")):
-        at = tail.rfind(b"PK\x05\x06")
-    if at < 0 or len(tail) - at < _END_RECORD.size:
+        position = tail.rfind(b"PK\x05\x06")
+    if position < 0 or len(tail) - position < _END_RECORD.size:
         raise _broken("it has no end record")
-    return int(_END_RECORD.unpack_from(tail, at)[5])
+    return int(_END_RECORD.unpack_from(tail, position)[5])
 
 
 # ---- gzip and tar ----

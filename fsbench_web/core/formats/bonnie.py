@@ -62,19 +62,24 @@ def parse(lines: list[str]) -> ParsedResult:
     machines = {row[0] if version == "1.03" else row[2] for _, version, row in rows}
     for number, version, row in rows:
         if version == "1.03":
-            _old(collector, row, number, named=len(machines) > 1)
+            _old(collector, row, number, is_named=len(machines) > 1)
         else:
             # Of a line of 1.98 that is cut 48 fields may be left, which stand elsewhere then.
             is_cut = version == "1.98" and number == len(lines)
             _new(
-                collector, version, row, number, named=len(machines) > 1, least=50 if is_cut else 48
+                collector,
+                version,
+                row,
+                number,
+                is_named=len(machines) > 1,
+                least=50 if is_cut else 48,
             )
     if len(machines) == 1 and (machine := machines.pop()):
         result.facts.append(("Machine", quoted(machine, 80).strip('"')))
     return collector.finish("bonnie++ measured nothing: every test was too short (+++++).")
 
 
-def _old(collector: Collector, row: list[str], line: int, *, named: bool) -> None:
+def _old(collector: Collector, row: list[str], line: int, *, is_named: bool) -> None:
     if len(row) > 15:
         row = row + [""] * (27 - len(row))
         collector.begin([f"size {row[1]}, files {row[14]}"[:200]])
@@ -82,11 +87,11 @@ def _old(collector: Collector, row: list[str], line: int, *, named: bool) -> Non
     else:
         collector.begin([f"size {row[1]}"[:200]])
         rates, files = row[2:14], []
-    _keep(collector, rates, files, [], line, "", row[0] if named else "")
+    _keep(collector, rates, files, [], line, "", row[0] if is_named else "")
 
 
 def _new(
-    collector: Collector, version: str, row: list[str], line: int, *, named: bool, least: int
+    collector: Collector, version: str, row: list[str], line: int, *, is_named: bool, least: int
 ) -> None:
     # 1.98 has two fields more before the rates: chunk size of seeks, and processes that seek.
     first = 9 if len(row) >= 50 else 7
@@ -108,7 +113,7 @@ def _new(
     named_settings += zip(_SETUP, setup, strict=True)
     collector.begin([", ".join(f"{name} {text}" for name, text in named_settings if text)[:200]])
     load = load_text(processes=concurrency)
-    _keep(collector, rates, files, row[first + 29 :], line, load, row[2] if named else "")
+    _keep(collector, rates, files, row[first + 29 :], line, load, row[2] if is_named else "")
 
 
 def _keep(

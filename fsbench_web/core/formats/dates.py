@@ -40,8 +40,8 @@ def _milliseconds(text: str) -> datetime:
 
 def _year_first(text: str) -> datetime:
     day, time, *zone = text.split()
-    read = datetime.strptime(f"{day} {time.zfill(8)}", "%Y/%m/%d %H:%M:%S")
-    return read.replace(tzinfo=UTC) if zone == ["UTC"] else read
+    moment = datetime.strptime(f"{day} {time.zfill(8)}", "%Y/%m/%d %H:%M:%S")
+    return moment.replace(tzinfo=UTC) if zone == ["UTC"] else moment
 
 
 def _name_first(text: str) -> datetime:
@@ -49,15 +49,15 @@ def _name_first(text: str) -> datetime:
     *time, month, day, year = text.replace(",", "").replace(" UTC", "").split()
     number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month.rstrip("\u6708"))
     hour, minute, second = map(int, time[0].split(":")) if time else (0, 0, 0)
-    read = datetime(int(year), number, int(day), hour, minute, second)
-    return read.replace(tzinfo=UTC) if text.endswith(" UTC") else read
+    moment = datetime(int(year), number, int(day), hour, minute, second)
+    return moment.replace(tzinfo=UTC) if text.endswith(" UTC") else moment
 
 
 def _month_first(text: str) -> datetime:
     # Vdbench puts its zone behind: of the abbreviations only that of UTC is one place's alone.
     zone = text[20:]
-    read = datetime.strptime(text[:19].replace("-", " "), "%m/%d/%Y %H:%M:%S")
-    return read.replace(tzinfo=UTC) if zone in ("UTC", "GMT") else read
+    moment = datetime.strptime(text[:19].replace("-", " "), "%m/%d/%Y %H:%M:%S")
+    return moment.replace(tzinfo=UTC) if zone in ("UTC", "GMT") else moment
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,12 @@ def parse(lines: list[str]) -> ParsedResult:
             collector.begin(filter(None, (running_with, *_SYNC.findall(end[2]))))
             clients = _CLIENTS.search(end[2])
             load = load_text(clients=int(clients[1]) if clients else None)
-            for name, average, longest, at in rows:
-                collector.add(test_name("dbench", name, "latency"), average, "ms", at, load=load)
+            for name, average, longest, row_line in rows:
                 collector.add(
-                    test_name("dbench", name, "max_latency"), longest, "ms", at, load=load
+                    test_name("dbench", name, "latency"), average, "ms", row_line, load=load
+                )
+                collector.add(
+                    test_name("dbench", name, "max_latency"), longest, "ms", row_line, load=load
                 )
             collector.add("dbench_throughput", end[1], "MB/s", line_number, load=load)
             if (longest_of_all := _MAX.search(end[2])) is not None:

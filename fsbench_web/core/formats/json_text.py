@@ -52,7 +52,7 @@ class JsonObject(list[tuple[str, "Json"]]):
         value = self.get(key)
         if not isinstance(value, JsonList):
             return []
-        return [item for item in value if isinstance(item, JsonObject)]
+        return [entry for entry in value if isinstance(entry, JsonObject)]
 
     def number(self, key: str) -> Number | None:
         """The number under a key."""

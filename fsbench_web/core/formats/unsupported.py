@@ -116,7 +116,7 @@ def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | No
         changed[number - 1] = _ODD.sub(put, line)
     if not odd:
         return None
-    return changed, {at: ", ".join(dict.fromkeys(words)) for at, words in odd.items()}
+    return changed, {number: ", ".join(dict.fromkeys(words)) for number, words in odd.items()}
 
 
 def lost(result: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:

@@ -75,14 +75,14 @@ def edge(speeds: Mapping[int, float]) -> tuple[CacheEdge, float] | None:
     whole = _spread(logs)
     splits = range(LEAST_ON_EACH_SIDE, len(logs) - LEAST_ON_EACH_SIDE + 1)
     # Where two splits are as good, the one with the larger fall between its neighbours.
-    spread, _, at = min(
+    spread, _, split = min(
         (_spread(logs[:k]) + _spread(logs[k:]), logs[k] - logs[k - 1], k) for k in splits
     )
-    fall = median(logs[:at]) - median(logs[at:])
+    fall = median(logs[:split]) - median(logs[split:])
     # A billionth for rounding: a fall to exactly a half is one.
     if fall < log(LEAST_FALL) - 1e-9 or spread > (1 - LEAST_EXPLAINED) * whole + 1e-9:
         return None
-    return CacheEdge(sizes[at - 1], sizes[at]), exp(fall)
+    return CacheEdge(sizes[split - 1], sizes[split]), exp(fall)
 
 
 def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Boundary | None:

@@ -100,7 +100,7 @@ def _tested(
 ) -> tuple[float, float, float] | None:
     """Mean before and after, and the p-value; None where nothing says how large the noise is."""
     before, after = _mean(left), _mean(right)
-    apart = abs(after - before)
+    difference = abs(after - before)
     p_values: list[float] = []
     repeats = [point for point in (*left, *right) if len(point) > 1]
     if repeats:
@@ -112,7 +112,7 @@ def _tested(
         shares = fsum(
             fsum(1 / len(point) for point in side) / len(side) ** 2 for side in (left, right)
         )
-        p_values.append(_p_value(apart, within / freedom * shares, freedom))
+        p_values.append(_p_value(difference, within / freedom * shares, freedom))
     freedom = len(left) + len(right) - 2
     if freedom > 0:
         between = fsum(
@@ -121,26 +121,26 @@ def _tested(
             for point in side
         )
         error2 = between / freedom * (1 / len(left) + 1 / len(right))
-        p_values.append(_p_value(apart, error2, freedom))
+        p_values.append(_p_value(difference, error2, freedom))
     return (before, after, max(p_values)) if p_values else None
 
 
-def _p_value(apart: float, error2: float, freedom: int) -> float:
+def _p_value(difference: float, error2: float, freedom: int) -> float:
     """Of Student's t, two-sided; without scatter its limit. ``error2`` is the variance of
-    ``apart``.
+    ``difference``.
     """
     if error2 == 0:
-        return 1.0 if apart == 0 else 0.0
-    return 2 * float(stdtr(freedom, -apart / sqrt(error2)))
+        return 1.0 if difference == 0 else 0.0
+    return 2 * float(stdtr(freedom, -difference / sqrt(error2)))
 
 
 def _mean(points: Sequence[Sequence[float]]) -> float:
     return fsum(fsum(point) / len(point) for point in points) / len(points)
 
 
-def _with_levels(points: Sequence[Sequence[float]], changes: Sequence[Change]) -> list[Change]:
+def _with_levels(points: Sequence[Sequence[float]], detected: Sequence[Change]) -> list[Change]:
     """The changes with the levels between neighbouring changes, not those of whole sides."""
-    bounds = [0, *(change.place for change in changes), len(points)]
+    bounds = [0, *(change.place for change in detected), len(points)]
     levels = [_mean(points[start:end]) for start, end in pairwise(bounds) if start < end]
     return [
         Change(
@@ -150,5 +150,5 @@ def _with_levels(points: Sequence[Sequence[float]], changes: Sequence[Change]) -
             100.0 * (after - before) / abs(before) if before else change.change_percent,
             change.p_value,
         )
-        for change, before, after in zip(changes, levels, levels[1:], strict=False)
+        for change, before, after in zip(detected, levels, levels[1:], strict=False)
     ]

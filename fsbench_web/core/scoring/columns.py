@@ -36,10 +36,13 @@ class TestColumns:
     def __len__(self) -> int:
         return len(self.values)
 
-    def taken(self, which: Mask | Whole) -> "TestColumns":
+    def taken(self, selection: Mask | Whole) -> "TestColumns":
         """Some of the numbers, by mask or place."""
         return TestColumns(
-            self.runs[which], self.records[which], self.files[which], self.values[which]
+            self.runs[selection],
+            self.records[selection],
+            self.files[selection],
+            self.values[selection],
         )
 
     def region(self, category: str) -> Mask | None:

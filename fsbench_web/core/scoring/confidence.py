@@ -111,11 +111,11 @@ def sample_interval(samples: Sequence[float], of: str = SAMPLES) -> Interval | N
 def autocorrelation(values: Sequence[float]) -> float | None:
     """The lag-1 autocorrelation, between -1 and 1; None where all values are the same."""
     centre = mean(values)
-    apart = [value - centre for value in values]
-    square = fsum(distance * distance for distance in apart)
+    distances = [value - centre for value in values]
+    square = fsum(distance * distance for distance in distances)
     if square == 0:
         return None
-    return fsum(a * b for a, b in pairwise(apart)) / square
+    return fsum(a * b for a, b in pairwise(distances)) / square
 
 
 def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interval]:

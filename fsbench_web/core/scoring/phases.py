@@ -46,7 +46,7 @@ def work_of(test: str) -> PhasedWorkload | None:
 def tests_of(test: str) -> list[str]:
     """All phases of the test's work at the test's load; empty where it is no phase."""
     work, (_, load) = work_of(test), testnames.parts(test)
-    return [testnames.at_load(phase, load) for phase in work.phases] if work else []
+    return [testnames.at_load(name, load) for name in work.phases] if work else []
 
 
 def place(test: str) -> tuple[int, tuple[int, str, int, str]]:

@@ -129,7 +129,7 @@ def left_out_in_words(left_out: Mapping[str, Any]) -> str:
         text = f"{whole} left out"
     else:
         text = f"{taken} of {left_out['of']} numbers left out" + (f", {whole}" if cells else "")
-    why = left_out["why"]
+    counts = left_out["why"]
     return f"{text}: " + ", ".join(
-        f"{why[slug]} {LEFT_OUT[slug]}" for slug in LEFT_OUT if slug in why
+        f"{counts[slug]} {LEFT_OUT[slug]}" for slug in LEFT_OUT if slug in counts
     )

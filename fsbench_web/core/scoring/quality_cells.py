@@ -73,14 +73,14 @@ def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numb
     with np.errstate(divide="ignore", invalid="ignore"):
         operations = np.where(records > 0, files / records, np.nan)
         if (times := _kb_s(unit)) is not None:
-            took = workers * files / (values * times)
+            durations = workers * files / (values * times)
         elif unit == "ops/s":
-            took = workers * operations / values
+            durations = workers * operations / values
         elif unit == "µs":
-            took = operations * values * 1e-6
+            durations = operations * values * 1e-6
         else:
-            took = np.full(len(values), np.nan)
-    return np.where(_measured(values) & (files > 0), took, np.nan)
+            durations = np.full(len(values), np.nan)
+    return np.where(_measured(values) & (files > 0), durations, np.nan)
 
 
 def clock_limited(took_s: Numbers, tick_s: float) -> Mask:

@@ -197,12 +197,12 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     count = len(p_values) if family is None else family
     if count < len(p_values):
         raise ValueError("a family is of all that is tested of it")
-    corrected = [0.0] * len(p_values)
+    adjusted = [0.0] * len(p_values)
     least = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, p_values[place] * (count - rank)))
-        corrected[place] = least
-    return corrected
+        adjusted[place] = least
+    return adjusted
 
 
 def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
@@ -214,13 +214,13 @@ def weighted_holm(p_values: Sequence[float], weights: Sequence[float]) -> list[f
     if not all(0.0 <= p <= 1.0 for p in p_values):
         raise ValueError("a p-value is not between 0 and 1")
     order = sorted(range(len(p_values)), key=lambda place: p_values[place] / weights[place])
-    corrected, least = [0.0] * len(p_values), 0.0
+    adjusted, least = [0.0] * len(p_values), 0.0
     left = sum(weights)
     for place in order:
         least = max(least, min(1.0, p_values[place] / weights[place] * left))
-        corrected[place] = least
+        adjusted[place] = least
         left -= weights[place]
-    return corrected
+    return adjusted
 
 
 def welch_p(a: Interval, b: Interval) -> float:
@@ -231,13 +231,13 @@ def welch_p(a: Interval, b: Interval) -> float:
     error_a, error_b = _standard_error(a), _standard_error(b)
     # Products instead of powers here and below: they are the same wherever they are worked out.
     variance_a, variance_b = error_a * error_a, error_b * error_b
-    together = variance_a + variance_b
-    if together == 0:
+    total = variance_a + variance_b
+    if total == 0:
         return 1.0 if a.mean == b.mean else 0.0
     # Shares instead of variances: the square of a small one would vanish.
-    share_a, share_b = variance_a / together, variance_b / together
+    share_a, share_b = variance_a / total, variance_b / total
     freedom = 1 / (share_a * share_a / (a.count - 1) + share_b * share_b / (b.count - 1))
-    return float(2 * stdtr(freedom, -abs(a.mean - b.mean) / sqrt(together)))
+    return float(2 * stdtr(freedom, -abs(a.mean - b.mean) / sqrt(total)))
 
 
 def unknown(
@@ -261,9 +261,9 @@ def _quantile(count: int) -> float:
 
 
 def _overlap(a: Interval, b: Interval) -> bool:
-    apart, together = abs(a.mean - b.mean), a.half_width + b.half_width
-    if _is_clear(apart, together, max(abs(a.mean), abs(b.mean))):
-        return apart < together
+    distance, widths = abs(a.mean - b.mean), a.half_width + b.half_width
+    if _is_clear(distance, widths, max(abs(a.mean), abs(b.mean))):
+        return distance < widths
     return abs(_exact(a.mean) - _exact(b.mean)) <= _exact(a.half_width) + _exact(b.half_width)
 
 

@@ -130,12 +130,12 @@ def place(test: str) -> tuple[int, str, int, str]:
     each other. No two tests are alike.
     """
     name, load = parts(test)
-    where = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))
+    rank = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))
     timed = _TIMED.fullmatch(name)
     work, time = (timed[1], _TIMES.index(timed[2])) if timed else (name, -1)
     # What ends sorts before what goes on: p99 before p99.9, each at all its loads.
     text = f"{work}\0{load}"
-    return (where, _NUMBER.sub(_padded, text), time, test)
+    return (rank, _NUMBER.sub(_padded, text), time, test)
 
 
 def cpu_time_of(test: str) -> str:
@@ -234,8 +234,8 @@ def _named(name: str) -> str:
     if of_fio["rate"]:
         rate = _RATES[of_fio["rate"]]
     elif of_fio["mean"]:
-        which = {"mean": "mean", "max": "maximum"}[of_fio["mean"]]
-        rate = f"{which} {_LATENCIES[of_fio['latency']]}"
+        statistic = {"mean": "mean", "max": "maximum"}[of_fio["mean"]]
+        rate = f"{statistic} {_LATENCIES[of_fio['latency']]}"
     else:
         rate = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
     return f"{_named(of_fio['name'])}, {rate}"

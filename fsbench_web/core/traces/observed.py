@@ -130,15 +130,15 @@ def parts_of(
         cached = False if observed.is_device or file.is_direct else None
         flushed = True if file.is_flushed and name.endswith("write") else None
         weights[name, block, max(size, block, LEAST_FILE_KB), cached, flushed] += weight
-    together = sum(weights.values())
-    if together <= 0:
+    total = sum(weights.values())
+    if total <= 0:
         raise TraceError(0, "All weights are zero: weigh by operations.")
     ranked = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0][:3]))
     heaviest, rest = ranked[:MOST_PARTS], ranked[MOST_PARTS:]
     parts = tuple(
         Part(
             name,
-            float(f"{100 * weight / together:.3g}"),
+            float(f"{100 * weight / total:.3g}"),
             Sizes(block, block),
             Sizes(size, size),
             "",
@@ -153,7 +153,7 @@ def parts_of(
         f"{'places' if observed.is_device else 'files'}, weighed by {by}."
     ]
     if rest:
-        share = 100 * sum(weight for _, weight in rest) / together
+        share = 100 * sum(weight for _, weight in rest) / total
         notes.append(f"{len(rest)} further parts with {share:.2g}% of the weight are left out.")
     if assumed:
         words = size_words(file_kb or 1024 * 1024)

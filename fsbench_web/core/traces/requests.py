@@ -63,13 +63,13 @@ class RequestTrace:
     def map_rows(self) -> Iterator[tuple[str, float, float, int, int, int]]:
         """(operation, from s, to s, from byte, to byte, requests), without those that are 0."""
         for name, cells in self.maps.items():
-            for (when, where), count in sorted(cells.items()):
+            for (time_part, device_part), count in sorted(cells.items()):
                 yield (
                     name,
-                    when * self.part_s,
-                    (when + 1) * self.part_s,
-                    where * self.device_bytes // PARTS,
-                    (where + 1) * self.device_bytes // PARTS,
+                    time_part * self.part_s,
+                    (time_part + 1) * self.part_s,
+                    device_part * self.device_bytes // PARTS,
+                    (device_part + 1) * self.device_bytes // PARTS,
                     count,
                 )
 
@@ -135,9 +135,9 @@ _SAID = ("seconds", "device_bytes", "is_cut", "without_end", "without_start", "l
 def encode(trace: RequestTrace) -> bytes:
     """The block of a trace, of the form of those of measurements: 400 KB at most."""
     cells = [
-        (when * PARTS + where, count)
+        (time_part * PARTS + device_part, count)
         for of_operation in trace.maps.values()
-        for (when, where), count in sorted(of_operation.items())
+        for (time_part, device_part), count in sorted(of_operation.items())
     ]
     directory = {
         **{name: getattr(trace, name) for name in _SAID},

@@ -184,9 +184,15 @@ def seed(
     of_what: str, default: int = 42, *, minimum: int = 0, paper: str = "does not say"
 ) -> Parameter:
     """That of the tool's random numbers."""
-    of = f"Of {of_what}"
+    help_text = f"Of {of_what}"
     return Parameter(
-        "seed", "Seed", default=default, minimum=minimum, maximum=2**31 - 1, help=of, paper=paper
+        "seed",
+        "Seed",
+        default=default,
+        minimum=minimum,
+        maximum=2**31 - 1,
+        help=help_text,
+        paper=paper,
     )
 
 

@@ -192,7 +192,7 @@ class FioDepths(Workload):
         return float(len(self._points()) * (self.ramp_s + self.runtime_s))
 
     def _points(self) -> list[tuple[str, int]]:
-        return [(way, depth) for way in _DIRECTIONS for depth in self.depths]
+        return [(direction, depth) for direction in _DIRECTIONS for depth in self.depths]
 
     @property
     def _job(self) -> str:
@@ -212,39 +212,39 @@ class FioDepths(Workload):
                 BenchmarkCommand(
                     (
                         *("fio", f"--name={self._job}", *file),
-                        f"--rw={'rand' if self.access == 'random' else ''}{way}",
+                        f"--rw={'rand' if self.access == 'random' else ''}{direction}",
                         *(f"--bs={self.block_kb}k", f"--randseed={self.seed}"),
                         *("--ioengine=libaio", "--direct=1", f"--iodepth={depth}"),
                         *("--time_based", f"--ramp_time={self.ramp_s}"),
                         *(f"--runtime={self.runtime_s}", *fio_steady(self)),
                         f"--percentile_list={':'.join(PERCENTILES)}",
                         "--output-format=json+",
-                        *self._over_time_words(place, way, depth),
+                        *self._over_time_words(place, direction, depth),
                     ),
-                    output=_output(way, depth),
+                    output=_output(direction, depth),
                     remount=True,
                 )
-                for way, depth in self._points()
+                for direction, depth in self._points()
             ),
             *(
                 BenchmarkCommand(
                     # Where fio logged nothing there may be no file, which fails no run.
                     (
-                        *("find", place.work, "-name", f"{way}-{depth}_clat_hist.1.log"),
+                        *("find", place.work, "-name", f"{direction}-{depth}_clat_hist.1.log"),
                         *("-exec", "cat", "{}", "+"),
                     ),
-                    output=_over_time(way, depth),
+                    output=_over_time(direction, depth),
                 )
                 # A device has no folder for it.
-                for way, depth in ([] if place.device else self._points())
+                for direction, depth in ([] if place.device else self._points())
             ),
         ]
 
-    def _over_time_words(self, place: Place, way: str, depth: int) -> tuple[str, ...]:
+    def _over_time_words(self, place: Place, direction: str, depth: int) -> tuple[str, ...]:
         """Written when it has ended, and not while it is measured."""
         if place.device:
             return ()
-        log = f"--write_hist_log={place.work}/{way}-{depth}"
+        log = f"--write_hist_log={place.work}/{direction}-{depth}"
         return (log, f"--log_hist_msec={self._interval_ms}")
 
     @property
@@ -253,19 +253,19 @@ class FioDepths(Workload):
         return max(1, -(-self.runtime_s // MOST_INTERVALS)) * 1000
 
     def expected(self) -> Iterator[tuple[str, str, int | None, int | None]]:
-        for way, depth in self._points():
+        for direction, depth in self._points():
             for rate in ("iops", "bw"):
-                yield f"{self._job}_{way}_{rate}", load_text(iodepth=depth), None, None
+                yield f"{self._job}_{direction}_{rate}", load_text(iodepth=depth), None, None
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """What fio says of each, with the queue depth as its load."""
         results = {}
-        for way, depth in self._points():
-            name = _output(way, depth)
+        for direction, depth in self._points():
+            name = _output(direction, depth)
             parsed = formats.parse(name, outputs[name])
             load = load_text(iodepth=depth)
             # What fio says of processors and disk is of this direction alone.
-            prefix = f"{self._job}_{way}_"
+            prefix = f"{self._job}_{direction}_"
             parsed.values = [
                 replace(value, test=_of_one(value.test, prefix, self._job), load=load)
                 for value in parsed.values
@@ -274,9 +274,9 @@ class FioDepths(Workload):
                 replace(distribution, load=load) for distribution in parsed.distributions
             ]
             results[name] = parsed
-            log = _over_time(way, depth)
+            log = _over_time(direction, depth)
             if log in outputs:  # runs of before have none
-                results[log] = self._read_log(outputs[log], way, load)
+                results[log] = self._read_log(outputs[log], direction, load)
         return results
 
     @property
@@ -292,21 +292,28 @@ class FioDepths(Workload):
         at_once = None if self.access == "random" else min(self.depths) * self.block_kb * KB
         return fio_data_warning(self, at_once)
 
-    def _read_log(self, data: bytes, way: str, load: str) -> ParsedResult:
+    def _read_log(self, data: bytes, direction: str, load: str) -> ParsedResult:
         text = data.decode("ascii", "replace")
-        test = f"{self._job}_{way}_clat"
-        series = over_time.series(text, way, self._interval_ms, test=test, load=load)
+        test = f"{self._job}_{direction}_clat"
+        series = over_time.series(text, direction, self._interval_ms, test=test, load=load)
         return ParsedResult("fio-log", "fio", over_time=[series] if series else [])
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """The same requests to the raw device."""
         name, load = testnames.parts(test)
-        way = next((way for way in _DIRECTIONS if name.startswith(f"{self._job}_{way}_")), "")
+        direction = next(
+            (
+                direction
+                for direction in _DIRECTIONS
+                if name.startswith(f"{self._job}_{direction}_")
+            ),
+            "",
+        )
         depth, _ = loads.split(load, "iodepth")
-        if not way or depth is None:
+        if not direction or depth is None:
             return None
         place = RANDOM if self.access == "random" else SEQUENTIAL
-        return Request(place, _DIRECTIONS[way], self.block_kb * KB, int(depth))
+        return Request(place, _DIRECTIONS[direction], self.block_kb * KB, int(depth))
 
 
 def _file(place: Place) -> tuple[str, ...]:
@@ -323,9 +330,9 @@ def _of_one(test: str, prefix: str, job: str) -> str:
     return prefix + test.removeprefix(f"{job}_").removeprefix("fio_")
 
 
-def _output(way: str, depth: int) -> str:
-    return f"fio-{way}-{depth}.json"
+def _output(direction: str, depth: int) -> str:
+    return f"fio-{direction}-{depth}.json"
 
 
-def _over_time(way: str, depth: int) -> str:
-    return f"fio-{way}-{depth}-clat_hist.log"
+def _over_time(direction: str, depth: int) -> str:
+    return f"fio-{direction}-{depth}-clat_hist.log"

@@ -72,16 +72,18 @@ def _doubt(part: Part, measured: Collection[str]) -> str:
 def _unknown_with_sizes(part: Part) -> str:
     if part.test in tests_without_sizes():
         return f"{part.test} is measured without sizes: leave blocks and files out."
-    near = get_close_matches(part.operation, testnames.IOZONE_TESTS, 1, 0.7)
-    meant = f' Is "{near[0]}" meant?' if near else " Those with sizes are IOzone's."
+    matches = get_close_matches(part.operation, testnames.IOZONE_TESTS, 1, 0.7)
+    hint = f' Is "{matches[0]}" meant?' if matches else " Those with sizes are IOzone's."
     return (
-        f'no workload measures "{part.test}" by block and file size, and nobody imported it.{meant}'
+        f'no workload measures "{part.test}" by block and file size, and nobody imported it.{hint}'
     )
 
 
 def _meant(test: str) -> str:
     names = [*testnames.IOZONE_TESTS, *tests_without_sizes()]
-    near = get_close_matches(test, names, 3, 0.7)
+    matches = get_close_matches(test, names, 3, 0.7)
     return (
-        f" Is {' or '.join(f'{name!r}' for name in near)} meant?".replace("'", '"') if near else ""
+        f" Is {' or '.join(f'{name!r}' for name in matches)} meant?".replace("'", '"')
+        if matches
+        else ""
     )

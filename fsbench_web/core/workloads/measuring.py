@@ -128,10 +128,10 @@ def _preset_of(test: str, problem: Check) -> tuple[str, str]:
     """The first preset that gives the test and can be measured there; else why none can."""
     first = ""
     for slug in _presets_by_test().get(test, ()):
-        why = problem(presets()[slug].workload())
-        if not why:
+        reason = problem(presets()[slug].workload())
+        if not reason:
             return slug, ""
-        first = first or why
+        first = first or reason
     return "", first
 
 

@@ -116,8 +116,8 @@ class OwnFio(_OwnWorkload):
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:
         """That of its job, whose name the test begins with."""
         name, _ = testnames.parts(test)
-        for (job, way), request in requests(self.job).items():
-            if name.startswith(f"{test_name(job, way)}_"):
+        for (job, direction), request in requests(self.job).items():
+            if name.startswith(f"{test_name(job, direction)}_"):
                 return request
         return None
 

@@ -360,7 +360,11 @@ class Pgmeter(Workload):
                 for value in parsed.values
             ]
             parsed.distributions = [
-                replace(distribution, test=distribution.test.replace("_mixed_", "_"), load=self._load(depth))
+                replace(
+                    distribution,
+                    test=distribution.test.replace("_mixed_", "_"),
+                    load=self._load(depth),
+                )
                 for distribution in parsed.distributions
             ]
             results[name] = parsed

@@ -223,9 +223,11 @@ class RandomAccess(Workload):
 
     def _check_count(self, job: JsonObject, size: int, parsed: ParsedResult) -> None:
         counts = [job.object(kind).number("total_ios") for kind in ("read", "write")]
-        done = sum(int(count.text) for count in counts if count is not None)
-        if done != self.operations:
-            message = f"fio did {done} of {self.operations} operations on the file of {size} MB."
+        operations = sum(int(count.text) for count in counts if count is not None)
+        if operations != self.operations:
+            message = (
+                f"fio did {operations} of {self.operations} operations on the file of {size} MB."
+            )
             parsed.complete = False
             parsed.warnings.append(Problem(None, None, message))
 

@@ -126,6 +126,6 @@ def workload_of(tool: str, parameters: Mapping[str, object]) -> Workload:
     """The workload of stored parameters. Raises ParameterError for what it cannot be."""
     kind = workload_types().get(tool)
     if kind is None:
-        tools = ", ".join(sorted(workload_types()))
-        raise ParameterError(f'fsbench cannot run "{tool}"; it runs {tools}.')
+        names = ", ".join(sorted(workload_types()))
+        raise ParameterError(f'fsbench cannot run "{tool}"; it runs {names}.')
     return kind(**parameters)

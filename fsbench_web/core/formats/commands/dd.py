@@ -56,8 +56,8 @@ def parse(lines: list[str]) -> ParsedResult:
         elif _RECORDS.match(line):
             records = number
         # Progress looks the same, and has no records above it.
-        elif (done := _DONE.match(line)) is not None and records == number - 1:
-            parts = [f"{done[1]} bytes"]
+        elif (summary := _DONE.match(line)) is not None and records == number - 1:
+            parts = [f"{summary[1]} bytes"]
             # Blocks that came in pieces are counted otherwise each time.
             parts += [f"{blocks[1]} blocks"] if (blocks := _WHOLE.match(lines[number - 2])) else []
             settings = (*sorted(_SETTING.findall(command)), *parts)
@@ -71,11 +71,11 @@ def parse(lines: list[str]) -> ParsedResult:
                     "above it.",
                 )
             command = ""
-            _copy(collector, done, number)
+            _copy(collector, summary, number)
     return collector.finish("dd copied nothing.", len(lines))
 
 
-def _copy(collector: Collector, done: re.Match[str], line: int) -> None:
+def _copy(collector: Collector, summary: re.Match[str], line: int) -> None:
     collector.begin()
-    collector.add("dd_throughput", done[3], "MB/s", line, times=_FACTORS[done[4]])
-    collector.add("dd_time", done[2], "s", line)
+    collector.add("dd_throughput", summary[3], "MB/s", line, times=_FACTORS[summary[4]])
+    collector.add("dd_time", summary[2], "s", line)

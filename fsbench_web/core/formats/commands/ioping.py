@@ -54,11 +54,11 @@ def parse(lines: list[str]) -> ParsedResult:
                 samples.append(float(Decimal(request[4]) * _MICRO[request[5]]))
         elif _TITLE.match(line):
             collector.begin()
-        elif (done := _DONE.match(line)) is not None:
+        elif (summary := _DONE.match(line)) is not None:
             kind = "write" if " written, " in line else kind
-            times, mebi = _KILO[done[4] or ""], _MEBI[done[6] or ""]
-            collector.add(f"ioping_{kind}_iops", done[3], "ops/s", number, times=times)
-            collector.add(f"ioping_{kind}_throughput", done[5], "MiB/s", number, times=mebi)
+            times, mebi = _KILO[summary[4] or ""], _MEBI[summary[6] or ""]
+            collector.add(f"ioping_{kind}_iops", summary[3], "ops/s", number, times=times)
+            collector.add(f"ioping_{kind}_throughput", summary[5], "MiB/s", number, times=mebi)
         elif (row := _TIMES.match(line)) is not None and number < len(lines):
             for place, name in enumerate(("min", "avg", "max")):
                 text, unit = row[2 * place + 1], row[2 * place + 2]

@@ -66,12 +66,12 @@ def parse(lines: list[str]) -> ParsedResult:
             collector.refuse(run.line, message)
         collector.begin()
         load = load_text(**run.counts)
-        for name, text, unit, at in run.values:
+        for name, text, unit, line in run.values:
             samples = run.progress if name == "tps" else []
             test = test_name("pgbench", run.kind, name)
-            collector.add(test, text, unit, at, load=load, samples=samples)
-        for at, text in run.lost:
-            collector.warn(at, f'pgbench says "{text[:80]}".')
+            collector.add(test, text, unit, line, load=load, samples=samples)
+        for line, text in run.lost:
+            collector.warn(line, f'pgbench says "{text[:80]}".')
     if runs:
         result.modes = tuple(runs[0].settings)
     return collector.finish("pgbench's report has no rate: the run did not end.", len(lines))
@@ -81,21 +81,21 @@ def _runs(lines: list[str], result: ParsedResult) -> list[_Run]:
     runs: list[_Run] = []
     progress: list[float] = []
     # What follows the last newline may be cut off.
-    for at, line in enumerate(lines[:-1], start=1):
+    for line_number, line in enumerate(lines[:-1], start=1):
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
         elif (rate := _PROGRESS.match(line)) is not None:
             value = number(rate[1])
             progress += [] if value is None else [value]
         elif (kind := _TYPE.match(line)) is not None:
-            runs.append(_Run(at, kind[1], [line.strip()[:200]], progress=progress))
+            runs.append(_Run(line_number, kind[1], [line.strip()[:200]], progress=progress))
             progress = []
         elif runs:
-            _line(runs[-1], line, at)
+            _line(runs[-1], line, line_number)
     return runs
 
 
-def _line(run: _Run, line: str, at: int) -> None:
+def _line(run: _Run, line: str, line_number: int) -> None:
     if (setting := _SETTING.match(line)) is not None:
         run.settings.append(setting[1].strip()[:200])
     elif (count := _COUNT.match(line)) is not None:
@@ -103,14 +103,14 @@ def _line(run: _Run, line: str, at: int) -> None:
     elif (script := _SCRIPT.match(line)) is not None:
         run.script = script[1]
     elif (rate := _OF_SCRIPT.match(line)) is not None:
-        run.values.append((f"{run.script} tps", rate[1], "ops/s", at))
+        run.values.append((f"{run.script} tps", rate[1], "ops/s", line_number))
     elif (tps := _TPS.match(line)) is not None:
         name = "tps including connections" if tps[2] == "including" else "tps"
-        run.values.append((name, tps[1], "ops/s", at))
+        run.values.append((name, tps[1], "ops/s", line_number))
     elif (latency := _LATENCY.match(line)) is not None:
         name = f"{run.script} latency avg" if latency[1] else "latency avg"
-        run.values.append((name, latency[2], "ms", at))
+        run.values.append((name, latency[2], "ms", line_number))
     elif (connection := _CONNECTION.match(line)) is not None:
-        run.values.append(("connection time", connection[1], "ms", at))
+        run.values.append(("connection time", connection[1], "ms", line_number))
     elif _LOST.match(line):
-        run.lost.append((at, line.strip()))
+        run.lost.append((line_number, line.strip()))

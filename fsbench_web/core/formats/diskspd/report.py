@@ -78,8 +78,8 @@ def parse(lines: list[str]) -> ParsedResult:
             collector.refuse(run.line, message)
         collector.begin()
         load = load_text(**run.counts)
-        for name, text, unit, at in run.values:
-            collector.add(test_name("diskspd", name), text, unit, at, load=load)
+        for name, text, unit, line in run.values:
+            collector.add(test_name("diskspd", name), text, unit, line, load=load)
     if runs:
         result.modes = tuple(dict.fromkeys(runs[0].settings))
         result.command = runs[0].command[:2000]
@@ -105,7 +105,7 @@ def _runs(lines: list[str], collector: Collector) -> list[_Run]:
     return runs
 
 
-def _line(run: _Run, line: str, at: int) -> None:
+def _line(run: _Run, line: str, number: int) -> None:
     if (section := _SECTION.match(line)) is not None:
         run.section, run.columns = section[1].lower(), []
     elif _HEADER.match(line):
@@ -115,7 +115,7 @@ def _line(run: _Run, line: str, at: int) -> None:
             # A section without I/O has zeros.
             if column in _COLUMNS and re.search("[1-9]", text):
                 name, unit = _COLUMNS[column]
-                run.values.append((f"{run.section}_{name}", text, unit, at))
+                run.values.append((f"{run.section}_{name}", text, unit, number))
         run.columns = []
     elif _PERCENTILES.match(line):
         run.is_percentiles = True
@@ -124,7 +124,7 @@ def _line(run: _Run, line: str, at: int) -> None:
         name = f"p{percent}" if percent else row[3]
         for kind, text in zip(("read", "write", "total"), _cells(row[4]), strict=False):
             if re.fullmatch(r"[0-9]+\.[0-9]+", text):
-                run.values.append((f"{kind}_latency_{name}", text, "ms", at))
+                run.values.append((f"{kind}_latency_{name}", text, "ms", number))
     else:
         _setting(run, line)
 

@@ -73,10 +73,10 @@ def parse(lines: list[str]) -> ParsedResult:
         result.command = result.command or run.command[:2000]
         result.modes = result.modes or settings
         collector.begin()
-        for operation, kind, text, unit, times, at in run.values:
+        for operation, kind, text, unit, times, value_line in run.values:
             is_random = "--rand" in settings and operation in ("READ", "WRITE")
             test = test_name("elbencho", "random" if is_random else "", operation, kind)
-            collector.add(test, text, unit, at, times=times, load=load)
+            collector.add(test, text, unit, value_line, times=times, load=load)
     return collector.finish("elbencho's table is there, and no phase with a result.", len(lines))
 
 

@@ -61,23 +61,25 @@ def is_named(name: str) -> bool:
 
 def parse(name: str, lines: list[str]) -> ParsedResult:
     """The mean of each direction, with all of its values as samples. Raises UnreadableFile."""
-    named = _NAME.fullmatch(name)
-    assert named is not None
-    job = named["job"] or "job"
-    if named["process"] and int(named["process"]) > 1:
-        job = f"{job}.{int(named['process'])}"
+    match = _NAME.fullmatch(name)
+    assert match is not None
+    job = match["job"] or "job"
+    if match["process"] and int(match["process"]) > 1:
+        job = f"{job}.{int(match['process'])}"
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
     if lines[-1].strip():
         result.complete = False
         collector.warn(len(lines), "The last line has no end: it may be cut off, and is not read.")
-    whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
+    whole_lines = [
+        (number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()
+    ]
     if recognises_histogram(lines):
-        _histograms(collector, test_name(job), whole)
-    elif named["kind"].endswith("hist"):
+        _histograms(collector, test_name(job), whole_lines)
+    elif match["kind"].endswith("hist"):
         collector.refuse(1, "The file is called as a histogram log, and its lines have no bins.")
     else:
-        _values(collector, test_name(job), named["kind"], whole)
+        _values(collector, test_name(job), match["kind"], whole_lines)
     return collector.finish("The log has no values.", 1)
 
 

@@ -192,11 +192,11 @@ def _job(collector: Collector, name: str, job: _Job) -> None:
         collector.result.complete = False
         collector.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
     collector.is_steady = steady.verdict(job.entry)
-    done = [
+    directions = [
         direction for direction in _DIRECTIONS if _direction(collector, name, direction, job, load)
     ]
     # Of several directions fio looks at the sum.
-    window_name = test_name(name, *done) if len(done) == 1 else name
+    window_name = test_name(name, *directions) if len(directions) == 1 else name
     steady.add_window(collector, window_name, job.entry, load)
     collector.is_steady = None
     for key in ("usr_cpu", "sys_cpu"):
@@ -256,7 +256,7 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     for at_s, entry in [*job.before, (job.printed_at_s, job.entry)]:
         side = entry.object(direction)
         fields = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
-        runtime, ios, size = (float(field.text) if field is not None else None for field in fields)
+        runtime, ios, size = (float(value.text) if value is not None else None for value in fields)
         # In fio 2, which has no io_kbytes, io_bytes are KB.
         if runtime is None or ios is None or size is None or not side.number("io_kbytes"):
             return []

@@ -57,9 +57,9 @@ class Column:
     exact: bool
 
 
-def parse_header(above: str, line: str) -> tuple[list[Column], list[tuple[str, int]]]:
+def parse_header(line_above: str, line: str) -> tuple[list[Column], list[tuple[str, int]]]:
     """The columns behind ``KB reclen``, and the unknown ones as (name, column from 1)."""
-    prefixes = [(word[0], word.start(), word.end()) for word in _WORD.finditer(above)]
+    prefixes = [(word[0], word.start(), word.end()) for word in _WORD.finditer(line_above)]
     _, reclen, *words = _WORD.finditer(line)
     ends = [word.end() for word in words]
     exact = False

@@ -241,8 +241,8 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
 def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
     line, number = lines[index].expandtabs(8), index + 1
     if _HEADER.match(line):
-        above = lines[index - 1].expandtabs(8) if index else ""
-        reading.columns, unknown = parse_header(above, line)
+        line_above = lines[index - 1].expandtabs(8) if index else ""
+        reading.columns, unknown = parse_header(line_above, line)
         for name, column in unknown:
             reading.warn(number, column, f'Column "{name}" is not known and is left out.')
         return

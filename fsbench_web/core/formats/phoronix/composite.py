@@ -222,13 +222,13 @@ class _Reader:
     def _end(self, name: str) -> None:
         text = ("".join(self.parts).strip(), self.line)
         self.parts, self.size = [], 0
-        above = self.path[1:-1]
-        if above == ["System"]:
+        ancestors = self.path[1:-1]
+        if ancestors == ["System"]:
             self.document.systems[-1].texts.setdefault(name, text)
-        elif above == ["Result"]:
+        elif ancestors == ["Result"]:
             self.document.results[-1].texts.setdefault(name, text)
-        elif above == ["Result", "Data", "Entry"]:
+        elif ancestors == ["Result", "Data", "Entry"]:
             self.document.results[-1].entries[-1].texts.setdefault(name, text)
-        elif above == ["Generated"]:
+        elif ancestors == ["Generated"]:
             self.document.generated.texts.setdefault(name, text)
         self.path.pop()

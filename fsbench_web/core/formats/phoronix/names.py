@@ -75,8 +75,8 @@ def place_of(name: str, systems: Sequence[System], *, several: bool) -> System:
     imports it.
     """
     filesystem = next((system.filesystem for system in systems if system.name == name), "")
-    named = _KNOWN.search(name.lower())
-    if named is not None:
-        filesystem = named[0]
+    match = _KNOWN.search(name.lower())
+    if match is not None:
+        filesystem = match[0]
     label = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")[:120]
     return System(label if several else "", filesystem)

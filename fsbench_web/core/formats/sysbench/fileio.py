@@ -108,12 +108,12 @@ def parse(lines: list[str]) -> ParsedResult:
         samples = _samples(run)
         for name, text, unit, times, line in run.values:
             test = "_".join(word for word in ("sysbench", run.mode, name) if word)
-            taken = samples.get(name, ())
+            test_samples = samples.get(name, ())
             if line == len(lines) and cut is not None:
                 # Without its newline the number may have been longer.
                 result.complete = False
                 continue
-            collector.add(test, text, unit, line, times=times, load=load, samples=taken)
+            collector.add(test, text, unit, line, times=times, load=load, samples=test_samples)
     if not result.complete:
         collector.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
     elif not has_end:
@@ -141,33 +141,33 @@ def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
         yield run
 
 
-def _line(run: _Run, line: str, at: int) -> None:
+def _line(run: _Run, line: str, line_number: int) -> None:
     run.has_end = run.has_end or END.match(line) is not None
     if (threads := THREADS.match(line)) is not None:
         run.threads = int(threads[1])
-    elif (doing := _DOING.match(line)) is not None:
-        run.mode = _MODES.get(doing[1], "")
+    elif (match := _DOING.match(line)) is not None:
+        run.mode = _MODES.get(match[1], "")
     elif (setting := _SETTINGS.match(line)) is not None:
         run.settings.append(setting[1].strip()[:200])
     elif (interval := _INTERVAL.match(line)) is not None:
         run.intervals.append(interval.groups())
     elif (rate := _RATE.match(line)) is not None:
-        run.values.append((rate[1], rate[2], "ops/s", 1, at))
+        run.values.append((rate[1], rate[2], "ops/s", 1, line_number))
     elif (data := _DATA.match(line)) is not None:
-        run.values.append((f"{data[1]}_throughput", data[2], "MiB/s", 1, at))
+        run.values.append((f"{data[1]}_throughput", data[2], "MiB/s", 1, line_number))
     elif (both := _BOTH.match(line)) is not None:
-        run.values.append((f"{both[1]}s", both[2], "ops/s", 1, at))
+        run.values.append((f"{both[1]}s", both[2], "ops/s", 1, line_number))
         if both[3]:
             kind = {"write": "written"}.get(both[1], both[1])
-            run.values.append((f"{kind}_throughput", both[3], "MiB/s", 1, at))
+            run.values.append((f"{kind}_throughput", both[3], "MiB/s", 1, line_number))
     elif (old := _OLD_DATA.search(line)) is not None:
         times = _MEBIBYTES[old[2].upper().removesuffix("I")]
-        run.values.append(("throughput", old[1], "MiB/s", times, at))
+        run.values.append(("throughput", old[1], "MiB/s", times, line_number))
     elif (requests := _OLD_RATE.match(line)) is not None:
-        run.values.append(("requests", requests[1], "ops/s", 1, at))
+        run.values.append(("requests", requests[1], "ops/s", 1, line_number))
     elif run.values and (latency := LATENCY.match(line)) is not None:
         name = f"p{latency[2]}" if latency[2] else latency[1]
-        run.values.append((f"latency_{name}", latency[3], "ms", 1, at))
+        run.values.append((f"latency_{name}", latency[3], "ms", 1, line_number))
 
 
 def _samples(run: _Run) -> dict[str, tuple[float, ...]]:

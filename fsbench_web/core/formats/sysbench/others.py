@@ -157,7 +157,7 @@ def _runs(lines: list[str]) -> Iterator[_Run]:
         yield run
 
 
-def _line(run: _Run, line: str, at: int) -> None:
+def _line(run: _Run, line: str, line_number: int) -> None:
     run.has_end = run.has_end or END.match(line) is not None
     run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
     run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
@@ -171,18 +171,18 @@ def _line(run: _Run, line: str, at: int) -> None:
     elif (threads := THREADS.match(line)) is not None:
         run.threads = int(threads[1])
     elif (total := _TOTAL.match(line)) is not None:
-        run.total_time = (total[1], at)
+        run.total_time = (total[1], line_number)
     elif _ERRORS.match(line):
-        run.errors.append((at, line.strip()))
+        run.errors.append((line_number, line.strip()))
     elif (interval := _INTERVAL.match(line)) is not None:
         run.intervals.append(interval.groups())
     elif run.has_summary and (latency := LATENCY.match(line)) is not None:
         name = f"p{latency[2]}" if latency[2] else latency[1]
-        run.values.append((f"latency_{name}", latency[3], "ms", at))
+        run.values.append((f"latency_{name}", latency[3], "ms", line_number))
     else:
         for pattern, name, unit in _RATES:
             if (rate := pattern.match(line)) is not None:
-                run.values.append((name, rate[1], unit, at))
+                run.values.append((name, rate[1], unit, line_number))
 
 
 def _values(collector: Collector, run: _Run) -> None:

@@ -435,8 +435,8 @@ def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
     why it is none or has to be asked about, or "".
     """
     if text.lower() in _NO_NUMBER:
-        why = f"{text} is not a measurement. Leave the value empty where nothing was measured."
-        return text, "", why
+        reason = f"{text} is not a measurement. Leave the value empty where nothing was measured."
+        return text, "", reason
     if sign := _sure_sign(text):
         return _without_groups(text, sign), sign, ""
     if reading.is_given and _GROUPS[reading.decimal].fullmatch(text):
@@ -448,11 +448,11 @@ def _plain_number(reading: TableReading, text: str) -> tuple[str, str, str]:
         return text, ",", ""
     if _COMMA.fullmatch(text) and not reading.is_given:
         reading.lacks_sign = True
-        why = (
+        reason = (
             f"{quoted(text)} has a comma in a table that commas separate: say on the import page "
             "whether it is its decimal sign."
         )
-        return text, "", why
+        return text, "", reason
     return text, "", f"Found {quoted(text)}, expected a number such as 1234.5, without separators."
 
 

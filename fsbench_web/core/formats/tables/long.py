@@ -183,7 +183,7 @@ def _table(reader: BlockReader) -> LargeTable:
         order = np.argsort(places, kind="stable")
         lines, places = lines[order], places[order]
         rest = [rest.pop(0)[order] for _ in range(len(rest))]
-    tests = [MeasuredTest(*named) for named in reader.rows.tests]
+    tests = [MeasuredTest(*test) for test in reader.rows.tests]
     codes, records, files, values = rest
     numbers = MeasurementColumns(tests, codes, records, files, values, lines)
     zeros = lines[values == 0]

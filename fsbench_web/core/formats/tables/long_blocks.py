@@ -104,14 +104,14 @@ class BlockReader:
         """The good rows of whole lines, of which the first has the number ``first``."""
         lines = text.split("\n")[:-1]
         self.line += len(lines)
-        read = []
+        read_rows = []
         for number, line in enumerate(lines, first):
             row = self.rows.row(line, number)
             if row is not None:
-                read.append(row)
+                read_rows.append(row)
             if self.rows.is_over:
                 break
-        return _columns(read)
+        return _columns(read_rows)
 
     def _at_a_glance(self, text: str, first: int) -> list[Column]:
         """The same, of lines with fields that can be told apart by a byte."""
@@ -130,15 +130,15 @@ class BlockReader:
         tests = _named(self.rows.known_tests, fields, good)
         runs = _named(self.rows.known_runs, fields, good)
         queue = np.flatnonzero(~(good | self._unmeasured_rows(fields))).tolist()
-        read = self._learn(
+        read_rows = self._learn(
             queue, (sign, tests, runs), good, lines.__getitem__ if lines else fields.line, first
         )
         good_rows = np.flatnonzero(good)
         row_keys = (first + good_rows, runs.meanings(good_rows), tests.meanings(good_rows))
         columns = _typed([*row_keys, records[good_rows], files[good_rows], values[good_rows]])
-        if not read:
+        if not read_rows:
             return columns
-        pairs = zip(columns, _columns(read), strict=True)
+        pairs = zip(columns, _columns(read_rows), strict=True)
         columns = [np.concatenate(pair) for pair in pairs]
         order = np.argsort(columns[0], kind="stable")
         return [column[order] for column in columns]
@@ -177,10 +177,10 @@ class BlockReader:
             sizes //= 1024
         codes, words = fields.keys(columns, fields.usual & ~fits)
         if words:
-            meant = [self.rows.size_of(name, *key) for key in words]
+            row_sizes = [self.rows.size_of(name, *key) for key in words]
             named = codes >= 0
-            fits[named] = np.array([size is not None for size in meant])[codes[named]]
-            sizes[named] = np.array([size or 0 for size in meant])[codes[named]]
+            fits[named] = np.array([size is not None for size in row_sizes])[codes[named]]
+            sizes[named] = np.array([size or 0 for size in row_sizes])[codes[named]]
         return sizes, fits
 
     def _unmeasured_rows(self, fields: Fields) -> Flags:
@@ -192,7 +192,7 @@ class BlockReader:
     def _learn(
         self,
         queue: list[int],
-        named: tuple[CodedColumn, ...],
+        columns: tuple[CodedColumn, ...],
         good: Flags,
         line: Callable[[int], str],
         first: int,
@@ -203,12 +203,12 @@ class BlockReader:
         waiting: dict[int, list[tuple[KnownWords, tuple[str, ...], Iterator[int]]]] = defaultdict(
             list
         )
-        for column in named:
+        for column in columns:
             for key, rows in column.unknown(good):
                 row = next(rows)
                 waiting[row].append((column.known, key, rows))
                 heappush(queue, row)
-        read = []
+        read_rows = []
         while queue and not self.rows.is_over:
             row = heappop(queue)
             while queue and queue[0] == row:
@@ -216,13 +216,13 @@ class BlockReader:
             good[row] = False
             read_row = self.rows.row(line(row), first + row)
             if read_row is not None:
-                read.append(read_row)
+                read_rows.append(read_row)
             for known_words, key, rows in waiting.pop(row, ()):
                 following = None if key in known_words.meanings else next(rows, None)
                 if following is not None:
                     waiting[following].append((known_words, key, rows))
                     heappush(queue, following)
-        return read
+        return read_rows
 
 
 def _named(known_words: KnownWords, fields: Fields, good: Flags) -> CodedColumn:

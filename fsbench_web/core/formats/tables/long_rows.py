@@ -117,10 +117,10 @@ class RowReader:
         words = self._words(line, number)
         if words is None:
             return None
-        read = self._numbers(words, number)
-        if read is None:
+        numbers = self._numbers(words, number)
+        if numbers is None:
             return None
-        test, record, file, value = read
+        test, record, file, value = numbers
         self.known_tests.meanings[self.known_tests.of(words)] = test
         if self.decimal:
             self.signs.meanings[self.decimal,] = 0
@@ -172,10 +172,10 @@ class RowReader:
             self.refuse(number, None, row.problem)
             return None
         if len(row.words) != self.width:
-            by = DELIMITERS.get(self.mapping.delimiter, "spaces")
+            separator = DELIMITERS.get(self.mapping.delimiter, "spaces")
             message = (
-                f"Found {len(row.words)} fields separated by {by}, expected {self.width} as in "
-                "the header."
+                f"Found {len(row.words)} fields separated by {separator}, expected {self.width} "
+                "as in the header."
             )
             self.refuse(number, None, message)
             return None
@@ -226,7 +226,9 @@ class RowReader:
     def _run(self, words: list[str], number: int) -> int | None:
         """The place of the run that a row belongs to, which is made when it is new."""
         values = dict(self.mapping.constants)
-        values |= {name: words[at] for name, at in self.mapping.columns.items() if words[at]}
+        values |= {
+            name: words[column] for name, column in self.mapping.columns.items() if words[column]
+        }
         if not all(text.isprintable() for text in values.values()):
             self.refuse(number, None, "Found a character that cannot be shown.")
             return None

@@ -229,9 +229,9 @@ def _body(reading: TableReading, grid: Grid, mapping: Mapping) -> list[Row]:
         if row.problem:
             reading.refuse(row.line, None, row.problem)
         elif grid.delimiter and len(row.words) != len(header.words):
-            by = DELIMITERS.get(grid.delimiter, "spaces")
+            separator = DELIMITERS.get(grid.delimiter, "spaces")
             message = (
-                f"Found {len(row.words)} fields separated by {by}, expected "
+                f"Found {len(row.words)} fields separated by {separator}, expected "
                 f"{len(header.words)} as in the header."
             )
             reading.refuse(row.line, None, message)
@@ -273,8 +273,10 @@ def _read_tests(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
         places = _places_named(row, mapping)
         for column, (test, unit) in sorted(mapping.tests.items()):
             text = row.words[column] if column < len(row.words) else ""
-            of = _with_ending(places.get("test"), test) if is_ending(test) else CellPosition(test)
-            cell = {**places, "test": of, "value": CellPosition(text, column + 1)}
+            test_cell = (
+                _with_ending(places.get("test"), test) if is_ending(test) else CellPosition(test)
+            )
+            cell = {**places, "test": test_cell, "value": CellPosition(text, column + 1)}
             if unit:
                 cell["unit"] = CellPosition(unit)
             read_cell(reading, row.line, cell)
@@ -344,8 +346,8 @@ def title_of(title: str) -> tuple[str, str]:
 
 def _read_matrices(reading: TableReading, grid: Grid, mapping: Mapping) -> None:
     rows = [row for row in grid.rows if row.line >= mapping.header_line and not row.problem]
-    above = [row for row in grid.rows if row.line < mapping.header_line and not row.problem]
-    titles = [row for row in above if len([word for word in row.words if word]) == 1]
+    rows_above = [row for row in grid.rows if row.line < mapping.header_line and not row.problem]
+    titles = [row for row in rows_above if len([word for word in row.words if word]) == 1]
     for row in [row for row in grid.rows if row.problem][:ENOUGH_PROBLEMS]:
         reading.refuse(row.line, None, row.problem)
     blocks, others = blocks_of([*titles[-1:], *rows], (reading.record_bytes, reading.file_bytes))
@@ -366,8 +368,10 @@ def _read_block(reading: TableReading, block: Block, sheet: str, mapping: Mappin
     test = test or mapping.constants.get("test", "") or title_of(sheet)[0]
     unit = unit or mapping.constants.get("unit", "")
     if not test:
-        above = f"{quoted(block.title)} above it names none" if block.title else "nothing names one"
-        message = f"The matrix needs a test: {above}."
+        reason = (
+            f"{quoted(block.title)} above it names none" if block.title else "nothing names one"
+        )
+        message = f"The matrix needs a test: {reason}."
         reading.refuse(block.head.line, None, message)
         return
     across, down = "record_size_kb", "file_size_kb"

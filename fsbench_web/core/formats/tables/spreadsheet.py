@@ -147,12 +147,12 @@ def grids_of(data: bytes) -> list[Grid]:
         raise _refused("The spreadsheet holds no cells.")
     if len(full) == 1:
         return full
-    above = 0
+    last_line = 0
     for grid in full:
-        above += 1
-        grid.title_line = above
-        grid.rows = [Row(row.line + above, row.words) for row in grid.rows]
-        above = grid.last_line = grid.rows[-1].line
+        last_line += 1
+        grid.title_line = last_line
+        grid.rows = [Row(row.line + last_line, row.words) for row in grid.rows]
+        last_line = grid.last_line = grid.rows[-1].line
     return full
 
 

@@ -78,22 +78,24 @@ def _means(lines: list[str], collector: Collector) -> Iterator[_Mean]:
     intervals: list[dict[str, str]] = []
     last = 1
     # What follows the last newline may be cut off.
-    for at, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate(lines[:-1], start=1):
         words = line.split()
         if _HEADER.match(line):
             header = [word.lower() for word in words]
         elif header and words and re.match(r"[0-9]{2}:[0-9]{2}:", words[0]):
             if len(words) != len(header):
-                collector.warn(at, f"The row has {len(words)} fields of {len(header)}: left out.")
+                collector.warn(
+                    number, f"The row has {len(words)} fields of {len(header)}: left out."
+                )
                 collector.result.complete = False
                 continue
             row = dict(zip(header, words, strict=True))
             if intervals and intervals[-1]["run"] != row["run"]:
                 _without_mean(collector, intervals, last)
                 intervals = []
-            last = at
+            last = number
             if _MEAN.fullmatch(row["interval"]):
-                yield _Mean(at, row, intervals)
+                yield _Mean(number, row, intervals)
                 intervals = []
             else:
                 intervals.append(row)
@@ -131,8 +133,8 @@ def _values(collector: Collector, name: str, mean: _Mean) -> None:
         if kind == READ_PERCENT or not re.search("[1-9]", text):
             continue
         test = f"{name}_{kind}" if record is None else f"{name}_{record}k_{kind}"
-        taken = samples(collector, kind, rows, mean.line, test)
-        collector.add(test, text, unit, mean.line, load=load, samples=taken)
+        test_samples = samples(collector, kind, rows, mean.line, test)
+        collector.add(test, text, unit, mean.line, load=load, samples=test_samples)
 
 
 def _kind(column: str) -> tuple[str, str] | None:

@@ -77,22 +77,24 @@ def _parse(lines: list[str], name: str) -> ParsedResult:
     run: _Run | None = None
     columns: Columns = []
     # What follows the last newline may be cut off.
-    for at, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate(lines[:-1], start=1):
         if start := _START.search(line):
-            _end(collector, run, at)
+            _end(collector, run, number)
             run = _Run(start[1].strip(), start[2])
         elif header := _HEADER.match(line):
-            columns = list(_columns(header[1].split(), lines[at].split()))
+            columns = list(_columns(header[1].split(), lines[number].split()))
         elif run is not None and (row := _ROW.match(line)):
             words = line.split()[2:]
             if len(words) != len(columns):
-                collector.warn(at, f"The row has {len(words)} numbers of {len(columns)}: left out.")
+                collector.warn(
+                    number, f"The row has {len(words)} numbers of {len(columns)}: left out."
+                )
                 collector.result.complete = False
             elif row[3]:
                 run.intervals.append((int(row[3]), words))
             else:
                 run.has_mean, run.columns = True, columns
-                _keep(collector, run, at, words, (int(row[1]), int(row[2])))
+                _keep(collector, run, number, words, (int(row[1]), int(row[2])))
     _end(collector, run, len(lines))
     return collector.finish("The file has no mean of a run: Vdbench did not end.", len(lines))
 
@@ -148,5 +150,5 @@ def _keep(
         if column is None or column[0] == READ_PERCENT or not re.search("[1-9]", text):
             continue
         test = f"{name}_{column[0]}"
-        taken = samples(collector, column[0], rows, line, test)
-        collector.add(test, text, column[1], line, load=load, samples=taken)
+        test_samples = samples(collector, column[0], rows, line, test)
+        collector.add(test, text, column[1], line, load=load, samples=test_samples)

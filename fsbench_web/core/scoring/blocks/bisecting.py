@@ -120,12 +120,12 @@ class _Search:
 
     def run(self) -> Bisection:
         self.before, self.after = self.contenders[0], self.contenders[-1]
-        if (bisection := self._ends()) is not None:
-            return bisection
+        if (standing := self._ends()) is not None:
+            return standing
         self.sides |= {self.before: BEFORE, self.after: AFTER}
         while middle := self._middle():
-            if (bisection := self._halve(middle)) is not None:
-                return bisection
+            if (standing := self._halve(middle)) is not None:
+                return standing
         return self._confirm()
 
     def _ends(self) -> Bisection | None:
@@ -237,10 +237,10 @@ class _Search:
         return replace(self._standing(seen), phase=phase, measure=names)
 
     def _ended(self, seen: Sequence[float]) -> Bisection:
-        bisection = self._standing(seen)
-        if bisection.status == INCONCLUSIVE and seen:
-            bisection = replace(bisection, more_blocks=more_blocks(seen, self.margin))
-        return bisection
+        standing = self._standing(seen)
+        if standing.status == INCONCLUSIVE and seen:
+            standing = replace(standing, more_blocks=more_blocks(seen, self.margin))
+        return standing
 
     def _standing(self, seen: Sequence[float]) -> Bisection:
         """``seen`` are the blocks that tell of the two."""
@@ -255,7 +255,7 @@ class _Search:
             whole = (exp(fsum(ends) / len(ends)), exp(low), exp(high))
         first, last = self.contenders.index(self.before), self.contenders.index(self.after)
         between = self.contenders[first + 1 : last]
-        bisection = Bisection(
+        standing = Bisection(
             ENDED,
             dict(self.sides),
             self.before,
@@ -267,10 +267,10 @@ class _Search:
             fresh=len(seen),
         )
         if not seen:
-            return bisection
+            return standing
         low, high = interval(seen)
         return replace(
-            bisection,
+            standing,
             status=self._status(seen),
             ratio=exp(fsum(seen) / len(seen)),
             low=exp(low),

@@ -179,15 +179,15 @@ def unpaired(
         error = side.half_width / _quantile(side.count - 1, 0.5 + LEVEL / 2) / side.mean
         error = max(error, least / sqrt(side.count))
         variances.append(error * error)
-    together = fsum(variances)
+    total = fsum(variances)
     # Shares instead of variances: the square of a small one would vanish.
     counts = (ahead.count, behind.count)
-    shares = [variance / together if together else 0.5 for variance in variances]
+    shares = [variance / total if total else 0.5 for variance in variances]
     freedom = 1 / fsum(s * s / (n - 1) for s, n in zip(shares, counts, strict=True))
     centre = (-1.0 if lower_is_better else 1.0) * (log(ahead.mean) - log(behind.mean))
     of_one = fsum(variance * n for variance, n in zip(variances, counts, strict=True))
     is_still = ahead.half_width == behind.half_width == 0
-    error, deviation = sqrt(together), sqrt(of_one)
+    error, deviation = sqrt(total), sqrt(of_one)
     return _of_estimate(centre, error, freedom, margin_percent, deviation, is_still=is_still)
 
 

@@ -170,10 +170,10 @@ def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> fl
     if len(blocks) < 2 or len(left) < 2:
         return 1 / len(left) if left else 0.0
     values = np.log([[block[name] for name in left] for block in blocks])
-    apart = values - values.mean(axis=1, keepdims=True)
+    distances = values - values.mean(axis=1, keepdims=True)
     freedom = (len(blocks) - 1) * (len(left) - 1)
-    means = apart.mean(axis=0)
-    deviation = sqrt(float(((apart - means) ** 2).sum()) / freedom)
+    means = distances.mean(axis=0)
+    deviation = sqrt(float(((distances - means) ** 2).sum()) / freedom)
     draw = np.random.default_rng(SEED)
     shape = (DRAWS, len(left))
     scale = deviation / sqrt(len(blocks)) * np.sqrt(freedom / draw.chisquare(freedom, (DRAWS, 1)))
@@ -264,9 +264,9 @@ class _RaceProgress:
 
     def run(self) -> Race:
         for remaining in range(ceil(log2(self.entered / FINALISTS)), 0, -1):
-            race = self._round(remaining)
-            if race is not None:
-                return race
+            standing = self._round(remaining)
+            if standing is not None:
+                return standing
         return self._confirmed()
 
     def _round(self, remaining: int) -> Race | None:
@@ -344,8 +344,8 @@ class _RaceProgress:
         for name in by_speed[max(FINALISTS, ceil(len(self.left) / 2)) :]:
             self._drop(name, SLOWER_HALF, by_speed[0])
 
-    def _drop(self, name: str, why: str, leader: str) -> None:
-        self.out[name] = Out(why, self.done, exp(self._mean(name) - self._mean(leader)))
+    def _drop(self, name: str, reason: str, leader: str) -> None:
+        self.out[name] = Out(reason, self.done, exp(self._mean(name) - self._mean(leader)))
         self.left.remove(name)
 
     def _verdict(self, fresh: Sequence[Block]) -> tuple[str, str, float, float, float]:
@@ -368,9 +368,9 @@ class _RaceProgress:
     def _ended(
         self, leader: str, status: str, ratio: float, low: float, high: float, *, fresh: int
     ) -> Race:
-        race = self._standing(ENDED)
+        standing = self._standing(ENDED)
         return replace(
-            race,
+            standing,
             phase=ENDED,
             leader=leader,
             status=status,

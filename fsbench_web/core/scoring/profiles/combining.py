@@ -60,7 +60,7 @@ def combined(profile: Profile, values: Values, lower_is_better: Mapping[str, boo
         raise ScoreUnavailable(f"{len(missing)} of {len(profile.demands)} cells were not measured")
     repeats = set.intersection(*(set(values[demand]) for demand in profile.demands))
     means = {demand: mean(list(values[demand].values())) for demand in profile.demands}
-    order = dict.fromkeys(repeat for of in values.values() for repeat in of)
+    order = dict.fromkeys(repeat for by_repeat in values.values() for repeat in by_repeat)
     of_repeats = {
         repeat: level_of(
             profile, {demand: values[demand][repeat] for demand in means}, lower_is_better
@@ -121,8 +121,8 @@ def put_together(
 
     def standing(sources: list[Source]) -> tuple[int, Any]:
         giving = [source for source in sources if count(source)] or sources
-        together = sum(any(demand in cells_of(source) for source in giving) for demand in wanted)
-        return together, max(preferred(source) for source in giving)
+        covered = sum(any(demand in cells_of(source) for source in giving) for demand in wanted)
+        return covered, max(preferred(source) for source in giving)
 
     best = max(by_way.values(), key=standing)
     ranked = sorted(best, key=lambda source: (count(source), preferred(source)), reverse=True)

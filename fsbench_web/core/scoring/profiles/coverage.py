@@ -129,22 +129,22 @@ class WorkAnswer:
         if not self.contenders:
             return f"{text}: there is nothing that could be compared"
         if self.measured and not self.is_complete:
-            who = f"{self.scored} of {self.contenders} contenders"
-            return f"{text}, all of them {'in one way ' if self.apart else ''}by {who}"
+            contenders = f"{self.scored} of {self.contenders} contenders"
+            return f"{text}, all of them {'in one way ' if self.apart else ''}by {contenders}"
         return text
 
     @property
     def sentences(self) -> list[str]:
         """The same where there is no page: what was measured, and what is nearest."""
         parts = [f"{self.headline} ({self.title})."]
-        for near in self.nearest:
+        for nearest in self.nearest:
             listed = "; ".join(
-                f"{value.contender} {text}" for value, text in near.shown[:MOST_NAMED]
+                f"{value.contender} {text}" for value, text in nearest.shown[:MOST_NAMED]
             )
             parts.append(
-                f"{near.operation}: nearest measured is {near.cell}: {listed}."
+                f"{nearest.operation}: nearest measured is {nearest.cell}: {listed}."
                 if listed
-                else f"{near.operation}: not measured this way, at any size."
+                else f"{nearest.operation}: not measured this way, at any size."
             )
         if self.unceiled:
             parts.append(self.unceiled_words)

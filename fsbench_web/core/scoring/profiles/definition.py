@@ -144,11 +144,11 @@ class Profile:
     )
 
     def __post_init__(self) -> None:
-        together = math.fsum(part.weight for part in self.parts)
+        total = math.fsum(part.weight for part in self.parts)
         for part in self.parts:
             demands = part.demands
             for demand in demands:
-                share = part.weight / together / len(demands)
+                share = part.weight / total / len(demands)
                 self._shares[demand] = self._shares.get(demand, 0.0) + share
 
     @property

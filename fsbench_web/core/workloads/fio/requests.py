@@ -69,12 +69,12 @@ def options_of(text: str) -> dict[str, dict[str, str]]:
 
 
 def _request(data: Mapping[str, str]) -> Request | None:
-    way = _WAYS.get(data.get("rw", data.get("readwrite", "read")))
+    pattern = _WAYS.get(data.get("rw", data.get("readwrite", "read")))
     block_bytes = size_bytes(data.get("bs", data.get("blocksize", "4k")))
-    if way is None or block_bytes is None or _OTHER_WORK & set(data):
+    if pattern is None or block_bytes is None or _OTHER_WORK & set(data):
         return None
     jobs = int(data.get("numjobs", "1"))
-    if jobs > 1 and way[0] == SEQUENTIAL:
+    if jobs > 1 and pattern[0] == SEQUENTIAL:
         return None  # several streams, which a disk does not read one after the other
     engine = data.get("ioengine", "psync")
     is_direct = data.get("direct") == "1" or data.get("buffered") == "0"
@@ -82,9 +82,9 @@ def _request(data: Mapping[str, str]) -> Request | None:
     waits = engine in _ONE_AT_A_TIME or (engine == "libaio" and not is_direct)
     depth = 1 if waits else int(data.get("iodepth", "1"))
     if data.get("fsync", data.get("fdatasync", "0")) == "1":
-        is_one = way == (RANDOM, WRITE) and depth * jobs == 1
-        return Request(*way, block_bytes, 1, is_flushed=True) if is_one else None
-    request = Request(*way, block_bytes, depth * jobs)
+        is_one = pattern == (RANDOM, WRITE) and depth * jobs == 1
+        return Request(*pattern, block_bytes, 1, is_flushed=True) if is_one else None
+    request = Request(*pattern, block_bytes, depth * jobs)
     return request if is_direct else request.by_the_kernel()
 
 
