@@ -188,22 +188,22 @@ def shown_units(printed: Collection[Printed], system: str = "") -> dict[Printed,
     target = {name: _target(name, pairs, system) for name, pairs in dimensions.items()}
     result = {}
     for pair, meaning in meanings.items():
-        to = target[meaning.dimension] if meaning is not None else None
+        shown_unit = target[meaning.dimension] if meaning is not None else None
         if meaning is None:
             result[pair] = DisplayUnit(pair[0], is_unexplained=pair[0] == SUM or is_open(*pair))
-        elif to is None:
+        elif shown_unit is None:
             result[pair] = DisplayUnit(pair[0])
         else:
-            times = meaning.factor / _factor(to)
-            result[pair] = DisplayUnit(to.removeprefix(_SI), ONE if times == 1 else times)
+            times = meaning.factor / _factor(shown_unit)
+            result[pair] = DisplayUnit(shown_unit.removeprefix(_SI), ONE if times == 1 else times)
     return result
 
 
 def _target(dimension: str, printed: Collection[Printed], system: str) -> str | None:
     """The unit that numbers of a dimension are shown in; None: as they were printed."""
     has_systems = dimension in (RATE, SIZE)
-    agree = len({(unit, _factor(unit, tool)) for unit, tool in printed}) == 1
-    if agree and not (has_systems and system):
+    is_alike = len({(unit, _factor(unit, tool)) for unit, tool in printed}) == 1
+    if is_alike and not (has_systems and system):
         return None
     if dimension == TIME:
         return max((unit for unit, _ in printed), key=_factor)

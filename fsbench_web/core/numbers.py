@@ -186,7 +186,7 @@ def duration(value_s: float | None) -> str:
     hours, rest = divmod(rest, 3600)
     minutes, seconds = divmod(rest, 60)
     parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
-    first = next(i for i, (count, _) in enumerate(parts) if count)
+    first = next(index for index, (count, _) in enumerate(parts) if count)
     return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
 
 

@@ -120,7 +120,7 @@ _IMAGE_ITSELF = ("python3-minimal", "util-linux")
 
 def workload_programs() -> dict[str, str]:
     """Every program that a built-in workload calls, with its package."""
-    return {name: package for needs in WORKLOADS.values() for name, package in needs.items()}
+    return {name: package for packages in WORKLOADS.values() for name, package in packages.items()}
 
 
 def image_packages() -> list[str]:

@@ -198,11 +198,11 @@ def costs_of(
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
-    seen = WindowedActivity(activity, window)
+    windowed = WindowedActivity(activity, window)
     costs = {
-        **_of_the_device(seen, work),
-        **_of_processors(seen, work),
-        **_of_pressure(seen),
+        **_of_the_device(windowed, work),
+        **_of_processors(windowed, work),
+        **_of_pressure(windowed),
         "space_amplification": _space(activity),
     }
     if price is not None and work is not None:
@@ -212,53 +212,53 @@ def costs_of(
     return {test: value for test, value in costs.items() if value is not None}
 
 
-def _of_the_device(seen: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
-    written, read = seen.of_devices("sectors_written"), seen.of_devices("sectors_read")
+def _of_the_device(windowed: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
+    written, read = windowed.of_devices("sectors_written"), windowed.of_devices("sectors_read")
     costs = {
         "mean_write_request": ratio(
-            written, seen.of_devices("writes"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
+            written, windowed.of_devices("writes"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
         ),
         "mean_read_request": ratio(
-            read, seen.of_devices("reads"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
+            read, windowed.of_devices("reads"), LEAST_OPERATIONS, SECTOR_BYTES / 1024
         ),
     }
-    if work is None or not seen.window.is_settled:
+    if work is None or not windowed.window.is_settled:
         return costs
     return costs | {
         "write_amplification": ratio(written, work.written_bytes, LEAST_BYTES, SECTOR_BYTES),
         "read_amplification": ratio(read, work.read_bytes, LEAST_BYTES, SECTOR_BYTES),
         "flushes_per_1000_operations": ratio(
-            seen.of_devices("flushes"), work.operations, LEAST_OPERATIONS, 1000
+            windowed.of_devices("flushes"), work.operations, LEAST_OPERATIONS, 1000
         ),
     }
 
 
-def _of_processors(seen: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
-    busy_ms = seen.grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
-    if busy_ms is None or work is None or seen.window.seconds < LEAST_S:
+def _of_processors(windowed: WindowedActivity, work: Work | None) -> Mapping[str, float | None]:
+    busy_ms = windowed.grown("cpu.user_ms", "cpu.system_ms", "cpu.irq_ms")
+    if busy_ms is None or work is None or windowed.window.seconds < LEAST_S:
         return {}
     moved = work.read_bytes + work.written_bytes
     return {
         "cpu_seconds_per_gib": ratio(busy_ms, moved, LEAST_BYTES, GIB / 1000),
         "process_cpu_seconds_per_gib": ratio(work.cpu_s, moved, LEAST_BYTES, GIB),
         "operations_per_cpu_second": ratio(work.operations, busy_ms, LEAST_S * 100, 1000),
-        "energy_per_gib": ratio(seen.grown("energy.package_uj"), moved, LEAST_BYTES, GIB / 1e6),
+        "energy_per_gib": ratio(windowed.grown("energy.package_uj"), moved, LEAST_BYTES, GIB / 1e6),
         "device_energy_per_gib": ratio(
-            seen.grown("energy.device_uj"), moved, LEAST_BYTES, GIB / 1e6
+            windowed.grown("energy.device_uj"), moved, LEAST_BYTES, GIB / 1e6
         ),
     }
 
 
-def _of_pressure(seen: WindowedActivity) -> Mapping[str, float | None]:
+def _of_pressure(windowed: WindowedActivity) -> Mapping[str, float | None]:
     """That of the control group where the run has one, else of the whole machine."""
     costs: dict[str, float | None] = {}
-    if seen.window.seconds < LEAST_S:
+    if windowed.window.seconds < LEAST_S:
         return costs
     for resource in ("io", "cpu", "memory"):
-        stalled_us = seen.grown(f"group.pressure_{resource}_some_us")
+        stalled_us = windowed.grown(f"group.pressure_{resource}_some_us")
         if stalled_us is None:
-            stalled_us = seen.grown(f"pressure.{resource}_some_us")
-        share = ratio(stalled_us, seen.window.seconds * 1e6, 0.0, 100.0)
+            stalled_us = windowed.grown(f"pressure.{resource}_some_us")
+        share = ratio(stalled_us, windowed.window.seconds * 1e6, 0.0, 100.0)
         # Counts and clock are not read in the same instant.
         costs[f"{resource}_pressure"] = None if share is None else min(share, 100.0)
     return costs

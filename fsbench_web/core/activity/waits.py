@@ -87,27 +87,29 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
     window = window_of(activity)
     if window is None or not activity.is_whole or window.seconds <= 0:
         return {}
-    seen = WindowedActivity(activity, window)
-    busy = _share(seen.of_devices("busy_ms"), seen, 1000)
-    stalled = _share(seen.grown("group.pressure_io_some_us"), seen, 1e6)
+    windowed = WindowedActivity(activity, window)
+    busy = _share(windowed.of_devices("busy_ms"), windowed, 1000)
+    stalled = _share(windowed.grown("group.pressure_io_some_us"), windowed, 1e6)
     if stalled is None:
-        stalled = _share(seen.grown("pressure.io_some_us"), seen, 1e6)
-    flushed = _share(seen.of_devices("flush_ms"), seen, 1000)
-    merged = _sum(seen.of_devices("reads_merged"), seen.of_devices("writes_merged"))
-    requests = _sum(seen.of_devices("reads"), seen.of_devices("writes"))
+        stalled = _share(windowed.grown("pressure.io_some_us"), windowed, 1e6)
+    flushed = _share(windowed.of_devices("flush_ms"), windowed, 1000)
+    merged = _sum(windowed.of_devices("reads_merged"), windowed.of_devices("writes_merged"))
+    requests = _sum(windowed.of_devices("reads"), windowed.of_devices("writes"))
     waits = {
         "device_utilisation": busy,
-        "device_queue_depth": ratio(seen.of_devices("weighted_ms"), window.seconds, 0, 1 / 1000),
+        "device_queue_depth": ratio(
+            windowed.of_devices("weighted_ms"), window.seconds, 0, 1 / 1000
+        ),
         "wait_outside_device": (
             # A flush is no request in flight for the kernel's counts.
             None if stalled is None or busy is None else max(stalled - busy - (flushed or 0.0), 0.0)
         ),
-        "device_read_time": _time(seen, "read_ms", "reads"),
-        "device_write_time": _time(seen, "write_ms", "writes"),
-        "device_flush_time": _time(seen, "flush_ms", "flushes"),
+        "device_read_time": _time(windowed, "read_ms", "reads"),
+        "device_write_time": _time(windowed, "write_ms", "writes"),
+        "device_flush_time": _time(windowed, "flush_ms", "flushes"),
         "merged_share": ratio(merged, _sum(merged, requests), LEAST_REQUESTS, 100),
         "switches_per_1000_operations": ratio(
-            seen.grown("cpu.context_switches"),
+            windowed.grown("cpu.context_switches"),
             work.operations if work else None,
             LEAST_REQUESTS,
             1000,
@@ -116,13 +118,13 @@ def waits_of(activity: "Activity", work: Work | None) -> dict[str, float]:
     return {name: value for name, value in waits.items() if value is not None}
 
 
-def _share(count: float | None, seen: WindowedActivity, a_second: float) -> float | None:
-    share = ratio(count, seen.window.seconds * a_second, 0, 100)
+def _share(count: float | None, windowed: WindowedActivity, a_second: float) -> float | None:
+    share = ratio(count, windowed.window.seconds * a_second, 0, 100)
     return None if share is None else min(share, 100.0)
 
 
-def _time(seen: WindowedActivity, took_ms: str, count: str) -> float | None:
-    return ratio(seen.of_devices(took_ms), seen.of_devices(count), LEAST_REQUESTS)
+def _time(windowed: WindowedActivity, took_ms: str, count: str) -> float | None:
+    return ratio(windowed.of_devices(took_ms), windowed.of_devices(count), LEAST_REQUESTS)
 
 
 def _sum(*counts: float | None) -> float | None:

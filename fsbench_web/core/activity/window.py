@@ -39,8 +39,10 @@ def window_of(activity: "Activity") -> Window | None:
     steps = [step for step in activity.steps if step.phase == "benchmark"]
     if not steps:
         return None
-    synced = [s for s in activity.steps if s.phase == "sync" and s.start_s >= steps[-1].end_s]
-    return Window(steps[0].start_s, (synced or steps)[-1].end_s, bool(synced))
+    sync_steps = [
+        step for step in activity.steps if step.phase == "sync" and step.start_s >= steps[-1].end_s
+    ]
+    return Window(steps[0].start_s, (sync_steps or steps)[-1].end_s, bool(sync_steps))
 
 
 def work_of(steps: "list[Step]") -> Work | None:

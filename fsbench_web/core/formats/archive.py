@@ -183,9 +183,9 @@ def _is_tar(data: bytes) -> bool:
 def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
     if directory_bytes(file, size) > _MAX_DIRECTORY_BYTES:
         raise _refused(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
-    with zipfile.ZipFile(file) as opened:
+    with zipfile.ZipFile(file) as archive:
         # Not is_dir(): it fails for a name that is empty.
-        entries = [e for e in opened.infolist() if not e.filename.endswith("/")]
+        entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
         for entry in entries:
             path, problem = _label(entry.filename)
             if _NO_RESULT.search(path):
@@ -196,7 +196,7 @@ def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
                 yield Member(path, problem=problem)
                 continue
             try:
-                with opened.open(entry) as stream:
+                with archive.open(entry) as stream:
                     data = _BoundedReader(stream, budget).rest()
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
                 yield Member(path, problem=f"It is damaged inside the archive: {error}.")

@@ -38,9 +38,9 @@ def parse(lines: list[str]) -> ParsedResult:
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             started += 1
-        elif (running := _COMMAND.match(line)) is not None:
-            load_file = running[2].rsplit("/", 1)[-1]
-            running_with = f"{running[1]} seconds, load {load_file}{running[3]}"[:200]
+        elif (command := _COMMAND.match(line)) is not None:
+            load_file = command[2].rsplit("/", 1)[-1]
+            running_with = f"{command[1]} seconds, load {load_file}{command[3]}"[:200]
         elif _TITLE.match(line):
             in_table = True
         elif in_table and (row := _ROW.match(line)) is not None:

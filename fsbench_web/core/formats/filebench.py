@@ -43,18 +43,18 @@ def parse(lines: list[str]) -> ParsedResult:
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             personality, threads, instances, settings = "", [], [], []
-        elif (loaded := _PERSONALITY.search(line)) is not None:
-            personality = loaded[1]
-        elif (starting := _THREADS.search(line)) is not None:
-            (threads if starting[2] == "threads" else instances).append(int(starting[1]))
+        elif (match := _PERSONALITY.search(line)) is not None:
+            personality = match[1]
+        elif (count := _THREADS.search(line)) is not None:
+            (threads if count[2] == "threads" else instances).append(int(count[1]))
         elif (setting := _SETTING.search(line)) is not None:
             settings.append(setting[1][:200])
         elif (summary := _SUMMARY.search(line)) is not None:
             collector.begin(settings)
             rate, reads, writes, data, cpu, latency = summary.groups()
             # Threads of several kinds, or of several processes, are no one number.
-            only = threads[0] if len(threads) == 1 and instances in ([], [1]) else None
-            load = load_text(threads=only)
+            thread_count = threads[0] if len(threads) == 1 and instances in ([], [1]) else None
+            load = load_text(threads=thread_count)
             for name, text, unit in (
                 ("ops", rate, "ops/s"),
                 ("reads", reads, "ops/s"),

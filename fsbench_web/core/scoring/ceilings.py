@@ -176,8 +176,8 @@ class Request:
         block = f" of {_size(self.block_bytes)}" if self.block_bytes else ""
         if self.sizes is not None:
             block = f" of {_size(self.sizes[0])} to {_size(self.sizes[1])}"
-        deep = "" if self.depth is None else f", {self.depth:g} outstanding"
-        return f"{self.pattern} {self.direction}{block}{deep or ', at its best depth'}"
+        depth = "" if self.depth is None else f", {self.depth:g} outstanding"
+        return f"{self.pattern} {self.direction}{block}{depth or ', at its best depth'}"
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,10 @@ def _part(
         return
     best: Change | None = None
     for place in range(1, len(points)):
-        tried = _tested(points[:place], points[place:])
-        if tried is None:
+        comparison = _tested(points[:place], points[place:])
+        if comparison is None:
             continue
-        before, after, p_value = tried
+        before, after, p_value = comparison
         if before and (best is None or p_value < best.p_value):
             percent = 100.0 * (after - before) / abs(before)
             best = Change(place, before, after, percent, p_value)

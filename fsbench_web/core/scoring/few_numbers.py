@@ -67,9 +67,9 @@ def scores_of_runs(
     by_category: dict[str, dict[int, float]] = {}
     for slug in SUMMED:
         if slug in _OF_ALL:
-            make = _OF_ALL[slug]
+            combine = _OF_ALL[slug]
             by_category[slug] = {
-                run: make([values[place] for place in places]) for run, places in of_run.items()
+                run: combine([values[place] for place in places]) for run, places in of_run.items()
             }
             continue
         inside = set(_inside(slug, dict.fromkeys(cells)))

@@ -106,9 +106,9 @@ LEFT_OUT: dict[str, str] = {
 """Why cells are left out of a selection, in words."""
 
 
-def has_swapped(noted: Mapping[str, Any] | None) -> bool:
+def has_swapped(swap: Mapping[str, Any] | None) -> bool:
     """Whether a run may have swapped beyond its limit of memory (``swap`` of its conditions)."""
-    return noted is not None and noted.get("written_bytes") != 0
+    return swap is not None and swap.get("written_bytes") != 0
 
 
 def ordered(flags: set[str]) -> list[str]:

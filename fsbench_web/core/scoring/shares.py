@@ -53,9 +53,9 @@ class Share:
         """Everything that is known of it."""
         blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
         spread = self.spread_percent
-        sure = "how much it scatters is not known" if spread is None else f"± {spread:.1f}%"
-        between = "; taken from the nearest that was measured" if self.is_between else ""
-        text = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {sure}{between})."
+        scatter = "how much it scatters is not known" if spread is None else f"± {spread:.1f}%"
+        origin = "; taken from the nearest that was measured" if self.is_between else ""
+        text = f"{self.percent_words} of the LUN's own {self.of} ({blocks}; {scatter}{origin})."
         if self.is_not_of_the_disk:
             return f"{text} More than the LUN does by itself: a cache answered, not the disk."
         if self.percent > NOT_OF_THE_DISK_PERCENT:

@@ -65,14 +65,14 @@ def read(lines: Iterable[str]) -> Requests:
         sector, sectors = (0, 0) if operation == FLUSH else (int(first), int(count))
         if operation != FLUSH and not sectors:
             continue  # the write behind a flush of its own, told once more without its data
-        waiting = open_ones[operation, sector]
+        in_flight = open_ones[operation, sector]
         if event == "issue":
             requests.issued.append((at_us, operation, sector, sectors))
-            waiting.append((at_us, sectors))
-        elif not waiting:
+            in_flight.append((at_us, sectors))
+        elif not in_flight:
             requests.without_start += 1
         else:
-            began, left = waiting.pop(0)
+            began, left = in_flight.pop(0)
             if sectors < left:  # a part of it: its end is that of the last part
                 open_ones[operation, sector + sectors].append((began, left - sectors))
             else:

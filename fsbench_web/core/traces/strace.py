@@ -97,10 +97,10 @@ class _Reader:
         elif call == "close":
             table.pop(_fd(arguments), None)
         elif call in _COPIES:
-            copied = table.get(_fd(arguments))
+            duplicate = table.get(_fd(arguments))
             table.pop(result, None)
-            if copied is not None:
-                table[result] = copied
+            if duplicate is not None:
+                table[result] = duplicate
         elif (file := table.get(_fd(arguments))) is not None:
             self.of_file(number, file, call, arguments, result, seconds)
         elif call in _READS or call in _WRITES:

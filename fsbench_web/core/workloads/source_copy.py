@@ -114,11 +114,11 @@ class SourceCopy(Workload):
 
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """The copy's times, and KB of 1024 bytes by df and du."""
-        copied = formats.parse(COPY, outputs[COPY])
+        result = formats.parse(COPY, outputs[COPY])
         # The article's name for what took the time.
-        copied.values = [
+        result.values = [
             ParsedValue(**{**vars(value), "test": value.test.removesuffix("_real")})
-            for value in copied.values
+            for value in result.values
         ]
         before, _ = _number(BEFORE, outputs[BEFORE], _DF)
         used, df_line = _number(AFTER, outputs[AFTER], _DF)
@@ -127,7 +127,7 @@ class SourceCopy(Workload):
             message = f"df says {used} KB after the copy and {before} KB before it."
             raise UnreadableFile([Problem(df_line, None, message)])
         return {
-            COPY: copied,
+            COPY: result,
             AFTER: self._space("df", used - before, df_line),
             DU: self._space("du", summed, du_line),
         }

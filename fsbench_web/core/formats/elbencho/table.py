@@ -108,8 +108,8 @@ def _line(collector: Collector, run: _Run, line: str, number: int) -> None:
     side = _SIDE.search(row[2])
     name = row[2][: side.start()] if side else row[2]
     suffix = f"_{side[1]}" if side else ""
-    if (ends := _LATENCY.fullmatch(row[2])) is not None:
-        kind = _latency_kind(ends)
+    if (latency := _LATENCY.fullmatch(row[2])) is not None:
+        kind = _latency_kind(latency)
         for end, text, unit in _END.findall(row[3]):
             _add(run, f"{kind}_{end}", text, "µs", _MICROSECONDS[unit], number)
     elif (percentiles := _PERCENTILES.fullmatch(row[2])) is not None:

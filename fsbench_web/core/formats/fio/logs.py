@@ -98,10 +98,10 @@ class _Series:
 def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
     rows = [(number, line.split(", ")) for number, line in lines]
     # With log_window_value=both the highest value of the window stands before the direction.
-    both = any(row[2] not in _DIRECTIONS for _, row in rows) and all(
+    has_both = any(row[2] not in _DIRECTIONS for _, row in rows) and all(
         len(row) > 5 and row[3] in _DIRECTIONS for _, row in rows
     )
-    place = 3 if both else 2
+    place = 3 if has_both else 2
     by_direction: dict[str, _Series] = {}
     for number, row in rows:
         direction = _DIRECTIONS.get(row[place])

@@ -277,8 +277,8 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
 def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
     # fio counts nanoseconds since 2.99, which is where its JSON does, and prints IOPS first.
     version = re.match(r"([0-9]+)\.([0-9]+)", collector.result.tool_version)
-    old = version is not None and (int(version[1]), int(version[2])) < (2, 99)
-    unit = "µs" if old else "ns"
+    is_old = version is not None and (int(version[1]), int(version[2])) < (2, 99)
+    unit = "µs" if is_old else "ns"
     seen: set[str] = set()
     for value in job.values:
         if value.kind in seen:
@@ -287,7 +287,7 @@ def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
             continue
         seen.add(value.kind)
         if value.unit.endswith("sec"):
-            times = (_MICROSECONDS if old else _NANOSECONDS)[value.unit]
+            times = (_MICROSECONDS if is_old else _NANOSECONDS)[value.unit]
             collector.add(
                 f"{test}_{value.kind}", value.text, unit, value.line, times=times, load=load
             )

@@ -66,7 +66,9 @@ def parse(lines: list[str]) -> ParsedResult:
     if documents:
         version = documents[0].root.text("fio version").strip()
         result.tool_version = version.removeprefix("fio-").removeprefix("fio ")
-    if time := next((d.root.text("time") for d in documents if d.root.text("time")), ""):
+    if time := next(
+        (document.root.text("time") for document in documents if document.root.text("time")), ""
+    ):
         result.facts.append(("Run at", quoted(time, 80).strip('"')))
     varying = _varying(documents)
     modes: dict[str, None] = {}

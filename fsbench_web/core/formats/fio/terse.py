@@ -70,7 +70,7 @@ def _job(collector: Collector, version: str, name: str, fields: list[str], line:
 
 def _block_size(version: str, fields: list[str]) -> int | None:
     """How many fields a direction has: found by where its percentiles stand."""
-    first = next((i for i, text in enumerate(fields) if "%=" in text), None)
+    first = next((index for index, text in enumerate(fields) if "%=" in text), None)
     if first not in (11, 12):
         return None
     size = first + _LATENCIES + 4 + (11 if version == "5" else 5)

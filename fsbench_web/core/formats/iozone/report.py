@@ -84,7 +84,7 @@ def parse_report(
 
 
 def _row_words(
-    text: str, room: int, number: int, problems: list[Problem], *, cut: bool
+    text: str, width: int, number: int, problems: list[Problem], *, cut: bool
 ) -> list[str]:
     """The numbers of a row, as printed; none when the row cannot be read."""
     words = text.split()
@@ -92,8 +92,8 @@ def _row_words(
     if wrong is not None:
         problems.append(Problem(number, None, f"Found {quoted(wrong)}, expected a whole number."))
         return []
-    if len(words) > room:
-        message = f"{len(words)} values stand under {room} record sizes."
+    if len(words) > width:
+        message = f"{len(words)} values stand under {width} record sizes."
         problems.append(Problem(number, None, message))
         return []
     # IOzone ends a row with a space; one that ends otherwise is cut, maybe within a number.

@@ -84,7 +84,12 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _run(collector: Collector, lines: list[str], start: int, end: int) -> None:
     first = next(
-        (i for i in range(start, end) if _KIND.search(lines[i]) or _CHILDREN.match(lines[i])), end
+        (
+            index
+            for index in range(start, end)
+            if _KIND.search(lines[index]) or _CHILDREN.match(lines[index])
+        ),
+        end,
     )
     head, _, problems = read_head(lines[start:first])
     result = collector.result
@@ -108,8 +113,11 @@ def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
         test.kind = kind[2]
     elif (sizes := _SIZES.search(line)) is not None:
         file_kb, record_kb = int(sizes[2]), int(sizes[3])
-        fit = 0 < record_kb <= _LARGEST_RECORD_KB and file_kb > 0
-        test.kind, test.sizes = sizes[1].lower(), (record_kb, file_kb) if fit else (None, None)
+        fits = 0 < record_kb <= _LARGEST_RECORD_KB and file_kb > 0
+        test.kind, test.sizes = (
+            sizes[1].lower(),
+            (record_kb, file_kb) if fits else (None, None),
+        )
     elif (children := _CHILDREN.match(line)) is not None:
         side, count, title, text, unit = children.groups()
         name = title.strip().lower()

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 def recognises(lines: list[str]) -> bool:
     """Whether a row of systems is there, and below it a row with the name of a result."""
-    header = next((i for i, line in enumerate(lines) if _HEADER.match(line)), None)
+    header = next((index for index, line in enumerate(lines) if _HEADER.match(line)), None)
     return header is not None and any(_RESULT.match(line) for line in lines[header + 1 :])
 
 

@@ -110,9 +110,9 @@ def parse(lines: list[str]) -> ParsedResult:
     result = ParsedResult(FORMAT, "sysbench")
     collector = Collector(result)
     unknown: int | None = None
-    ended = lines if lines and not lines[-1].strip() else lines[:-1]
+    whole_lines = lines if lines and not lines[-1].strip() else lines[:-1]
     has_end = True
-    for run in _runs(ended):
+    for run in _runs(whole_lines):
         title = TITLE.match(lines[run.line - 1])
         result.tool_version = result.tool_version or (title[1] if title else "")
         if run.is_fileio:

@@ -144,31 +144,33 @@ class Fields:
 
     def _odd(self, separator: str, quotes: bool) -> Flags:
         """The lines with bytes that are looked at more closely."""
-        odd = np.zeros(len(self), dtype=np.bool_)
+        is_odd = np.zeros(len(self), dtype=np.bool_)
         plain = _PLAIN + separator.encode() + (b'"' if quotes else b"")
         if self._data.translate(None, plain):
             is_plain = np.zeros(256, dtype=np.bool_)
             is_plain[list(plain)] = True
-            self._mark(odd, np.flatnonzero(~is_plain[self._bytes]))
+            self._mark(is_odd, np.flatnonzero(~is_plain[self._bytes]))
         if b"\xed" in self._data:
             # What was no text, as "surrogatepass" writes it.
-            self._mark(odd, np.flatnonzero((self._bytes[:-1] == 0xED) & (self._bytes[1:] >= 0xA0)))
-        return odd
+            self._mark(
+                is_odd, np.flatnonzero((self._bytes[:-1] == 0xED) & (self._bytes[1:] >= 0xA0))
+            )
+        return is_odd
 
-    def _mark(self, odd: Flags, places: Ints) -> None:
-        odd[np.searchsorted(self._line_ends, places)] = True
+    def _mark(self, is_odd: Flags, places: Ints) -> None:
+        is_odd[np.searchsorted(self._line_ends, places)] = True
 
     def _unquote(self) -> None:
         places = np.flatnonzero(self._bytes == _QUOTE)
         quotes = np.bincount(np.searchsorted(self._line_ends, places), minlength=len(self))
         starts, ends = self._starts, self._ends
-        around = ends - starts > 1
-        around &= self._bytes[starts] == _QUOTE
-        around &= self._bytes[ends - 1] == _QUOTE
-        well = 2 * around.sum(axis=1) == quotes
-        around &= well[:, None]
-        self._starts, self._ends = starts + around, ends - around
-        self._forget(self.usual & ~well)
+        is_quoted = ends - starts > 1
+        is_quoted &= self._bytes[starts] == _QUOTE
+        is_quoted &= self._bytes[ends - 1] == _QUOTE
+        is_usual = 2 * is_quoted.sum(axis=1) == quotes
+        is_quoted &= is_usual[:, None]
+        self._starts, self._ends = starts + is_quoted, ends - is_quoted
+        self._forget(self.usual & ~is_usual)
 
     def _strip(self) -> None:
         for _ in range(_MOST_BLANKS):

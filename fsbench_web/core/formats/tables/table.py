@@ -156,7 +156,11 @@ def proposal(grid: Grid) -> Mapping | None:
         shape=TESTS if tests else LONG,
         header_line=header.line,
         delimiter=grid.delimiter,
-        columns={k: v for k, v in columns.items() if not tests or k != "test" or is_of_rows},
+        columns={
+            name: column
+            for name, column in columns.items()
+            if not tests or name != "test" or is_of_rows
+        },
         constants={"unit": value} if value and "unit" not in columns else {},
         tests=tests,
         record_unit=_record_unit(header, columns),
