@@ -33,11 +33,11 @@ def login(url: str, options: argparse.Namespace) -> int:
         raise ValueError("No token was given: make one on the account page.")
     client = Client(url, token, options.timeout, options.ca_file)
     me = client.get("/me")
-    kept = credentials.keep(url, token)
+    path = credentials.keep(url, token)
     if client.site.is_plain:
         terminal.complain("The address is plain http: others on the network can read the token.")
     _print_account(me, url, options.json)
-    print(f"Kept in {kept}, for you alone.", file=sys.stderr)
+    print(f"Kept in {path}, for you alone.", file=sys.stderr)
     return FINE
 
 
@@ -83,64 +83,68 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         fields["strict"] = "true"
     if options.ignore_columns is not None:
         fields["ignore_columns"] = options.ignore_columns
-    where = "/imports/previews" if options.preview else "/imports"
+    endpoint = "/imports/previews" if options.preview else "/imports"
     try:
-        found = client.upload(where, fields, paths)
+        answer = client.upload(endpoint, fields, paths)
     except Problem as problem:
         if problem.status not in (413, 422):
             raise
-        terminal.complain("Nothing was stored.", *[line_of(one) for one in problem.errors])
+        terminal.complain("Nothing was stored.", *[line_of(error) for error in problem.errors])
         return REFUSED
-    if found["state"] == ACCEPTED and not options.preview:
-        found = _stored(client, found)
-        if found["state"] != "done":
-            terminal.complain("Nothing was stored.", *_why_not(found))
+    if answer["state"] == ACCEPTED and not options.preview:
+        answer = _stored(client, answer)
+        if answer["state"] != "done":
+            terminal.complain("Nothing was stored.", *_why_not(answer))
             return REFUSED
-    for one in found.get("warnings", []):
-        terminal.note(line_of(one) + times(one))
+    for warning in answer.get("warnings", []):
+        terminal.note(line_of(warning) + times(warning))
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(answer)
     elif options.preview:
-        _show_preview(found, client.site.url)
+        _show_preview(answer, client.site.url)
     else:
-        _show_stored(found, client.site.url)
+        _show_stored(answer, client.site.url)
     return FINE
 
 
-def _show_stored(found: Mapping[str, Any], url: str) -> None:
-    runs, known = found["runs"], found.get("known", [])
-    if known:
-        shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])
-        more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""
-        terminal.note(f"There already, and passed over: {shown}{more}.")
-    if found["id"] is None:
+def _show_stored(imported: Mapping[str, Any], url: str) -> None:
+    runs, known_files = imported["runs"], imported.get("known", [])
+    if known_files:
+        numbers = ", ".join(f"run {file['run']}" for file in known_files[:SHOWN_RUNS])
+        more = (
+            f" and {len(known_files) - SHOWN_RUNS:,} more" if len(known_files) > SHOWN_RUNS else ""
+        )
+        terminal.note(f"There already, and passed over: {numbers}{more}.")
+    if imported["id"] is None:
         terminal.print_line("Nothing is new: nothing was stored.")
         return
-    terminal.print_line(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
+    terminal.print_line(f"Import {imported['id']}: {terminal.counted(len(runs), 'run')} stored.")
     terminal.print_line(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
     if len(runs) > SHOWN_RUNS:
-        terminal.print_line(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
+        terminal.print_line(
+            f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{imported['id']}/"
+        )
 
 
 def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
     """A large import, once the site's importer has stored it, or said why it cannot."""
     number = accepted["id"]
     terminal.note(f"Import {number} is large: the site stores it beside its other work.")
-    found = dict(accepted)
-    while found["state"] == ACCEPTED:
+    answer = dict(accepted)
+    while answer["state"] == ACCEPTED:
         time.sleep(POLL_S)
-        found = client.get(f"/imports/{number}")
-    return found
+        answer = client.get(f"/imports/{number}")
+    return answer
 
 
-def _why_not(found: Mapping[str, Any]) -> list[str]:
+def _why_not(answer: Mapping[str, Any]) -> list[str]:
     """What stands against storing it, or how the importer failed."""
-    reason = found["report"].get("reason")
-    problems = [line_of(one) for one in found["problems"]]
+    reason = answer["report"].get("reason")
+    problems = [line_of(problem) for problem in answer["problems"]]
     return [*problems, terminal.clean(reason)] if reason else problems
 
 
-def _show_preview(found: dict[str, Any], url: str) -> None:
+def _show_preview(preview: dict[str, Any], url: str) -> None:
     rows = [
         (
             terminal.clean(file["path"]),
@@ -149,7 +153,7 @@ def _show_preview(found: dict[str, Any], url: str) -> None:
             run["configuration"],
             sum(test["cells"] for test in run["tests"]),
         )
-        for file in found["files"]
+        for file in preview["files"]
         for run in file["runs"]
     ]
     columns = [
@@ -161,8 +165,8 @@ def _show_preview(found: dict[str, Any], url: str) -> None:
     ]
     if rows:
         terminal.print_line(terminal.table(columns, rows))
-    terminal.complain(*[line_of(one) for one in found["problems"]])
-    terminal.print_line(f"Nothing is stored yet: {url}/imports/{found['id']}/ has the rest.")
+    terminal.complain(*[line_of(problem) for problem in preview["problems"]])
+    terminal.print_line(f"Nothing is stored yet: {url}/imports/{preview['id']}/ has the rest.")
 
 
 def times(warning: Mapping[str, Any]) -> str:

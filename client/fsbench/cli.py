@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(arguments().parse_args(argv))
         return FINE
     except Problem as problem:
-        lines = [account.line_of(one) for one in problem.errors] or [problem.detail]
+        lines = [account.line_of(entry) for entry in problem.errors] or [problem.detail]
         terminal.complain(f"Refused ({problem.status}).", *map(terminal.clean, lines))
         if problem.status == 401:
             terminal.complain("fsbench login keeps a token; FSBENCH_TOKEN goes before it.")
@@ -40,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
         # Python would end with 1, which of `check` says that something fell.
-        what = terminal.clean(f"{type(error).__name__}: {error}")
+        reason = terminal.clean(f"{type(error).__name__}: {error}")
         terminal.complain(
-            f"The site's answer is not what this fsbench understands ({what}).",
+            f"The site's answer is not what this fsbench understands ({reason}).",
             "Is it another site, or another version? pip install the client of the site's version.",
         )
         return REFUSED

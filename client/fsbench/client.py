@@ -47,15 +47,15 @@ class Client:
 
     def pages(self, path: str, key: str, most: int | None = None, **query: Any) -> Iterator[Any]:
         """The entries of a long list, ``most`` at most, page by page while they are asked for."""
-        for _, found in self._pages(path, key, most, query):
-            yield from found
+        for _, rows in self._pages(path, key, most, query):
+            yield from rows
 
     def part(
         self, path: str, key: str, most: int | None = None, **query: Any
     ) -> tuple[list[Any], int]:
         """The first entries of a long list, ``most`` at most, and how many it has in all."""
         pages = list(self._pages(path, key, most, query))
-        return [row for _, found in pages for row in found], pages[-1][0] if pages else 0
+        return [row for _, rows in pages for row in rows], pages[-1][0] if pages else 0
 
     def _pages(
         self, path: str, key: str, most: int | None, query: Mapping[str, Any]
@@ -64,10 +64,10 @@ class Client:
         while most is None or offset < most:
             limit = 100 if most is None else min(100, most - offset)
             page = self.get(path, limit=limit, offset=offset, **query)
-            found = page[key]
-            yield page["total"], found
-            offset += len(found)
-            if not found or offset >= page["total"]:
+            rows = page[key]
+            yield page["total"], rows
+            offset += len(rows)
+            if not rows or offset >= page["total"]:
                 return
 
     def upload(self, path: str, fields: Mapping[str, str], files: Sequence[Path]) -> Any:

@@ -58,10 +58,10 @@ def arguments() -> argparse.ArgumentParser:
         name: str, command: Callable[..., int], help_text: str, *, is_former: bool = False
     ) -> argparse.ArgumentParser:
         # Without a help text it is taken and not shown: what it was called before.
-        shown: dict[str, Any] = {} if is_former else {"help": help_text}
-        made = commands.add_parser(name, parents=[common], description=help_text, **shown)
-        made.set_defaults(command=command)
-        return made
+        help_entry: dict[str, Any] = {} if is_former else {"help": help_text}
+        subparser = commands.add_parser(name, parents=[common], description=help_text, **help_entry)
+        subparser.set_defaults(command=command)
+        return subparser
 
     login = add("login", account.login, "keep a token of a site, for you alone")
     login.add_argument("--token-stdin", action="store_true", help="read it from standard input")
@@ -110,24 +110,24 @@ def _add_steering(add: _Add) -> None:
         ("pause", steering.pause, "let no further run of a job start"),
         ("retry", steering.retry, "submit again what did not end well; ALL DATA is lost again"),
     ):
-        one = add(name, command, text)
-        one.add_argument("number", type=int, help="of the run, or of the job")
-        _add_job(one, "it is the number of a job", action="store_true")
+        parser = add(name, command, text)
+        parser.add_argument("number", type=int, help="of the run, or of the job")
+        _add_job(parser, "it is the number of a job", action="store_true")
         if name == "watch":
-            _add_interval(one)
+            _add_interval(parser)
         if name == "retry":
-            one.add_argument(
+            parser.add_argument(
                 "--state",
                 action="append",
                 choices=[*steering.RETRIED, "cancelled"],
                 help="of a job: the runs that are so (failed and lost); repeatable",
             )
-            _add_confirmation(one)
+            _add_confirmation(parser)
     resume = add("resume", steering.resume, "let a paused job or a drained worker go on")
     resume.add_argument("name", metavar="NUMBER|WORKER")
-    which = resume.add_mutually_exclusive_group(required=True)
-    _add_job(which, "it is the number of a job", action="store_true")
-    which.add_argument("--worker", action="store_true", help="it is the name of a worker")
+    kinds = resume.add_mutually_exclusive_group(required=True)
+    _add_job(kinds, "it is the number of a job", action="store_true")
+    kinds.add_argument("--worker", action="store_true", help="it is the name of a worker")
     drain = add("drain", steering.drain, "let a worker take no further runs, for maintenance")
     drain.add_argument("name", metavar="WORKER")
     drain.add_argument("--wait", action="store_true", help="until it runs nothing any more")
@@ -191,11 +191,11 @@ def _group(commands: _Commands, common: argparse.ArgumentParser, name: str, help
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     def add(action: str, command: Callable[..., int], text: str) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = actions.add_parser(
+        subparser: argparse.ArgumentParser = actions.add_parser(
             action, parents=[common], help=text, description=text
         )
-        made.set_defaults(command=command)
-        return made
+        subparser.set_defaults(command=command)
+        return subparser
 
     return add
 
@@ -225,23 +225,23 @@ def _add_permalinks(commands: _Commands, common: argparse.ArgumentParser) -> Non
 def _add_watches(commands: _Commands, common: argparse.ArgumentParser) -> None:
     add = _group(commands, common, "watches", "be told when a line over time gets slower")
     add("list", watches.show_all, "those of yours")
-    made = add("add", watches.add, "watch a line from now on")
-    made.add_argument(
+    parser = add("add", watches.add, "watch a line from now on")
+    parser.add_argument(
         "--series", type=int, required=True, help="any of its line (fsbench list lines)"
     )
-    made.add_argument("--test", required=True)
-    made.add_argument("--category", default="total_average", help="(total_average)")
-    made.add_argument("--along", choices=["date", "kernel"], default="date", help="(date)")
-    made.add_argument("--margin", type=int, default=10, help="slower by so many percent (10)")
-    made.add_argument("--email", default="", help="your account's own confirmed address")
-    made.add_argument("--webhook", default="", metavar="URL", help="https address for messages")
+    parser.add_argument("--test", required=True)
+    parser.add_argument("--category", default="total_average", help="(total_average)")
+    parser.add_argument("--along", choices=["date", "kernel"], default="date", help="(date)")
+    parser.add_argument("--margin", type=int, default=10, help="slower by so many percent (10)")
+    parser.add_argument("--email", default="", help="your account's own confirmed address")
+    parser.add_argument("--webhook", default="", metavar="URL", help="https address for messages")
     for name, command, text in (
         ("pause", watches.pause, "look at nothing and send nothing"),
         ("resume", watches.resume, "look again from now on; what had waited is not sent"),
         ("remove", watches.remove, "watch it no more, and delete its messages"),
     ):
-        number = add(name, command, text)
-        number.add_argument("number", type=int, help="of the watch (fsbench watches list)")
+        parser = add(name, command, text)
+        parser.add_argument("number", type=int, help="of the watch (fsbench watches list)")
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -298,9 +298,9 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="store nothing where anything is left out"
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--preview", action="store_true", help="look, and store nothing yet")
-    how.add_argument(
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--preview", action="store_true", help="look, and store nothing yet")
+    modes.add_argument(
         "--if-new", action="store_true", help="pass over runs whose very numbers are there already"
     )
 

@@ -48,38 +48,39 @@ def segment(text: str) -> str:
 
 def deltas(client: Client, options: argparse.Namespace) -> int:
     """Delta tables, worst first, with what is more than chance."""
-    found = client.get("/comparison", query_of(options))
+    comparison = client.get("/comparison", query_of(options))
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(comparison)
         return FINE
-    for place, one in enumerate(found["tables"]):
+    for place, table in enumerate(comparison["tables"]):
         terminal.print_line(
-            *([""] if place else []), *table_lines(one, found["by"], bool(found["baseline"]))
+            *([""] if place else []),
+            *table_lines(table, comparison["by"], bool(comparison["baseline"])),
         )
-    if not found["tables"]:
+    if not comparison["tables"]:
         terminal.complain("No score matches this comparison.")
-    terminal.complain(*_of_emulated(found))
+    terminal.complain(*_of_emulated(comparison))
     return FINE
 
 
-def _of_emulated(found: dict[str, Any]) -> Iterator[str]:
+def _of_emulated(comparison: dict[str, Any]) -> Iterator[str]:
     """What was emulated in software, shown or left out: no speed, as the site's pages say."""
-    count = found.get("emulated_left_out") or 0
+    count = comparison.get("emulated_left_out") or 0
     if count:
         verb = "is" if count == 1 else "are"
         yield (
             f"{count} emulated series {verb} left out: emulated results are for function, "
             "not for speed."
         )
-    if any("emulated" in row["flags"] for one in found["tables"] for row in one["rows"]):
+    if any("emulated" in row["flags"] for table in comparison["tables"] for row in table["rows"]):
         yield "What has the flag emulated was emulated in software: for function, not for speed."
 
 
-def table_lines(one: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
+def table_lines(table: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
     """One delta table, its title first."""
-    better = "lower is better" if one["lower_is_better"] else "higher is better"
-    title = f"{terminal.clean(one['test'])}, {terminal.clean(one['category'])}"
-    yield terminal.coloured(f"{title} [{terminal.clean(one['unit'])}, {better}]", "bold")
+    better = "lower is better" if table["lower_is_better"] else "higher is better"
+    title = f"{terminal.clean(table['test'])}, {terminal.clean(table['category'])}"
+    yield terminal.coloured(f"{title} [{terminal.clean(table['unit'])}, {better}]", "bold")
     columns = [
         Column(by, may_shrink=True),
         Column("configuration", may_shrink=True),
@@ -91,7 +92,7 @@ def table_lines(one: dict[str, Any], by: str, has_baseline: bool) -> Iterator[st
         Column("against the best"),
         Column("flags", may_shrink=True),
     ]
-    yield terminal.table(columns, [list(_row(row, has_baseline)) for row in one["rows"]])
+    yield terminal.table(columns, [list(_row(row, has_baseline)) for row in table["rows"]])
 
 
 def _row(row: dict[str, Any], has_baseline: bool) -> Iterator[Any]:
@@ -118,8 +119,8 @@ def _verdict(verdict: dict[str, Any] | None) -> Cell:
     ratio = verdict.get("ratio")
     if verdict["status"] == "significant" and isinstance(ratio, int | float):
         word = "faster" if ratio > 1 else "slower"
-        how = terminal.clean(str(verdict.get("method", "")))
-        return Cell(f"{abs(100 * (ratio - 1)):.1f}% {word}, {how}", "green")
+        method = terminal.clean(str(verdict.get("method", "")))
+        return Cell(f"{abs(100 * (ratio - 1)):.1f}% {word}, {method}", "green")
     return _VERDICTS.get(verdict["status"], Cell("–"))
 
 
@@ -154,9 +155,9 @@ def check(client: Client, options: argparse.Namespace) -> int:
         )
     if options.since:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
-    found, missing = _compared(client, options)
-    judged = _judged(found, options)
-    problems = [missing] if missing else list(_not_comparable(found, judged, options))
+    comparison, missing = _compared(client, options)
+    judged = _judged(comparison, options)
+    problems = [missing] if missing else list(_not_comparable(comparison, judged, options))
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
@@ -165,24 +166,24 @@ def check(client: Client, options: argparse.Namespace) -> int:
             _print_as_json(code, judged, problems, options.baseline)
         else:
             if judged:
-                terminal.print_line(_checked(judged, found["by"]))
-            terminal.complain(*problems, *_of_emulated(found), *_flagged(found, options))
+                terminal.print_line(_checked(judged, comparison["by"]))
+            terminal.complain(*problems, *_of_emulated(comparison), *_flagged(comparison, options))
             if not problems:
                 terminal.print_line(_in_words(code, fell, unknown, options.baseline))
     return code
 
 
-def _flagged(found: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
+def _flagged(comparison: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
     """What is known of the numbers that were compared, which may be all that differs."""
-    flags: dict[str, dict[str, None]] = {}
-    for one in found["tables"]:
-        for row in one["rows"]:
+    by_contender: dict[str, dict[str, None]] = {}
+    for table in comparison["tables"]:
+        for row in table["rows"]:
             if row["is_baseline"] or row["contender"] in (options.contender or [row["contender"]]):
-                known = dict.fromkeys(flag for flag in row["flags"] if flag != "emulated")
-                flags.setdefault(row["contender"], {}).update(known)
-    for name, of_name in flags.items():
-        if of_name:
-            yield f"{terminal.clean(name)} is flagged: {', '.join(map(terminal.clean, of_name))}."
+                row_flags = dict.fromkeys(flag for flag in row["flags"] if flag != "emulated")
+                by_contender.setdefault(row["contender"], {}).update(row_flags)
+    for name, flags in by_contender.items():
+        if flags:
+            yield f"{terminal.clean(name)} is flagged: {', '.join(map(terminal.clean, flags))}."
 
 
 def _print_as_json(
@@ -200,19 +201,19 @@ def _print_as_json(
 _PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result")
 
 
-def _judged(found: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
+def _judged(comparison: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
     """The rows that are asked about, each with its table and its result."""
     rows = [
-        {"test": one["test"], "category": one["category"], "unit": one["unit"], **row}
-        for one in found["tables"]
-        for row in one["rows"]
+        {"test": table["test"], "category": table["category"], "unit": table["unit"], **row}
+        for table in comparison["tables"]
+        for row in table["rows"]
         if not row["is_baseline"]
     ]
-    asked, least = options.contender, _margin(options)
+    contenders, margin = options.contender, _margin(options)
     return [
-        {**row, "result": _result(row, least)}
+        {**row, "result": _result(row, margin)}
         for row in rows
-        if not asked or row["contender"] in asked
+        if not contenders or row["contender"] in contenders
     ]
 
 
@@ -250,26 +251,26 @@ def _result(row: dict[str, Any], least: float) -> str:
 
 
 def _not_comparable(
-    found: dict[str, Any], wanted: list[dict[str, Any]], options: argparse.Namespace
+    comparison: dict[str, Any], wanted: list[dict[str, Any]], options: argparse.Namespace
 ) -> Iterator[str]:
     """Why the comparison cannot be judged at all, in sentences."""
-    if not found["tables"]:
+    if not comparison["tables"]:
         yield "No score matches: is there a finished run of everything that is compared?"
         return
-    for one in found["tables"]:
-        place = f"{terminal.clean(one['test'])}, {terminal.clean(one['category'])}"
-        names = {row["contender"] for row in one["rows"]}
+    for table in comparison["tables"]:
+        place = f"{terminal.clean(table['test'])}, {terminal.clean(table['category'])}"
+        names = {row["contender"] for row in table["rows"]}
         if options.baseline not in names:
-            has = ", ".join(sorted(map(terminal.clean, names)))
-            yield f"{place}: the baseline {options.baseline} has no score; there is {has}."
+            offered = ", ".join(sorted(map(terminal.clean, names)))
+            yield f"{place}: the baseline {options.baseline} has no score; there is {offered}."
         for name in options.contender or ():
             if name not in names:
                 yield f"{place}: {name} has no score."
         if not options.contender and len(names - {options.baseline}) == 0:
             yield f"{place}: there is nothing but the baseline."
-        flags = {flag for row in one["rows"] for flag in row["flags"]}
+        flags = {flag for row in table["rows"] for flag in row["flags"]}
         if "not_comparable" in flags:
-            yield f"{place}: nobody said whether more or less {one['unit']} is better."
+            yield f"{place}: nobody said whether more or less {table['unit']} is better."
         if not options.allow_mixed and (mixed := sorted(flags & set(OTHER_THINGS))):
             yield (
                 f"{place}: the rows measured different things ({', '.join(mixed)}). Choose one, "

@@ -49,28 +49,28 @@ def text(parser: argparse.ArgumentParser, shell: str) -> str:
 
 def _commands(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[Words]:
     """Every command and what is below it, the outer ones first."""
-    found = Words(path)
+    command = Words(path)
     below: list[Words] = []
     # argparse tells nobody what a parser takes; in 3.9 to 3.14 these names are the same.
     for action in parser._actions:  # noqa: SLF001
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            values = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
-            for name, made in action.choices.items():
+            values = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+            for name, subparser in action.choices.items():
                 if name not in values:  # a former name of another one
                     continue
-                found.words[name] = values[name]
-                below += _commands(made, (*path, name))
+                command.words[name] = values[name]
+                below += _commands(subparser, (*path, name))
         elif not action.option_strings:
-            found.words |= dict.fromkeys(map(str, action.choices or ()), "")
-            found.takes_files |= action.dest in _OF_FILES
+            command.words |= dict.fromkeys(map(str, action.choices or ()), "")
+            command.takes_files |= action.dest in _OF_FILES
         elif action.help != argparse.SUPPRESS:
             for option in action.option_strings:
-                found.options[option] = action.help or ""
+                command.options[option] = action.help or ""
                 if action.nargs != 0:
-                    found.values[option] = list(map(str, action.choices or ())) or None
+                    command.values[option] = list(map(str, action.choices or ())) or None
                     if action.dest in _OF_FILES:
-                        found.files_of.add(option)
-    yield found
+                        command.files_of.add(option)
+    yield command
     yield from below
 
 
@@ -80,24 +80,25 @@ def _shell_cases(commands: list[Words]) -> Iterator[str]:
     ``before`` is the word before the one to complete; ``files`` becomes 1 where files fit too.
     """
     yield '  case "$place:$before" in'
-    for one in commands:
-        for option, values in one.values.items():
-            key = shlex.quote(f"{' '.join(one.path)}:{option}")
+    for command in commands:
+        for option, values in command.values.items():
+            key = shlex.quote(f"{' '.join(command.path)}:{option}")
             answer = f"reply={shlex.quote(' '.join(values or []))}"
-            yield f"    {key}) {answer}; files={int(option in one.files_of)}; return;;"
+            yield f"    {key}) {answer}; files={int(option in command.files_of)}; return;;"
     yield "  esac"
     yield '  case "$place" in'
-    for one in commands:
-        reply = shlex.quote(" ".join([*one.words, *one.options]))
+    for command in commands:
+        reply = shlex.quote(" ".join([*command.words, *command.options]))
         yield (
-            f"    {shlex.quote(' '.join(one.path))}) reply={reply}; files={int(one.takes_files)};;"
+            f"    {shlex.quote(' '.join(command.path))}) reply={reply}; "
+            f"files={int(command.takes_files)};;"
         )
     yield "  esac"
 
 
 def _shell_path(commands: list[Words]) -> Iterator[str]:
     """Lines that add a word to ``place`` where it is a command below it."""
-    below = [" ".join(one.path) for one in commands if one.path]
+    below = [" ".join(command.path) for command in commands if command.path]
     yield '    case "${place:+$place }$word" in'
     yield f'      {"|".join(map(shlex.quote, below))}) place="${{place:+$place }}$word";;'
     yield "    esac"
@@ -149,27 +150,27 @@ def _zsh(commands: list[Words]) -> Iterator[str]:
 def _fish(commands: list[Words]) -> Iterator[str]:
     yield "# fish completion of fsbench; made by: fsbench completion fish"
     yield "complete -c fsbench -f"
-    for one in commands:
-        where = f"-n {shlex.quote(_fish_place(one, commands))}"
-        for word, meaning in one.words.items():
-            yield f"complete -c fsbench {where} -a {shlex.quote(word)}{_meaning(meaning)}"
-        if one.takes_files:
-            yield f"complete -c fsbench {where} -F"
-        for option, meaning in one.options.items():
+    for command in commands:
+        condition = f"-n {shlex.quote(_fish_place(command, commands))}"
+        for word, meaning in command.words.items():
+            yield f"complete -c fsbench {condition} -a {shlex.quote(word)}{_meaning(meaning)}"
+        if command.takes_files:
+            yield f"complete -c fsbench {condition} -F"
+        for option, meaning in command.options.items():
             flag = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
             value = ""
-            if option in one.values:
-                values = one.values[option]
+            if option in command.values:
+                values = command.values[option]
                 value = f" -x -a {shlex.quote(' '.join(values))}" if values else " -x"
-                value = " -r -F" if option in one.files_of else value
-            yield f"complete -c fsbench {where} {flag}{value}{_meaning(meaning)}"
+                value = " -r -F" if option in command.files_of else value
+            yield f"complete -c fsbench {condition} {flag}{value}{_meaning(meaning)}"
 
 
-def _fish_place(one: Words, commands: list[Words]) -> str:
+def _fish_place(command: Words, commands: list[Words]) -> str:
     """The condition that the words so far are this command's, and none below it is said."""
-    seen = [f"__fish_seen_subcommand_from {name}" for name in one.path]
-    below = [other.path[-1] for other in commands if other.path and other.path[:-1] == one.path]
-    if not one.path:
+    seen = [f"__fish_seen_subcommand_from {name}" for name in command.path]
+    below = [other.path[-1] for other in commands if other.path and other.path[:-1] == command.path]
+    if not command.path:
         return "__fish_use_subcommand"
     if below:
         seen.append(f"not __fish_seen_subcommand_from {' '.join(below)}")

@@ -20,19 +20,19 @@ def path() -> Path:
     return Path(base) / "fsbench" / "credentials.json"
 
 
-def chosen_url(given: str = "") -> str:
+def chosen_url(option: str = "") -> str:
     """The site that is meant: said, else of the environment, else of the last login.
 
     Raises Unusable where FSBENCH_URL is set and empty: a pipeline's token would go to whoever
     listens on this machine.
     """
     url = os.environ.get("FSBENCH_URL")
-    if not given and url is not None and not url.strip():
+    if not option and url is not None and not url.strip():
         raise CredentialsError(
             "FSBENCH_URL is set and empty: a variable of the pipeline that is not there? Give it "
             "the site's address, or unset it to go by the last fsbench login."
         )
-    return given or url or str(_read().get("url") or DEFAULT_URL)
+    return option or url or str(_read().get("url") or DEFAULT_URL)
 
 
 def token_for(url: str) -> str:
@@ -62,10 +62,10 @@ def keep(url: str, token: str) -> Path:
 def forget(url: str) -> bool:
     """Forget the token of this site. False: there was none."""
     data = _read()
-    found = data.get("tokens", {}).pop(url.rstrip("/"), None) is not None
-    if found:
+    was_kept = data.get("tokens", {}).pop(url.rstrip("/"), None) is not None
+    if was_kept:
         _write(data)
-    return found
+    return was_kept
 
 
 def _read() -> dict[str, Any]:

@@ -55,8 +55,8 @@ def _studies(client: Client, options: argparse.Namespace) -> Part:
     return _cut(client.get("/studies"), options)
 
 
-def _cut(found: Iterable[Any], options: argparse.Namespace) -> Part:
-    rows = list(found)
+def _cut(entries: Iterable[Any], options: argparse.Namespace) -> Part:
+    rows = list(entries)
     return rows[: options.limit], len(rows)
 
 
@@ -66,17 +66,17 @@ def _workers(client: Client, options: argparse.Namespace) -> Part:
 
 def _luns(client: Client, options: argparse.Namespace) -> Part:
     luns = client.get("/luns")["luns"]
-    return _cut((one for one in luns if options.worker in ("", one["worker"])), options)
+    return _cut((lun for lun in luns if options.worker in ("", lun["worker"])), options)
 
 
 def _hardware(client: Client, options: argparse.Namespace) -> Part:
     """The API lists all profiles, and a study names its own."""
-    found = client.get("/hardware")["hardware"]
+    profiles = client.get("/hardware")["hardware"]
     if options.study:
         study = client.get(f"/studies/{segment(options.study)}")
-        of_it = {one["slug"] for one in study["hardware"]}
-        found = [one for one in found if one["slug"] in of_it]
-    return _cut(found, options)
+        slugs = {profile["slug"] for profile in study["hardware"]}
+        profiles = [profile for profile in profiles if profile["slug"] in slugs]
+    return _cut(profiles, options)
 
 
 def _presets(client: Client, options: argparse.Namespace) -> Part:
@@ -95,12 +95,12 @@ LISTS: dict[str, Listing] = {
             Column("runs", RIGHT),
             Column("published"),
         ),
-        lambda one: (
-            one["slug"],
-            one["title"],
-            one["counts"]["configurations"],
-            one["counts"]["runs"],
-            one["published_on"],
+        lambda study: (
+            study["slug"],
+            study["title"],
+            study["counts"]["configurations"],
+            study["counts"]["runs"],
+            study["published_on"],
         ),
         "There is no study yet: import results, or submit a run.",
     ),
@@ -116,15 +116,15 @@ LISTS: dict[str, Listing] = {
             Column("LUN", may_shrink=True),
             Column("made (UTC)"),
         ),
-        lambda one: (
-            one["id"],
-            state(one["state"]),
-            one["study"],
-            one["configuration"]["label"],
-            one["workload"],
-            one["repeat"],
-            f"{one['worker']}/{one['lun']}" if one["lun"] else None,
-            terminal.format_time(one["created_at"]),
+        lambda run: (
+            run["id"],
+            state(run["state"]),
+            run["study"],
+            run["configuration"]["label"],
+            run["workload"],
+            run["repeat"],
+            f"{run['worker']}/{run['lun']}" if run["lun"] else None,
+            terminal.format_time(run["created_at"]),
         ),
         "There is no such run.",
         FILTERS,
@@ -141,15 +141,15 @@ LISTS: dict[str, Listing] = {
             Column("bad", RIGHT),
             Column("made (UTC)"),
         ),
-        lambda one: (
-            one["id"],
-            state(one["state"]),
-            one["study"],
-            f"{one['worker']}/{one['lun']}" if one["lun"] else None,
-            one["runs"]["total"],
-            one["runs"]["done"],
-            Cell(one["runs"]["failed"], "red" if one["runs"]["failed"] else ""),
-            terminal.format_time(one["created_at"]),
+        lambda job: (
+            job["id"],
+            state(job["state"]),
+            job["study"],
+            f"{job['worker']}/{job['lun']}" if job["lun"] else None,
+            job["runs"]["total"],
+            job["runs"]["done"],
+            Cell(job["runs"]["failed"], "red" if job["runs"]["failed"] else ""),
+            terminal.format_time(job["created_at"]),
         ),
         "There is no such job.",
         ("study",),
@@ -168,17 +168,17 @@ LISTS: dict[str, Listing] = {
             Column("yours"),
             Column("problem", may_shrink=True),
         ),
-        lambda one: (
-            one["name"],
-            one["worker"],
-            state(one["worker_state"]),
-            one["role"],
-            terminal.size(one["size_bytes"]),
-            " ".join(one["schedulers"]),
-            one["run"],
-            one["waiting"],
-            "yes" if one["granted"] else "no",
-            Cell(one["problem"], "red"),
+        lambda lun: (
+            lun["name"],
+            lun["worker"],
+            state(lun["worker_state"]),
+            lun["role"],
+            terminal.size(lun["size_bytes"]),
+            " ".join(lun["schedulers"]),
+            lun["run"],
+            lun["waiting"],
+            "yes" if lun["granted"] else "no",
+            Cell(lun["problem"], "red"),
         ),
         "No worker has announced such a LUN.",
         ("worker",),
@@ -195,15 +195,15 @@ LISTS: dict[str, Listing] = {
             Column("waiting", RIGHT),
             Column("seen", RIGHT),
         ),
-        lambda one: (
-            one["name"],
-            state(one["state"]),
-            one["executor"],
-            one["kernel"],
-            len(one["luns"]),
-            len(one["running"]),
-            one["waiting"],
-            f"{one['silent_for_s']} s ago",
+        lambda worker: (
+            worker["name"],
+            state(worker["state"]),
+            worker["executor"],
+            worker["kernel"],
+            len(worker["luns"]),
+            len(worker["running"]),
+            worker["waiting"],
+            f"{worker['silent_for_s']} s ago",
         ),
         "No worker has announced itself.",
     ),
@@ -216,12 +216,12 @@ LISTS: dict[str, Listing] = {
             Column("space", RIGHT),
             Column("lasts at least", RIGHT),
         ),
-        lambda one: (
-            one["name"],
-            one["tool"],
-            one["title"],
-            terminal.size(one["space_needed_bytes"]),
-            terminal.duration(one["asked_s"]),
+        lambda workload: (
+            workload["name"],
+            workload["tool"],
+            workload["title"],
+            terminal.size(workload["space_needed_bytes"]),
+            terminal.duration(workload["asked_s"]),
         ),
         "There is no workload.",
     ),
@@ -233,11 +233,11 @@ LISTS: dict[str, Listing] = {
             Column("delivers", RIGHT),
             Column("studies", RIGHT),
         ),
-        lambda one: (
-            one["slug"],
-            one["name"],
-            terminal.number(one["deliverable_kb_s"], "KB/s"),
-            one["studies"],
+        lambda profile: (
+            profile["slug"],
+            profile["name"],
+            terminal.number(profile["deliverable_kb_s"], "KB/s"),
+            profile["studies"],
         ),
         "There is no such hardware profile.",
         ("study",),
@@ -253,10 +253,10 @@ LISTS: dict[str, Listing] = {
             Column("kernels", RIGHT),
             Column("runs", RIGHT),
         ),
-        lambda one: (
-            *(one[name] for name in ("series", "configuration", "workload", "hardware", "lun")),
-            one["kernels"],
-            one["runs"],
+        lambda line: (
+            *(line[name] for name in ("series", "configuration", "workload", "hardware", "lun")),
+            line["kernels"],
+            line["runs"],
         ),
         "This study has no such line: a line needs finished runs.",
         ("study", "filesystem", "workload", "lun"),
@@ -275,18 +275,20 @@ def show(client: Client, options: argparse.Namespace) -> int:
             f"{', '.join(idle)}: a list of {options.what} is not narrowed by that"
             f"{f'; it takes {taken}' if taken else ''}."
         )
-    found, total = listing.ask(client, options)
+    entries, total = listing.ask(client, options)
     if options.json:
-        terminal.print_json(found)
-    elif found:
-        terminal.print_line(terminal.table(listing.columns, [listing.row(one) for one in found]))
+        terminal.print_json(entries)
+    elif entries:
+        terminal.print_line(
+            terminal.table(listing.columns, [listing.row(entry) for entry in entries])
+        )
     else:
         terminal.complain(listing.nothing)
-    note_truncation(len(found), total)
+    note_truncation(len(entries), total)
     return 0
 
 
-def note_truncation(shown: int, total: int) -> None:
+def note_truncation(count: int, total: int) -> None:
     """Beside the list, so that a pipe gets entries alone."""
-    if shown < total:
-        terminal.note(f"{shown:,} of {total:,} are shown: --limit all shows every one.")
+    if count < total:
+        terminal.note(f"{count:,} of {total:,} are shown: --limit all shows every one.")

@@ -17,8 +17,8 @@ from fsbench.transport import UnexpectedResponse
 
 def download(client: Client, options: argparse.Namespace) -> int:
     """Write the run's output into a folder of its own; nothing there is ever overwritten."""
-    found = client.get(f"/runs/{options.number}/artefacts")["artefacts"]
-    chosen = _chosen(found, options.artefact)
+    artefacts = client.get(f"/runs/{options.number}/artefacts")["artefacts"]
+    chosen = _chosen(artefacts, options.artefact)
     if options.list:
         _show(chosen, options)
         return FINE
@@ -30,16 +30,16 @@ def download(client: Client, options: argparse.Namespace) -> int:
         return FINE
     folder = Path(options.output or f"run-{options.number}")
     folder.mkdir(parents=True, exist_ok=True)
-    for one, name in zip(chosen, names(chosen), strict=True):
+    for artefact, name in zip(chosen, names(chosen), strict=True):
         path = folder / name
         if path.exists():
-            if hashlib.sha256(path.read_bytes()).hexdigest() != one["sha256"]:
+            if hashlib.sha256(path.read_bytes()).hexdigest() != artefact["sha256"]:
                 raise ValueError(
                     f"{path} is there already and holds something else: move it away, or choose "
                     "another folder with -o."
                 )
         else:
-            _write(path, _content(client, options.number, one))
+            _write(path, _content(client, options.number, artefact))
         if not options.json:
             terminal.print_line(str(path))
     if options.json:
@@ -49,27 +49,37 @@ def download(client: Client, options: argparse.Namespace) -> int:
 
 def names(artefacts: Sequence[Mapping[str, Any]]) -> list[str]:
     """A file name for each: no path, nothing hidden, and no name twice."""
-    found: list[str] = []
-    for one in artefacts:
-        last = re.split(r"[/\\]", terminal.clean(one["name"]))[-1].strip()
+    file_names: list[str] = []
+    for artefact in artefacts:
+        last = re.split(r"[/\\]", terminal.clean(artefact["name"]))[-1].strip()
         # 200 bytes, not characters: file systems count those.
         name = last.encode()[:200].decode(errors="ignore")
         name = re.sub(r"^\.+", "_", name) or "output"
-        found.append(f"{int(one['id'])}-{name}" if name in found else name)
-    return found
+        file_names.append(f"{int(artefact['id'])}-{name}" if name in file_names else name)
+    return file_names
 
 
 def _chosen(
-    found: Sequence[Mapping[str, Any]], wanted: Sequence[str] | None
+    artefacts: Sequence[Mapping[str, Any]], wanted: Sequence[str] | None
 ) -> list[Mapping[str, Any]]:
     """Those of these numbers or names; all where none is named. Raises ValueError."""
     if not wanted:
-        return list(found)
-    missing = [text for text in wanted if not any(text in (str(o["id"]), o["name"]) for o in found)]
+        return list(artefacts)
+    missing = [
+        text
+        for text in wanted
+        if not any(text in (str(artefact["id"]), artefact["name"]) for artefact in artefacts)
+    ]
     if missing:
-        there = ", ".join(f"{one['id']} ({terminal.clean(one['name'])})" for one in found)
-        raise ValueError(f"There is no output {', '.join(missing)}; there is {there or 'none'}.")
-    return [one for one in found if str(one["id"]) in wanted or one["name"] in wanted]
+        offered = ", ".join(
+            f"{artefact['id']} ({terminal.clean(artefact['name'])})" for artefact in artefacts
+        )
+        raise ValueError(f"There is no output {', '.join(missing)}; there is {offered or 'none'}.")
+    return [
+        artefact
+        for artefact in artefacts
+        if str(artefact["id"]) in wanted or artefact["name"] in wanted
+    ]
 
 
 def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> None:
@@ -81,8 +91,13 @@ def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> N
             Column("SHA-256"),
         ]
         rows = [
-            (one["id"], one["name"], terminal.size(one["size_bytes"]), one["sha256"])
-            for one in chosen
+            (
+                artefact["id"],
+                artefact["name"],
+                terminal.size(artefact["size_bytes"]),
+                artefact["sha256"],
+            )
+            for artefact in chosen
         ]
         terminal.print_line(terminal.table(columns, rows))
     else:
@@ -100,13 +115,13 @@ def _to_standard_output(
     sys.stdout.buffer.flush()
 
 
-def _content(client: Client, run: int, one: Mapping[str, Any]) -> bytes:
+def _content(client: Client, run: int, artefact: Mapping[str, Any]) -> bytes:
     """Raises NotUnderstood where it is not what the site says it is."""
-    content = client.download(f"/runs/{run}/artefacts/{int(one['id'])}")
-    if hashlib.sha256(content).hexdigest() != one["sha256"]:
+    content = client.download(f"/runs/{run}/artefacts/{int(artefact['id'])}")
+    if hashlib.sha256(content).hexdigest() != artefact["sha256"]:
         raise UnexpectedResponse(
-            f"Output {one['id']} of run {run} came changed: its SHA-256 is not the one that the "
-            "site names. Nothing of it was kept; ask again."
+            f"Output {artefact['id']} of run {run} came changed: its SHA-256 is not the one that "
+            "the site names. Nothing of it was kept; ask again."
         )
     return content
 

@@ -24,7 +24,7 @@ _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
     """All lines of the studies that the options ask for, taken together; page by page."""
     studies = _studies(options)
-    found: dict[Any, dict[str, Any]] = {}
+    by_series: dict[Any, dict[str, Any]] = {}
     total, offset = 1, 0
     while offset < total:
         page = client.get("/history/lines", studies, limit=_PAGE, offset=offset)
@@ -34,13 +34,13 @@ def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
                 f"The studies have {total:,} lines, more than the {MOST_LINES:,} that are looked "
                 "at: name fewer with --study."
             )
-        found |= {one["series"]: one for one in page["lines"]}
+        by_series |= {line["series"]: line for line in page["lines"]}
         offset += _PAGE
-    if len(found) != total:
+    if len(by_series) != total:
         raise ValueError(
             "The order of the lines changed while they were listed, as runs ended: try again."
         )
-    return [one for one in found.values() if _is_wanted(one, options)]
+    return [line for line in by_series.values() if _is_wanted(line, options)]
 
 
 def _studies(options: argparse.Namespace) -> list[tuple[str, Any]]:
@@ -70,9 +70,9 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
     if parts:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in parts)
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")
-    found = lines(client, options)
+    chosen = lines(client, options)
     problems: list[str] = []
-    rows = corrected([row for line in found for row in _rows(client, line, options, problems)])
+    rows = corrected([row for line in chosen for row in _rows(client, line, options, problems)])
     for row in rows:
         del row["changes"]
     fell = [row for row in rows if row["result"] == "fell"]
@@ -113,34 +113,34 @@ def _rows(
         usual = first["category"] if first["category"] in offered else next(iter(offered), "")
         for category in options.category or [usual]:
             if category in offered:
-                one = client.get("/history", query, **values, test=test, category=category)
-                yield _judged(line, one, options.since)
+                history = client.get("/history", query, **values, test=test, category=category)
+                yield _judged(line, history, options.since)
 
 
-def _judged(line: dict[str, Any], one: dict[str, Any], since: str) -> dict[str, Any]:
-    names = [point["name"] for point in one["points"]]
-    runs = sum(len(point["values"]) for point in one["points"])
-    found = [
+def _judged(line: dict[str, Any], history: dict[str, Any], since: str) -> dict[str, Any]:
+    names = [point["name"] for point in history["points"]]
+    runs = sum(len(point["values"]) for point in history["points"])
+    changes = [
         change
-        for change in one["changes"]
-        if not since or _is_since(change["to"], since, names, one["along"])
+        for change in history["changes"]
+        if not since or _is_since(change["to"], since, names, history["along"])
     ]
-    reason = str(one["problem"])
+    reason = str(history["problem"])
     if len(names) < LEAST_POINTS or runs < LEAST_RUNS:
         result = "not known"
         reason = reason or f"needs {LEAST_POINTS} points and {LEAST_RUNS} runs"
     else:
-        result = _result(found)
+        result = _result(changes)
     return {
         **{name: line[name] for name in ("series", "configuration", "workload", "lun")},
-        **{name: one[name] for name in ("test", "category", "unit")},
+        **{name: history[name] for name in ("test", "category", "unit")},
         "points": len(names),
         "runs": runs,
         "latest": names[-1] if names else None,
         "result": result,
         "reason": reason,
-        "change": found[-1] if found else None,
-        "changes": found,
+        "change": changes[-1] if changes else None,
+        "changes": changes,
     }
 
 
@@ -169,22 +169,22 @@ def corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             break
         place = max(unsure, key=lambda place: last[place])
         dropped.setdefault(place, (judged[place]["changes"].pop(), adjusted[place]))
-    found = {
+    by_id = {
         id(row): _corrected(row, p_holm, len(judged), dropped.get(place))
         for place, (row, p_holm) in enumerate(zip(judged, adjusted, strict=True))
     }
-    return [found.get(id(row), {**row, "p_holm": None, "tested": None}) for row in rows]
+    return [by_id.get(id(row), {**row, "p_holm": None, "tested": None}) for row in rows]
 
 
 def _corrected(
     row: dict[str, Any], p_holm: float, tested: int, dropped: tuple[dict[str, Any], float] | None
 ) -> dict[str, Any]:
     """``dropped``: the last change that is not sure, and its corrected p-value."""
-    reason, kept = row["reason"], row["changes"]
-    corrected: float | None = p_holm if kept else None
+    reason, changes = row["reason"], row["changes"]
+    corrected: float | None = p_holm if changes else None
     if dropped is not None:
         change, p_of_dropped = dropped
-        corrected = p_holm if kept else p_of_dropped
+        corrected = p_holm if changes else p_of_dropped
         words = (
             f"a change to {'slower' if change['is_slower'] else 'faster'} at {change['to']} is "
             f"not sure among {tested}: p is {terminal.probability(p_of_dropped)} by Holm's "
@@ -193,9 +193,9 @@ def _corrected(
         reason = f"{reason} {words}" if reason else words
     return {
         **row,
-        "result": _result(kept),
+        "result": _result(changes),
         "reason": reason,
-        "change": kept[-1] if kept else None,
+        "change": changes[-1] if changes else None,
         "p_holm": corrected,
         "tested": tested,
     }
@@ -206,8 +206,8 @@ def _is_since(point: str, since: str, names: list[str], along: str) -> bool:
     if along == "date":
         return point >= since
     if since not in names:
-        there = ", ".join(map(terminal.clean, names))
-        raise ValueError(f"--since {since}: this line has no such kernel; there is {there}.")
+        kernels = ", ".join(map(terminal.clean, names))
+        raise ValueError(f"--since {since}: this line has no such kernel; there is {kernels}.")
     return names.index(point) >= names.index(since)
 
 
@@ -261,9 +261,9 @@ def _in_words(code: int, fell: list[Any], unknown: list[Any], along: str) -> str
     if code == NOT_COMPARABLE and not unknown:
         return terminal.coloured("Nothing of what was looked at got slower.", "yellow")
     if code == NOT_COMPARABLE:
-        what = "kernels" if along == "kernel" else "days"
+        points = "kernels" if along == "kernel" else "days"
         return terminal.coloured(
-            f"{len(unknown)} cannot be judged, for the reasons above: measure more {what} or "
+            f"{len(unknown)} cannot be judged, for the reasons above: measure more {points} or "
             "repeats, or choose the lines that are to be checked.",
             "yellow",
         )
@@ -276,9 +276,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     The smallest of m is multiplied by m, the next by m - 1 and so on; none is below the one before
     it, nor above 1.
     """
-    found = [0.0] * len(p_values)
+    adjusted = [0.0] * len(p_values)
     least = 0.0
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
-        found[place] = least
-    return found
+        adjusted[place] = least
+    return adjusted

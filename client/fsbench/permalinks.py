@@ -14,10 +14,10 @@ VISIBILITIES = ("public", "team", "private")
 
 def show_all(client: Client, options: argparse.Namespace) -> int:
     """Those that you made, newest first."""
-    found, total = client.part("/permalinks", "permalinks", options.limit)
+    permalinks, total = client.part("/permalinks", "permalinks", options.limit)
     if options.json:
-        terminal.print_json(found)
-    elif found:
+        terminal.print_json(permalinks)
+    elif permalinks:
         columns = [
             Column("key"),
             Column("title", may_shrink=True),
@@ -25,21 +25,25 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
             Column("until"),
             Column("made (UTC)"),
         ]
-        terminal.print_line(terminal.table(columns, [_row(one) for one in found]))
+        terminal.print_line(terminal.table(columns, [_row(permalink) for permalink in permalinks]))
     else:
         terminal.complain("You have made no permalink: fsbench permalinks create keeps one.")
-    listing.note_truncation(len(found), total)
+    listing.note_truncation(len(permalinks), total)
     return FINE
 
 
-def _row(one: dict[str, Any]) -> tuple[Any, ...]:
-    until = Cell(f"{one['expires_on']} (over)", "yellow") if one["is_over"] else one["expires_on"]
+def _row(permalink: dict[str, Any]) -> tuple[Any, ...]:
+    until = (
+        Cell(f"{permalink['expires_on']} (over)", "yellow")
+        if permalink["is_over"]
+        else permalink["expires_on"]
+    )
     return (
-        one["key"],
-        one["heading"],
-        one["visibility"],
+        permalink["key"],
+        permalink["heading"],
+        permalink["visibility"],
         until,
-        terminal.format_time(one["created_at"]),
+        terminal.format_time(permalink["created_at"]),
     )
 
 
@@ -52,34 +56,34 @@ def create(client: Client, options: argparse.Namespace) -> int:
         "visibility": options.visibility,
         "expires_on": options.expires or None,
     }
-    made = client.post("/permalinks", body)
+    permalink = client.post("/permalinks", body)
     if options.json:
-        terminal.print_json(made)
+        terminal.print_json(permalink)
     else:
-        terminal.print_line(_address(client, made))
+        terminal.print_line(_address(client, permalink))
     return FINE
 
 
 def show(client: Client, options: argparse.Namespace) -> int:
     """The kept numbers, and whether there are newer ones. REFUSED where they were changed."""
-    found = client.get(f"/permalinks/{comparing.segment(options.key)}")
+    permalink = client.get(f"/permalinks/{comparing.segment(options.key)}")
     if options.json:
-        terminal.print_json(found)
-        return FINE if found["is_intact"] else REFUSED
-    made_by = terminal.clean(found["created_by"])
+        terminal.print_json(permalink)
+        return FINE if permalink["is_intact"] else REFUSED
+    made_by = terminal.clean(permalink["created_by"])
     terminal.print_line(
-        terminal.coloured(terminal.clean(found["heading"]), "bold"),
-        _address(client, found),
-        f"made {terminal.format_time(found['created_at'])} UTC by {made_by}; "
-        f"SHA-256 {found['sha256']}",
+        terminal.coloured(terminal.clean(permalink["heading"]), "bold"),
+        _address(client, permalink),
+        f"made {terminal.format_time(permalink['created_at'])} UTC by {made_by}; "
+        f"SHA-256 {permalink['sha256']}",
     )
-    if found["note"]:
-        terminal.print_line(terminal.clean(found["note"]))
-    by = (parse_qs(found["query"]).get("by") or ["filesystem"])[0]
-    for one in found["tables"]:
-        has_baseline = any(row["is_baseline"] for row in one["rows"])
-        terminal.print_line("", *comparing.table_lines(one, by, has_baseline))
-    changes = found["changes"] or {}
+    if permalink["note"]:
+        terminal.print_line(terminal.clean(permalink["note"]))
+    by = (parse_qs(permalink["query"]).get("by") or ["filesystem"])[0]
+    for table in permalink["tables"]:
+        has_baseline = any(row["is_baseline"] for row in table["rows"])
+        terminal.print_line("", *comparing.table_lines(table, by, has_baseline))
+    changes = permalink["changes"] or {}
     if changes.get("problem"):
         terminal.complain(terminal.clean(changes["problem"]))
     elif changes.get("newer_runs") or changes.get("gone_runs"):
@@ -88,7 +92,7 @@ def show(client: Client, options: argparse.Namespace) -> int:
             f"Since then: {changes['newer_runs']} newer runs, {changes['gone_runs']} gone, "
             f"{changes['changed_rows']} rows would differ.",
         )
-    if not found["is_intact"]:
+    if not permalink["is_intact"]:
         terminal.complain("These numbers are NOT those that were kept: their checksum differs.")
         return REFUSED
     return FINE
@@ -101,5 +105,5 @@ def delete(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def _address(client: Client, one: dict[str, Any]) -> str:
-    return f"{client.site.url}{one['links']['page']}"
+def _address(client: Client, permalink: dict[str, Any]) -> str:
+    return f"{client.site.url}{permalink['links']['page']}"

@@ -21,13 +21,13 @@ LINES_A_CALL = 5000
 def show(client: Client, options: argparse.Namespace) -> int:
     """All that is known of a run or a job; its scores once it is done."""
     kind = "sweeps" if options.job else "runs"
-    found = client.get(f"/{kind}/{options.number}")
+    answer = client.get(f"/{kind}/{options.number}")
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(answer)
     elif options.job:
-        _show_job(found, client.site.url)
+        _show_job(answer, client.site.url)
     else:
-        _show_run(found, client.get(f"/runs/{options.number}/artefacts"), client.site.url)
+        _show_run(answer, client.get(f"/runs/{options.number}/artefacts"), client.site.url)
     return FINE
 
 
@@ -46,7 +46,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("repeat", run["repeat"]),
         ("LUN", _place(run)),
         ("journal", run["journal"]),
-        ("stack with", " ".join(one["lun"] for one in run.get("stack", ()))),
+        ("stack with", " ".join(member["lun"] for member in run.get("stack", ()))),
         ("kernel", run["kernel"]),
         ("distribution", run["distribution"]),
         ("job", run["sweep"]),
@@ -55,7 +55,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("started (UTC)", run["started_at"] and terminal.format_time(run["started_at"])),
         ("ended (UTC)", run["ended_at"] and terminal.format_time(run["ended_at"])),
         ("measured (UTC)", _measured(run)),
-        ("raw output", ", ".join(one["name"] for one in artefacts)),
+        ("raw output", ", ".join(artefact["name"] for artefact in artefacts)),
     ]
     _print_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
     if run["scores"]:
@@ -64,18 +64,18 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
             *(Column("repeats", RIGHT), Column("± 95%", RIGHT), Column("flags", may_shrink=True)),
         ]
         terminal.print_line(
-            "", terminal.table(columns, [_score(one) for one in _first(run["scores"])])
+            "", terminal.table(columns, [_score(score) for score in _first(run["scores"])])
         )
 
 
 def _first(scores: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """One score of each test, in their order."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for one in scores:
-        there = found.get(one["test"])
-        if there is None or _rank(one) < _rank(there):
-            found[one["test"]] = one
-    return list(found.values())
+    by_test: dict[str, Mapping[str, Any]] = {}
+    for score in scores:
+        earlier = by_test.get(score["test"])
+        if earlier is None or _rank(score) < _rank(earlier):
+            by_test[score["test"]] = score
+    return list(by_test.values())
 
 
 def _rank(score: Mapping[str, Any]) -> int:
@@ -83,15 +83,15 @@ def _rank(score: Mapping[str, Any]) -> int:
     return SHOWN_FIRST.index(category) if category in SHOWN_FIRST else len(SHOWN_FIRST)
 
 
-def _score(one: Mapping[str, Any]) -> tuple[Any, ...]:
-    half = one["half_width_percent"]
+def _score(score: Mapping[str, Any]) -> tuple[Any, ...]:
+    half = score["half_width_percent"]
     return (
-        one["test"],
-        one["category"],
-        terminal.number(one["value"], one["unit"]),
-        one["repeats"],
+        score["test"],
+        score["category"],
+        terminal.number(score["value"], score["unit"]),
+        score["repeats"],
         None if half is None else f"{half:.1f}%",
-        " ".join(one["flags"]),
+        " ".join(score["flags"]),
     )
 
 
@@ -125,22 +125,22 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
     ]
     rows = [
         (
-            one["id"],
-            state(one["state"]),
-            f"{one['configuration']}{' (reference)' if one['reference'] else ''}",
-            one["repeat"],
-            one["retry_of"],
+            run["id"],
+            state(run["state"]),
+            f"{run['configuration']}{' (reference)' if run['reference'] else ''}",
+            run["repeat"],
+            run["retry_of"],
         )
-        for one in job["planned"]
+        for run in job["planned"]
     ]
     if rows:
         terminal.print_line("", terminal.table(columns, rows))
-    for one in job.get("not_begun") or ():
-        block = "" if one["block"] is None else f", block {one['block']}"
-        text = f"{terminal.clean(one['configuration'])}{block}: run {one['run']}"
+    for entry in job.get("not_begun") or ():
+        block = "" if entry["block"] is None else f", block {entry['block']}"
+        text = f"{terminal.clean(entry['configuration'])}{block}: run {entry['run']}"
         terminal.print_line(f"not begun, for lack of time: {text}")
-    for one in job["left_out"]:
-        label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
+    for entry in job["left_out"]:
+        label, why = terminal.clean(entry["configuration"]), terminal.clean(entry["reason"])
         terminal.print_line(f"left out: {label}: {why}")
 
 
@@ -180,23 +180,23 @@ def _show_race(race: Mapping[str, Any]) -> None:
     ]
     rows = [
         (
-            one["configuration"],
-            one["state"],
-            one["blocks"],
-            None if one["ratio"] is None else f"{one['ratio'] - 1:+.1%}",
+            contender["configuration"],
+            contender["state"],
+            contender["blocks"],
+            None if contender["ratio"] is None else f"{contender['ratio'] - 1:+.1%}",
             None
-            if one["ratio_low"] is None
-            else f"{one['ratio_low'] - 1:+.1%} to {one['ratio_high'] - 1:+.1%}",
-            one["why"].replace("_", " "),
+            if contender["ratio_low"] is None
+            else f"{contender['ratio_low'] - 1:+.1%} to {contender['ratio_high'] - 1:+.1%}",
+            contender["why"].replace("_", " "),
         )
-        for one in race["contenders"]
+        for contender in race["contenders"]
     ]
     if rows:
         terminal.print_line(terminal.table(columns, rows))
 
 
-def _place(one: Mapping[str, Any]) -> str:
-    return f"{one['worker']}/{one['lun']}" if one["lun"] else ""
+def _place(entry: Mapping[str, Any]) -> str:
+    return f"{entry['worker']}/{entry['lun']}" if entry["lun"] else ""
 
 
 def _time_of(job: Mapping[str, Any], name: str) -> str | None:
@@ -206,10 +206,12 @@ def _time_of(job: Mapping[str, Any], name: str) -> str | None:
 
 def _print_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> None:
     """What is known, a line each; the rest is left out."""
-    known = [(name, value) for name, value in facts if value not in (None, "")]
-    room = max(len(name) for name, _ in known)
+    known_facts = [(name, value) for name, value in facts if value not in (None, "")]
+    room = max(len(name) for name, _ in known_facts)
     terminal.print_line(terminal.coloured(title, "bold"), terminal.clean(address))
-    terminal.print_line(*[f"{name:<{room}}  {terminal.clean(value)}" for name, value in known])
+    terminal.print_line(
+        *[f"{name:<{room}}  {terminal.clean(value)}" for name, value in known_facts]
+    )
 
 
 def log(client: Client, options: argparse.Namespace) -> int:
@@ -233,6 +235,6 @@ def log(client: Client, options: argparse.Namespace) -> int:
 
 def _line(line: Mapping[str, Any]) -> str:
     """``2026-11-20 10:20:30 stdout  the text``."""
-    at = terminal.clean(str(line["at"])[:19].replace("T", " "))
+    moment = terminal.clean(str(line["at"])[:19].replace("T", " "))
     text = terminal.clean(line["text"]) if line["text"] else ""
-    return f"{at} {terminal.clean(line['stream']):<7} {text}".rstrip()
+    return f"{moment} {terminal.clean(line['stream']):<7} {text}".rstrip()

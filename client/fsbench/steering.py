@@ -20,11 +20,11 @@ def pause(client: Client, options: argparse.Namespace) -> int:
             "A run cannot be paused, its job can: fsbench pause --job N "
             "(fsbench show says of which job a run is)."
         )
-    found = client.post(f"/sweeps/{options.number}/pause", {})
+    job = client.post(f"/sweeps/{options.number}/pause", {})
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(job)
         return FINE
-    runs = found["runs"]
+    runs = job["runs"]
     terminal.print_line(
         f"Job {options.number} is paused: {terminal.counted(runs['waiting'], 'run')} not to "
         f"start, {runs['running']} on the way to the end."
@@ -38,12 +38,12 @@ def resume(client: Client, options: argparse.Namespace) -> int:
         return _set_drained(client, options, "resume")
     if not options.name.isdecimal():
         raise ValueError(f"{options.name} is no number of a job; a worker is meant by --worker.")
-    found = client.post(f"/sweeps/{int(options.name)}/resume", {})
+    job = client.post(f"/sweeps/{int(options.name)}/resume", {})
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(job)
     else:
-        waiting = terminal.counted(found["runs"]["waiting"], "run")
-        terminal.print_line(f"Job {found['id']} goes on: {waiting} waiting.")
+        waiting = terminal.counted(job["runs"]["waiting"], "run")
+        terminal.print_line(f"Job {job['id']} goes on: {waiting} waiting.")
     return FINE
 
 
@@ -51,16 +51,16 @@ def drain(client: Client, options: argparse.Namespace) -> int:
     """The worker takes no further runs; with ``--wait`` until it has none."""
     if not options.wait:
         return _set_drained(client, options, "drain")
-    found = client.post(f"/workers/{segment(options.name)}/drain", {})
+    worker = client.post(f"/workers/{segment(options.name)}/drain", {})
     text = ""
-    while found["state"] == "draining":
-        if text != (text := _drained(found)) and not options.json:
+    while worker["state"] == "draining":
+        if text != (text := _drained(worker)) and not options.json:
             terminal.note(text)
         time.sleep(options.interval)
-        found = client.get(f"/workers/{segment(options.name)}")
-    _print_worker(found, options)
+        worker = client.get(f"/workers/{segment(options.name)}")
+    _print_worker(worker, options)
     # A silent worker may be running something that nobody hears of; a resumed one takes runs again.
-    return FINE if found["state"] == "drained" else ENDED_BADLY
+    return FINE if worker["state"] == "drained" else ENDED_BADLY
 
 
 def _set_drained(client: Client, options: argparse.Namespace, act: str) -> int:
@@ -68,18 +68,18 @@ def _set_drained(client: Client, options: argparse.Namespace, act: str) -> int:
     return FINE
 
 
-def _print_worker(found: dict[str, Any], options: argparse.Namespace) -> None:
+def _print_worker(worker: dict[str, Any], options: argparse.Namespace) -> None:
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(worker)
     else:
-        terminal.print_line(_drained(found))
+        terminal.print_line(_drained(worker))
 
 
-def _drained(found: dict[str, Any]) -> str:
-    parts = [f"Worker {terminal.clean(found['name'])} is {terminal.clean(found['state'])}"]
-    if found["running"]:
-        parts.append("running " + ", ".join(f"run {number}" for number in found["running"]))
-    parts.append(f"{terminal.counted(found['waiting'], 'run')} waiting")
+def _drained(worker: dict[str, Any]) -> str:
+    parts = [f"Worker {terminal.clean(worker['name'])} is {terminal.clean(worker['state'])}"]
+    if worker["running"]:
+        parts.append("running " + ", ".join(f"run {number}" for number in worker["running"]))
+    parts.append(f"{terminal.counted(worker['waiting'], 'run')} waiting")
     return "; ".join(parts) + "."
 
 
@@ -96,16 +96,16 @@ def retry(client: Client, options: argparse.Namespace) -> int:
             "or cancelled is submitted again. Nothing was submitted."
         )
         return NOT_CONFIRMED
-    names = (run["lun"], run["journal"], *(one["lun"] for one in run.get("stack", ())))
+    names = (run["lun"], run["journal"], *(member["lun"] for member in run.get("stack", ())))
     wanted = " ".join(name for name in names if name)
     label = terminal.clean(run["configuration"]["label"])
     _note(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
     if not _confirmed(client, options, wanted, run["worker"]):
         return NOT_CONFIRMED
-    made = client.post(f"/runs/{options.number}/retry", {"confirm": wanted})
-    new = made["run"]
+    answer = client.post(f"/runs/{options.number}/retry", {"confirm": wanted})
+    new = answer["run"]
     if options.json and not (options.watch and new):
-        terminal.print_json(made)
+        terminal.print_json(answer)
     elif new is None:
         terminal.print_line(
             f"Run {options.number} was submitted again before: nothing was submitted now."
@@ -137,19 +137,20 @@ def _retry_job(client: Client, options: argparse.Namespace) -> int:
     if not _confirmed(client, options, job["confirm"], job["worker"]):
         return NOT_CONFIRMED
     body = {"confirm": job["confirm"], "states": states}
-    made = client.post(f"/sweeps/{options.number}/retry", body)
+    answer = client.post(f"/sweeps/{options.number}/retry", body)
     if options.json and not options.watch:
-        terminal.print_json(made)
+        terminal.print_json(answer)
     elif not options.json:
         terminal.print_line(
-            f"Job {options.number}: {terminal.counted(len(made['runs']), 'run')} submitted again.",
+            f"Job {options.number}: {terminal.counted(len(answer['runs']), 'run')} submitted "
+            "again.",
             f"{client.site.url}{job['links']['page']}",
         )
     if options.watch:
         # Its old failures stay among its runs: what counts are the new ones.
         codes = [
             watching.follow_run(client, run["id"], options.interval, as_json=options.json)
-            for run in made["runs"]
+            for run in answer["runs"]
         ]
         return max(codes, default=FINE)
     return FINE

@@ -30,20 +30,20 @@ def submit(client: Client, options: argparse.Namespace) -> int:
     if not confirmed(preview["confirm"], options.yes_erase):
         return NOT_CONFIRMED
     # The preview's document has the seed: what was shown is what is submitted.
-    made = client.submit(preview["document"], preview["confirm"], uuid.uuid4().hex)
+    job = client.submit(preview["document"], preview["confirm"], uuid.uuid4().hex)
     if options.json and not options.watch:
-        terminal.print_json(made)
+        terminal.print_json(job)
     elif not options.json:
-        numbers = [run["id"] for run in made["planned"]]
-        which = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        numbers = [run["id"] for run in job["planned"]]
+        span = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
         terminal.print_line(
-            f"Job {made['id']}: {terminal.counted(len(numbers), 'run')} submitted, {which}.",
-            f"{client.site.url}{made['links']['page']}",
+            f"Job {job['id']}: {terminal.counted(len(numbers), 'run')} submitted, {span}.",
+            f"{client.site.url}{job['links']['page']}",
         )
         if not options.watch:
-            print(f"To follow it: fsbench watch --job {made['id']}", file=sys.stderr)
+            print(f"To follow it: fsbench watch --job {job['id']}", file=sys.stderr)
     if options.watch:
-        return watching.follow_job(client, made["id"], options.interval, as_json=options.json)
+        return watching.follow_job(client, job["id"], options.interval, as_json=options.json)
     return FINE
 
 
@@ -126,14 +126,14 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
     runs = preview["runs"]
     rows = [
         (
-            one["position"],
-            one["configuration"],
-            one["scheduler"],
-            one["workload"],
-            one["repeat"],
-            terminal.duration(one["estimated_s"]),
+            run["position"],
+            run["configuration"],
+            run["scheduler"],
+            run["workload"],
+            run["repeat"],
+            terminal.duration(run["estimated_s"]),
         )
-        for one in runs[:SHOWN_RUNS]
+        for run in runs[:SHOWN_RUNS]
     ]
     columns = [
         Column("", RIGHT),
@@ -146,9 +146,10 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
     print(terminal.table(columns, rows), file=stream)
     if len(runs) > SHOWN_RUNS:
         print(f"… and {len(runs) - SHOWN_RUNS} more", file=stream)
-    for one in preview["left_out"]:
+    for entry in preview["left_out"]:
         print(
-            f"left out: {terminal.clean(one['configuration'])}: {terminal.clean(one['reason'])}",
+            f"left out: {terminal.clean(entry['configuration'])}: "
+            f"{terminal.clean(entry['reason'])}",
             file=stream,
         )
     estimated_s, erasures = preview["estimated_s"], preview["erasures"]

@@ -78,16 +78,16 @@ def width(text: str) -> int:
     )
 
 
-def shortened(text: str, most: int) -> str:
-    """At most ``most`` columns; what is cut off is an ellipsis."""
-    if width(text) <= most:
+def shortened(text: str, room: int) -> str:
+    """At most ``room`` columns; what is cut off is an ellipsis."""
+    if width(text) <= room:
         return text
-    kept = ""
+    prefix = ""
     for character in text:
-        if width(kept + character) > most - 1:
+        if width(prefix + character) > room - 1:
             break
-        kept += character
-    return f"{kept}…"
+        prefix += character
+    return f"{prefix}…"
 
 
 @dataclass(frozen=True)
@@ -123,15 +123,15 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> str:
 
 def _fitted(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
     """Widths that fit the terminal, as far as names can be shortened: the longest first."""
-    found = list(widths)
+    fitted = list(widths)
     room = shutil.get_terminal_size().columns - 2 * (len(columns) - 1)
     places = [place for place, column in enumerate(columns) if column.may_shrink]
-    while sum(found) > room and places:
-        place = max(places, key=found.__getitem__)
-        if found[place] <= max(_LEAST, width(columns[place].title)):
+    while sum(fitted) > room and places:
+        place = max(places, key=fitted.__getitem__)
+        if fitted[place] <= max(_LEAST, width(columns[place].title)):
             break
-        found[place] -= 1
-    return found
+        fitted[place] -= 1
+    return fitted
 
 
 def _line(
@@ -139,9 +139,9 @@ def _line(
 ) -> str:
     parts = []
     for column, room, text, colour in zip(columns, widths, texts, colours, strict=True):
-        shown = shortened(text, room)
-        padding = " " * (room - width(shown))
-        drawn = coloured(shown, colour)
+        cell = shortened(text, room)
+        padding = " " * (room - width(cell))
+        drawn = coloured(cell, colour)
         parts.append(padding + drawn if column.align == RIGHT else drawn + padding)
     return "  ".join(parts).rstrip()
 
@@ -160,9 +160,9 @@ def number(value: float | None, unit: str = "") -> str:
     return f"{text} {unit}" if unit else text
 
 
-def counted(count: int, thing: str) -> str:
+def counted(count: int, noun: str) -> str:
     """1 run, 2 runs."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def percent(value: float | None) -> str:

@@ -142,7 +142,7 @@ class Site:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, address, body, sent)
             response = connection.getresponse()
-            found = Response(response.status, response.headers, response.read())
+            answer = Response(response.status, response.headers, response.read())
         except ssl.SSLError as error:
             raise Unreachable(self._distrusted(error)) from None
         except (OSError, http.client.HTTPException) as error:
@@ -153,10 +153,10 @@ class Site:
             ) from None
         finally:
             connection.close()
-        if 300 <= found.status < 400 and found.status != 304:
-            place = found.headers.get("Location", "elsewhere")
+        if 300 <= answer.status < 400 and answer.status != 304:
+            place = answer.headers.get("Location", "elsewhere")
             raise Unreachable(f"{self.url} sends to {place}: give that address instead.")
-        return found
+        return answer
 
     def _connection(self) -> http.client.HTTPConnection:
         if self._is_https:
@@ -215,7 +215,7 @@ def problem_of(answer: Response) -> Problem | Unreachable:
     """What an error says: fsbench's own problem document, or that it is none."""
     try:
         data = json.loads(answer.content)
-        errors = [one for one in data.get("errors", []) if isinstance(one, dict)]
+        errors = [error for error in data.get("errors", []) if isinstance(error, dict)]
         return Problem(answer.status, str(data["detail"]), errors)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         kind = Unreachable if answer.status >= 500 else UnexpectedResponse  # a proxy's, before it

@@ -11,10 +11,10 @@ from fsbench.terminal import RIGHT, Cell, Column
 
 def show_all(client: Client, options: argparse.Namespace) -> int:
     """Those of yours, newest first."""
-    found = client.get("/watches")["watches"]
+    entries = client.get("/watches")["watches"]
     if options.json:
-        terminal.print_json(found)
-    elif found:
+        terminal.print_json(entries)
+    elif entries:
         columns = [
             Column("watch", RIGHT),
             Column("what", may_shrink=True),
@@ -26,7 +26,7 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
             Column("looked (UTC)"),
             Column("state", may_shrink=True),
         ]
-        terminal.print_line(terminal.table(columns, [_row(one) for one in found]))
+        terminal.print_line(terminal.table(columns, [_row(watch) for watch in entries]))
     else:
         terminal.complain(
             "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches "
@@ -35,27 +35,27 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
     return FINE
 
 
-def _row(one: dict[str, Any]) -> tuple[Any, ...]:
-    tells = " ".join(filter(None, (one["email"], one["webhook_url"])))
+def _row(watch: dict[str, Any]) -> tuple[Any, ...]:
+    tells = " ".join(filter(None, (watch["email"], watch["webhook_url"])))
     return (
-        one["id"],
-        one["title"],
-        one["test"],
-        one["category"],
-        one["along"],
-        f"{one['margin_percent']}%",
+        watch["id"],
+        watch["title"],
+        watch["test"],
+        watch["category"],
+        watch["along"],
+        f"{watch['margin_percent']}%",
         tells or "the site alone",
-        terminal.format_time(one["checked_at"]),
-        _state(one),
+        terminal.format_time(watch["checked_at"]),
+        _state(watch),
     )
 
 
-def _state(one: dict[str, Any]) -> Cell:
-    if not one["is_there"]:
+def _state(watch: dict[str, Any]) -> Cell:
+    if not watch["is_there"]:
         return Cell("its line is gone", "yellow")
-    if not one["is_active"]:
+    if not watch["is_active"]:
         return Cell("paused", "yellow")
-    return Cell(one["problem"], "yellow") if one["problem"] else Cell("watching", "green")
+    return Cell(watch["problem"], "yellow") if watch["problem"] else Cell("watching", "green")
 
 
 def add(client: Client, options: argparse.Namespace) -> int:
@@ -69,15 +69,17 @@ def add(client: Client, options: argparse.Namespace) -> int:
         "email": options.email,
         "webhook_url": options.webhook,
     }
-    made = client.post("/watches", body)
+    watch = client.post("/watches", body)
     if options.json:
-        terminal.print_json(made)
+        terminal.print_json(watch)
         return FINE
-    title = terminal.clean(made["title"])
-    terminal.print_line(f"Watch {made['id']}: {title}", f"{client.site.url}{made['links']['page']}")
-    if made["secret"]:
+    title = terminal.clean(watch["title"])
+    terminal.print_line(
+        f"Watch {watch['id']}: {title}", f"{client.site.url}{watch['links']['page']}"
+    )
+    if watch["secret"]:
         terminal.print_line(
-            f"secret of the webhook, shown this once: {terminal.clean(made['secret'])}"
+            f"secret of the webhook, shown this once: {terminal.clean(watch['secret'])}"
         )
     return FINE
 

@@ -25,15 +25,15 @@ def watch(client: Client, options: argparse.Namespace) -> int:
 def cancel(client: Client, options: argparse.Namespace) -> int:
     """What waits ends at once, what runs as soon as its worker has tidied up."""
     kind = "sweeps" if options.job else "runs"
-    found = client.post(f"/{kind}/{options.number}/cancel", {})
+    answer = client.post(f"/{kind}/{options.number}/cancel", {})
     if options.json:
-        terminal.print_json(found)
+        terminal.print_json(answer)
     elif options.job:
         terminal.print_line(
-            f"Job {options.number}: {terminal.counted(found['cancelled_now'], 'run')} cancelled, "
-            f"{found['asked_to_stop']} asked to stop."
+            f"Job {options.number}: {terminal.counted(answer['cancelled_now'], 'run')} cancelled, "
+            f"{answer['asked_to_stop']} asked to stop."
         )
-    elif found["state"] == "cancelled":
+    elif answer["state"] == "cancelled":
         terminal.print_line(f"Run {options.number} is cancelled.")
     else:
         terminal.print_line(f"Run {options.number} is asked to stop.")
@@ -79,7 +79,7 @@ def follow_job(
             break
         time.sleep(poll_s)
     screen.end()
-    late = {one["run"] for one in job.get("not_begun") or ()}
+    late = {entry["run"] for entry in job.get("not_begun") or ()}
     if as_json:
         terminal.print_json(job)
     else:
