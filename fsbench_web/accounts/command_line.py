@@ -18,15 +18,15 @@ def who() -> str:
 def facts() -> dict[str, str]:
     """What an entry says of it. Nothing is taken from the environment, which anybody can write."""
     uid = os.getuid()
-    found = {
+    detail = {
         "at": "the command line of a host",
         "host": socket.gethostname(),
         "system_user": _name(uid),
     }
     login = _login()
     if login not in (None, uid):
-        found["signed_in_as"] = _name(login)
-    return found
+        detail["signed_in_as"] = _name(login)
+    return detail
 
 
 def _name(uid: int | None) -> str:

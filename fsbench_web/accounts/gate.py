@@ -58,16 +58,16 @@ def _before_view(
         request.user = AnonymousUser()
         return error_pages.unauthorised(request, tokens.NOT_BEARER)
     if is_api and tokens.shown(request) is not None:
-        found = tokens.of_request(request)
-        if found is None:
+        token = tokens.of_request(request)
+        if token is None:
             # Not answered as to a stranger: a program whose token expired would take what is
             # public for all there is.
             request.user = AnonymousUser()
             return error_pages.unauthorised(request, tokens.REFUSED)
         # A session beside the header has no say: what is seen is what the token opens.
-        user = request.user = found.user
-        request.api_token = found  # type: ignore[attr-defined]
-        _check_scope(found, action)
+        user = request.user = token.user
+        request.api_token = token  # type: ignore[attr-defined]
+        _check_scope(token, action)
     elif match.route != passwords.ROUTE and passwords.must_be_chosen(request):
         if is_api:
             raise PermissionDenied(passwords.SENTENCE)

@@ -34,9 +34,9 @@ def problem(name: str) -> str:
     That very name being taken is for whoever stores it to find, once more, at that moment.
     """
     name = unicodedata.normalize("NFKC", name)
-    if found := _OTHER.search(name):
+    if match := _OTHER.search(name):
         return (
-            f"The name has {plain_text.named(found[0])}. It consists of the letters a to z, "
+            f"The name has {plain_text.named(match[0])}. It consists of the letters a to z, "
             "digits and @ . + - _ alone, because letters of other scripts look the same."
         )
     if name.lower() in RESERVED:
@@ -79,4 +79,4 @@ def _looks_in_any_script(name: str) -> set[str]:
 
 def _looks(name: str) -> set[str]:
     """The name as read without minding capitals, and as read where a capital I is an l."""
-    return {one.casefold().translate(_SAME) for one in (name, name.replace("I", "l"))}
+    return {spelling.casefold().translate(_SAME) for spelling in (name, name.replace("I", "l"))}

@@ -87,9 +87,9 @@ OWN = (
 def entries(path: str, may: Collection[str]) -> list[Entry]:
     """The five, with the place that ``path`` belongs to marked; ``may`` of RUN, IMPORT."""
     return [
-        Entry(entry.label, found)
+        Entry(entry.label, places)
         for entry in ENTRIES
-        if (found := _places(entry.places, path, may))
+        if (places := _places(entry.places, path, may))
     ]
 
 
@@ -109,6 +109,8 @@ def _places(places: tuple[MenuItem, ...], path: str, may: Collection[str]) -> tu
 
 def _start_of(path: str) -> str:
     """The longest start of an address, among those of all places, that ``path`` has."""
-    known = (start for entry in ENTRIES for place in entry.places for start in place.under)
-    own = (start for place in OWN for start in place.under)
-    return max((start for start in (*known, *own) if path.startswith(start)), key=len, default="-")
+    starts = (start for entry in ENTRIES for place in entry.places for start in place.under)
+    own_starts = (start for place in OWN for start in place.under)
+    return max(
+        (start for start in (*starts, *own_starts) if path.startswith(start)), key=len, default="-"
+    )

@@ -9,11 +9,11 @@ _IPV6_PREFIX = 64
 def network_of(address: str, prefix: int = _IPV6_PREFIX) -> str:
     """What counts as one sender: an IPv4 address; of IPv6 the network that one host has."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return "unknown"
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ip_network((found, prefix), strict=False).network_address)
-    return str(found)
+    if isinstance(ip, IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return str(ip.ipv4_mapped)
+        return str(ip_network((ip, prefix), strict=False).network_address)
+    return str(ip)

@@ -101,14 +101,14 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
 def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
     """The provider's address to go to; what is expected back is kept in the session."""
-    about = _description(sign_on)
+    metadata = _description(sign_on)
     pkce = generate_code_challenge()
     nonce = secrets.token_urlsafe(24)
     state = {"next": next_page, "nonce": nonce, "verifier": pkce.pop("code_verifier")}
-    client = _client(request, sign_on, about)
+    client = _client(request, sign_on, metadata)
     client.state = _keep(request, state)
     address: str = client.get_redirect_url(
-        about["authorization_endpoint"], sign_on.scopes, {"nonce": nonce, **pkce}
+        metadata["authorization_endpoint"], sign_on.scopes, {"nonce": nonce, **pkce}
     )
     return address
 
@@ -138,18 +138,20 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, Provider
             "Another sign-in service answered. Begin again.", "wrong iss in the answer"
         )
     if "error" in request.GET:
-        why = request.GET["error"][:60]
-        if why == "access_denied":
+        error_code = request.GET["error"][:60]
+        if error_code == "access_denied":
             raise SignInRefused(
                 "The sign-in service let nobody in. Begin again, or use another account."
             )
-        raise Unreachable(f"error {why!r}: {request.GET.get('error_description', '')[:200]!r}")
+        raise Unreachable(
+            f"error {error_code!r}: {request.GET.get('error_description', '')[:200]!r}"
+        )
     if not request.GET.get("code"):
         raise SignInRefused(
             "The answer of the sign-in service is incomplete. Begin again.", "no code"
         )
-    about = _description(sign_on)
-    client = _client(request, sign_on, about)
+    metadata = _description(sign_on)
+    client = _client(request, sign_on, metadata)
     try:
         claimed = client.get_access_token(request.GET["code"], pkce_code_verifier=state["verifier"])
     except OAuth2Error:
@@ -162,20 +164,20 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, Provider
     token = claimed.get("id_token") if isinstance(claimed, dict) else None
     if not isinstance(token, str):
         raise Unreachable("no ID token beside the access token")
-    result = _checked(token, sign_on, about, state["nonce"])
-    claims = _claims(result | _information(claimed, result, about), sign_on)
-    return claims, str(state["next"]), _provider_sign_out(about, token)
+    result = _checked(token, sign_on, metadata, state["nonce"])
+    claims = _claims(result | _information(claimed, result, metadata), sign_on)
+    return claims, str(state["next"]), _provider_sign_out(metadata, token)
 
 
 def _keep(request: HttpRequest, state: dict[str, str]) -> str:
     """Keep what was begun in this session alone, for ten minutes; its name cannot be guessed."""
     name, now = secrets.token_urlsafe(24), time.time()
     begun = {
-        known: kept
-        for known, kept in request.session.get(_BEGUN, {}).items()
-        if now - kept["at"] <= BEGUN_LASTS_S
+        key: value
+        for key, value in request.session.get(_BEGUN, {}).items()
+        if now - value["at"] <= BEGUN_LASTS_S
     }
-    latest = sorted(begun.items(), key=lambda one: one[1]["at"])[1 - MOST_BEGUN :]
+    latest = sorted(begun.items(), key=lambda pair: pair[1]["at"])[1 - MOST_BEGUN :]
     request.session[_BEGUN] = dict(latest) | {name: state | {"at": now}}
     return name
 
@@ -195,9 +197,9 @@ def _take(request: HttpRequest, name: str) -> dict[str, Any] | None:
     return state if state is not None and time.time() - state["at"] <= BEGUN_LASTS_S else None
 
 
-def _provider_sign_out(about: Mapping[str, Any], token: str) -> ProviderSignOut | None:
+def _provider_sign_out(metadata: Mapping[str, Any], token: str) -> ProviderSignOut | None:
     """None where the provider ends no sessions (OpenID Connect RP-Initiated Logout 1.0)."""
-    endpoint = about.get("end_session_endpoint")
+    endpoint = metadata.get("end_session_endpoint")
     if not isinstance(endpoint, str) or not is_safe(endpoint) or "#" in endpoint:
         return None
     return ProviderSignOut(endpoint, token)
@@ -211,23 +213,23 @@ def remember(request: HttpRequest, sign_out: ProviderSignOut | None) -> None:
 
 def leaving(request: HttpRequest, sign_on: SignOn | None) -> str:
     """The provider's address that signs this person out there; empty where there is none."""
-    kept = request.session.get(_WAY_OUT)
-    if sign_on is None or not kept:
+    way_out = request.session.get(_WAY_OUT)
+    if sign_on is None or not way_out:
         return ""
-    back = request.build_absolute_uri(reverse("accounts:sign_in"))
+    return_url = request.build_absolute_uri(reverse("accounts:sign_in"))
     query = urlencode(
         {
-            "id_token_hint": kept["id_token"],
+            "id_token_hint": way_out["id_token"],
             "client_id": sign_on.client_id,
-            "post_logout_redirect_uri": back,
+            "post_logout_redirect_uri": return_url,
         }
     )
-    return f"{kept['endpoint']}{'&' if '?' in kept['endpoint'] else '?'}{query}"
+    return f"{way_out['endpoint']}{'&' if '?' in way_out['endpoint'] else '?'}{query}"
 
 
-def _client(request: HttpRequest, sign_on: SignOn, about: Mapping[str, Any]) -> OAuth2Client:
+def _client(request: HttpRequest, sign_on: SignOn, metadata: Mapping[str, Any]) -> OAuth2Client:
     app = SocialApp(provider="openid_connect", client_id=sign_on.client_id, secret=sign_on.secret)
-    methods = about.get("token_endpoint_auth_methods_supported")
+    methods = metadata.get("token_endpoint_auth_methods_supported")
     if not isinstance(methods, list):
         methods = ["client_secret_basic"]
     return OAuth2Client(
@@ -235,7 +237,7 @@ def _client(request: HttpRequest, sign_on: SignOn, about: Mapping[str, Any]) -> 
         app.client_id,
         app.secret,
         "POST",
-        about["token_endpoint"],
+        metadata["token_endpoint"],
         request.build_absolute_uri(reverse("accounts:oidc_callback")),
         basic_auth="client_secret_post" not in methods,
     )
@@ -248,29 +250,31 @@ def _read(address: object, **kwargs: Any) -> dict[str, Any]:
             response = session.get(str(address), **kwargs)
             if response.status_code != 200:
                 raise Unreachable(f"{address} answers {response.status_code}")
-            found = response.json()
+            document = response.json()
     except (requests.RequestException, ValueError, RecursionError) as error:
         raise Unreachable(f"{address}: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Unreachable(f"{address} answers with no JSON object")
-    return found
+    return document
 
 
 def _description(sign_on: SignOn) -> dict[str, Any]:
     """The provider's metadata, which must be of the issuer we know, and name safe addresses."""
-    about = _read(sign_on.issuer.rstrip("/") + "/.well-known/openid-configuration")
-    if about.get("issuer") != sign_on.issuer:
+    metadata = _read(sign_on.issuer.rstrip("/") + "/.well-known/openid-configuration")
+    if metadata.get("issuer") != sign_on.issuer:
         raise Unreachable(
-            f"it calls itself {str(about.get('issuer'))[:200]!r}: FSBENCH_OIDC_ISSUER must be "
+            f"it calls itself {str(metadata.get('issuer'))[:200]!r}: FSBENCH_OIDC_ISSUER must be "
             "exactly that"
         )
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        if not is_safe(str(about.get(name, ""))):
-            raise Unreachable(f"its {name} is {str(about.get(name))[:200]!r}")
-    return about
+        if not is_safe(str(metadata.get(name, ""))):
+            raise Unreachable(f"its {name} is {str(metadata.get(name))[:200]!r}")
+    return metadata
 
 
-def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) -> dict[str, Any]:
+def _checked(
+    token: str, sign_on: SignOn, metadata: Mapping[str, Any], nonce: str
+) -> dict[str, Any]:
     """The ID token's claims. Raises Refused unless it is signed, ours, of now and of this try."""
     try:
         header = jwt.get_unverified_header(token)
@@ -278,7 +282,7 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
             raise jwt.InvalidAlgorithmError(f"algorithm {header.get('alg')!r}")
         data: dict[str, Any] = jwt.decode(
             token,
-            key=_key(header, about),
+            key=_key(header, metadata),
             algorithms=ALGORITHMS,
             audience=sign_on.client_id,
             issuer=sign_on.issuer,
@@ -287,9 +291,9 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
         )
         if not secrets.compare_digest(str(data["nonce"]).encode(), nonce.encode()):
             raise jwt.InvalidTokenError("nonce")
-        others = data["aud"] if isinstance(data["aud"], list) else [data["aud"]]
+        audiences = data["aud"] if isinstance(data["aud"], list) else [data["aud"]]
         party = data.get("azp")
-        if (party is not None or len(others) > 1) and party != sign_on.client_id:
+        if (party is not None or len(audiences) > 1) and party != sign_on.client_id:
             raise jwt.InvalidTokenError("authorised party")
     except (jwt.PyJWTError, TypeError, ValueError) as error:
         raise SignInRefused(
@@ -300,9 +304,9 @@ def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) 
     return data
 
 
-def _key(header: Mapping[str, Any], about: Mapping[str, Any]) -> Any:
+def _key(header: Mapping[str, Any], metadata: Mapping[str, Any]) -> Any:
     """The provider's public key that the token names; read anew each time: keys are changed."""
-    keys = jwt.PyJWKSet.from_dict(_read(about["jwks_uri"])).keys
+    keys = jwt.PyJWKSet.from_dict(_read(metadata["jwks_uri"])).keys
     fitting = [key for key in keys if key.public_key_use in (None, "sig")]
     if "kid" in header or len(fitting) > 1:
         fitting = [key for key in fitting if key.key_id == header.get("kid")]
@@ -318,15 +322,15 @@ def _information(
     if not about.get("userinfo_endpoint"):
         return {}
     bearer = {"Authorization": f"Bearer {answer['access_token']}"}
-    found = _read(about["userinfo_endpoint"], headers=bearer)
-    if found.get("sub") != data["sub"]:
+    information = _read(about["userinfo_endpoint"], headers=bearer)
+    if information.get("sub") != data["sub"]:
         raise SignInRefused(
             "The sign-in service speaks of two people at once. Begin again.",
             "user information of another subject",
         )
     # An address and whether it is verified belong together.
     taken = set(data) | ({"email", "email_verified"} if "email" in data else set())
-    return {name: value for name, value in found.items() if name not in taken}
+    return {name: value for name, value in information.items() if name not in taken}
 
 
 def _claims(data: Mapping[str, Any], sign_on: SignOn) -> Claims:

@@ -74,5 +74,5 @@ def action_of(view: Callable[..., Any], method: str | None) -> Action | None:
     required = _required(view)
     if required is None or isinstance(required, Action):
         return required
-    known = "GET" if method in ("HEAD", "OPTIONS") else method
-    return required.get(known or "", Action.READ)
+    verb = "GET" if method in ("HEAD", "OPTIONS") else method
+    return required.get(verb or "", Action.READ)

@@ -99,8 +99,8 @@ def role_of(user: AnyUser) -> Role | None:
 
 
 def is_at_least(user: AnyUser, role: Role) -> bool:
-    has = role_of(user)
-    return has is not None and _ORDER.index(has) >= _ORDER.index(role)
+    user_role = role_of(user)
+    return user_role is not None and _ORDER.index(user_role) >= _ORDER.index(role)
 
 
 def is_administrator(user: AnyUser) -> bool:
@@ -259,10 +259,10 @@ class Viewer:
 
     def hidden(self) -> frozenset[int]:
         if self._hidden is None:
-            kept = _not_public()
-            self._is_personal = bool(kept)
+            restricted = _not_public()
+            self._is_personal = bool(restricted)
             # Nobody is asked who they are where everything is public: no cookie, no further query.
-            self._hidden = frozenset(_hidden_from(self.user, kept) if kept else ())
+            self._hidden = frozenset(_hidden_from(self.user, restricted) if restricted else ())
         return self._hidden
 
     def is_personal(self) -> bool:
@@ -309,26 +309,28 @@ def hidden_from(user: AnyUser | None) -> set[int]:
     """``hidden_studies`` of this person, whoever asks; none of a command's (None)."""
     if user is None:
         return set()
-    kept = _not_public()
-    return _hidden_from(user, kept) if kept else set()
+    restricted = _not_public()
+    return _hidden_from(user, restricted) if restricted else set()
 
 
 def _studies() -> QuerySet[Any]:
-    every: QuerySet[Any] = apps.get_model("studies", "Study")._base_manager.order_by()
-    return every
+    studies: QuerySet[Any] = apps.get_model("studies", "Study")._base_manager.order_by()
+    return studies
 
 
 def _not_public() -> list[int]:
     return list(_studies().exclude(visibility=Visibility.PUBLIC).values_list("pk", flat=True))
 
 
-def _hidden_from(user: AnyUser, kept: list[int]) -> set[int]:
+def _hidden_from(user: AnyUser, restricted: list[int]) -> set[int]:
     if is_administrator(user):
         return set()
     if role_of(user) is None:
-        return set(kept)
-    mine = Q(created_by=user) | Q(visibility=Visibility.TEAM, team__members=user)
-    return set(kept) - set(_studies().filter(mine, pk__in=kept).values_list("pk", flat=True))
+        return set(restricted)
+    visible = Q(created_by=user) | Q(visibility=Visibility.TEAM, team__members=user)
+    return set(restricted) - set(
+        _studies().filter(visible, pk__in=restricted).values_list("pk", flat=True)
+    )
 
 
 @contextmanager

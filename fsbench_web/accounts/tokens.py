@@ -101,10 +101,10 @@ def row_of(token: str) -> ApiToken | None:
 
 def _with_user(digest: str) -> ApiToken | None:
     """Every call of the API asks for it."""
-    found = _BY_DIGEST.rows(digest)
-    if not found:
+    rows = _BY_DIGEST.rows(digest)
+    if not rows:
         return None
-    [values] = found
+    [values] = rows
     row = object_of(ApiToken, _FIELDS, values[: len(_FIELDS)])
     row.user = object_of(User, _USER_FIELDS, values[len(_FIELDS) :])
     return row
@@ -128,8 +128,8 @@ def of_request(request: HttpRequest) -> ApiToken | None:
         return None
     if not hasattr(request, "api_token"):
         request.api_token = row_of(token)  # type: ignore[attr-defined]
-    found: ApiToken | None = request.api_token  # type: ignore[attr-defined]
-    return found
+    row: ApiToken | None = request.api_token  # type: ignore[attr-defined]
+    return row
 
 
 def user_of(token: str) -> User | None:

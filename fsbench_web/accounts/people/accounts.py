@@ -114,13 +114,13 @@ def close(
 
     Raises LastAdministrator, closing.DispositionError.
     """
-    kept = lock_account(user.pk)
+    locked = lock_account(user.pk)
     change(
-        kept.pk,
-        role=kept_role(kept),
+        locked.pk,
+        role=kept_role(locked),
         is_active=False,
-        teams=list(kept.teams.all()),
-        luns=list(LunGrant.objects.filter(user=kept).values_list("lun", flat=True)),
+        teams=list(locked.teams.all()),
+        luns=list(LunGrant.objects.filter(user=locked).values_list("lun", flat=True)),
         by=by,
         permalinks=permalinks,
         facts=facts,
@@ -243,8 +243,8 @@ def grant(
             row.delete()
             audit.note(by, "LUN grant withdrawn", _name(row), whom=whom)
     for lun_id in sorted(wanted - present.keys()):
-        made = LunGrant.objects.create(lun_id=lun_id, user=user, team=team)
-        audit.note(by, "LUN granted", _name(made), whom=whom)
+        granted = LunGrant.objects.create(lun_id=lun_id, user=user, team=team)
+        audit.note(by, "LUN granted", _name(granted), whom=whom)
 
 
 def _name(row: LunGrant) -> str:
@@ -266,8 +266,8 @@ def change_team(
 ) -> None:
     """Name, members and LUNs. Raises NameTaken."""
     # What a form was given may have the new name on it already.
-    kept = Team.objects.select_for_update().get(pk=team.pk)
-    before = {"name": kept.name, "members": _members(team)}
+    stored = Team.objects.select_for_update().get(pk=team.pk)
+    before = {"name": stored.name, "members": _members(team)}
     team.name = name
     with _taken(f'There is a team "{name}" already, made a moment ago.'):
         team.save(update_fields=["name"])

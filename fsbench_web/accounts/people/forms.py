@@ -48,18 +48,18 @@ class _AsShown(forms.Form):
         """Whether somebody else changed it meanwhile; a form that does not say what it showed is
         taken at its word.
         """
-        shown = self.data.get("shown", "")
-        return bool(shown) and shown != self.state_digest()
+        digest = self.data.get("shown", "")
+        return bool(digest) and digest != self.state_digest()
 
 
 class _Rows(forms.ModelMultipleChoiceField):
     """Rows by their numbers. One that no database counts to is refused as any other wrong one."""
 
     def clean(self, value: Any) -> Any:
-        for one in value or ():
-            if not _KEY.fullmatch(str(one)):
+        for key in value or ():
+            if not _KEY.fullmatch(str(key)):
                 raise forms.ValidationError(
-                    self.error_messages["invalid_pk_value"], "invalid_pk_value", {"pk": one}
+                    self.error_messages["invalid_pk_value"], "invalid_pk_value", {"pk": key}
                 )
         return super().clean(value)
 

@@ -85,8 +85,8 @@ def _user_of(claims: Claims) -> User | None:
         .filter(provider=claims.issuer, uid=claims.subject)
         .first()
     )
-    found: User | None = row.user if row is not None else None
-    return found
+    user: User | None = row.user if row is not None else None
+    return user
 
 
 def _make(claims: Claims) -> User:
@@ -107,9 +107,9 @@ def _make(claims: Claims) -> User:
                 )
             return user
         except IntegrityError:
-            found = _user_of(claims)
-            if found is not None:
-                return found
+            existing = _user_of(claims)
+            if existing is not None:
+                return existing
     raise SignInRefused(
         "Your account could not be made just now. Begin again.", "no free name", 503
     )
@@ -117,8 +117,8 @@ def _make(claims: Claims) -> User:
 
 def _free_name(wanted: tuple[str, ...]) -> str:
     """A name that no account has nor looks like, made of the person's own."""
-    made = [_plain(one) for one in wanted]
-    name = next((one for one in made if one), "person")
+    plain_names = [_plain(text) for text in wanted]
+    name = next((plain for plain in plain_names if plain), "person")
     number, tried = 1, name
     while names.problem(tried) or User.objects.filter(username=tried).exists():
         number += 1
@@ -136,18 +136,18 @@ def _follow_groups(user: User, claims: Claims, sign_on: SignOn) -> None:
     """Where the site maps groups, the provider says role and teams at every sign-in."""
     if sign_on.roles:
         order = [str(role) for role in Role]
-        mine = [role for group, role in sign_on.roles if group in claims.groups]
-        role = Role(max(mine or [settings.DEFAULT_ROLE], key=order.index))
+        roles = [role for group, role in sign_on.roles if group in claims.groups]
+        role = Role(max(roles or [settings.DEFAULT_ROLE], key=order.index))
         # The last administrator stays one: nobody could give rights any more.
         with suppress(accounts.LastAdministrator):
             accounts.set_role(user.pk, role, None)
     mapped = {name for _, name in sign_on.teams}
     if mapped:
         wanted = {name for group, name in sign_on.teams if group in claims.groups}
-        has = set(user.teams.values_list("name", flat=True))
-        if wanted - has or (mapped - wanted) & has:
+        current = set(user.teams.values_list("name", flat=True))
+        if wanted - current or (mapped - wanted) & current:
             teams = [*user.teams.exclude(name__in=mapped - wanted)]
-            for name in sorted(wanted - has):
+            for name in sorted(wanted - current):
                 teams.append(
                     Team.objects.filter(name=name).first() or accounts.create_team(name, None)
                 )

@@ -77,7 +77,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _people_page(request, 422, account_form=form)
     try:
-        made = accounts.create(
+        user = accounts.create(
             form.cleaned_data["username"],
             form.cleaned_data.get("password", ""),
             Role(form.cleaned_data["role"]),
@@ -88,14 +88,14 @@ def people_list(request: HttpRequest) -> HttpResponse:
         return _people_page(request, 422, account_form=form)
     messages.success(
         request,
-        f"The account {made} is made. "
+        f"The account {user} is made. "
         + (
             "Hand the password over safely."
-            if made.has_usable_password()
+            if user.has_usable_password()
             else "Link a subject to it: nothing opens it yet."
         ),
     )
-    return redirect("people:person", user_id=made.pk)
+    return redirect("people:person", user_id=user.pk)
 
 
 @never_cache
@@ -103,35 +103,35 @@ def people_list(request: HttpRequest) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def person(request: HttpRequest, user_id: int) -> HttpResponse:
     """Role, teams and LUNs of one account, and whether it is open."""
-    found = _account(user_id)
+    user = _account(user_id)
     if request.method != "POST":
-        return _person_page(request, found, PersonForm(user=found))
+        return _person_page(request, user, PersonForm(user=user))
     with transaction.atomic():
-        found = accounts.lock_account(found.pk)
-        form = PersonForm(request.POST, user=found)
+        user = accounts.lock_account(user.pk)
+        form = PersonForm(request.POST, user=user)
         if form.is_outdated:
-            now = PersonForm(user=found)
-            return _person_page(request, found, now, 409, refused=_OUTDATED)
-        if _change(found, form, _user(request)):
-            messages.success(request, f"The account {found} is changed.")
+            now = PersonForm(user=user)
+            return _person_page(request, user, now, 409, refused=_OUTDATED)
+        if _change(user, form, _user(request)):
+            messages.success(request, f"The account {user} is changed.")
             return redirect("people:people")
-        return _person_page(request, found, form, 422)
+        return _person_page(request, user, form, 422)
 
 
-def _change(found: User, form: PersonForm, by: User) -> bool:
+def _change(user: User, form: PersonForm, by: User) -> bool:
     """Whether it is as the form says now; what stands against it is among the form's errors."""
     if not form.is_valid():
         return False
-    given: dict[str, Any] = form.cleaned_data
+    cleaned: dict[str, Any] = form.cleaned_data
     try:
         accounts.change(
-            found.pk,
-            role=Role(given["role"]),
-            is_active=given["is_active"],
-            teams=given["teams"],
-            luns=given["luns"].values_list("pk", flat=True),
+            user.pk,
+            role=Role(cleaned["role"]),
+            is_active=cleaned["is_active"],
+            teams=cleaned["teams"],
+            luns=cleaned["luns"].values_list("pk", flat=True),
             by=by,
-            email=given["email"],
+            email=cleaned["email"],
             permalinks=form.permalinks_choice,
         )
     except accounts.LastAdministrator as refused:
@@ -142,15 +142,15 @@ def _change(found: User, form: PersonForm, by: User) -> bool:
 
 
 def _account(user_id: int) -> User:
-    found = User.objects.filter(pk=user_id).first()
-    if found is None:
+    user = User.objects.filter(pk=user_id).first()
+    if user is None:
         raise Http404("There is no such account. The people page lists all there are.")
-    return found
+    return user
 
 
 def _person_page(
     request: HttpRequest,
-    found: User,
+    user: User,
     form: PersonForm,
     status: int = 200,
     *,
@@ -158,29 +158,29 @@ def _person_page(
     new_password: str = "",
     refused: str = "",
 ) -> HttpResponse:
-    shared = closing.permalinks_of(found)
+    shared = closing.permalinks_of(user)
     context = {
-        "person": found,
+        "person": user,
         "permalinks": shared[:PERMALINKS_SHOWN],
         "permalinks_total": shared.count(),
         "new_password": new_password,
         "refused": refused,
-        "password_form": NewPasswordForm() if _takes_password(request, found) else None,
+        "password_form": NewPasswordForm() if _takes_password(request, user) else None,
         "form": form,
         "sign_on": settings.SIGN_ON,
-        "identities": identities.of_account(found),
+        "identities": identities.of_account(user),
         "identity_form": identity_form or IdentityForm(),
-        "has_password": found.has_usable_password(),
-        "given": GivenPassword.objects.filter(user=found).first()
-        if found.has_usable_password()
+        "has_password": user.has_usable_password(),
+        "given": GivenPassword.objects.filter(user=user).first()
+        if user.has_usable_password()
         else None,
     }
     return render(request, "accounts/person.html", context, status=status)
 
 
-def _takes_password(request: HttpRequest, found: User) -> bool:
+def _takes_password(request: HttpRequest, user: User) -> bool:
     """Whether a password could open the account, and is not changed on the account page."""
-    return settings.PASSWORD_SIGN_IN and found.is_active and found.pk != _user(request).pk
+    return settings.PASSWORD_SIGN_IN and user.is_active and user.pk != _user(request).pk
 
 
 @sensitive_variables("password")
@@ -189,20 +189,20 @@ def _takes_password(request: HttpRequest, found: User) -> bool:
 @requires(Action.ADMINISTER)
 def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
     """Give this account a new random password."""
-    found = _account(user_id)
+    user = _account(user_id)
     if not settings.PASSWORD_SIGN_IN:
         raise PermissionDenied("Sign-in with a password is switched off here.")
     form = NewPasswordForm(request.POST)
     form.full_clean()
     try:
         password = accounts.set_password(
-            found.pk, _user(request), revokes_tokens=form.cleaned_data["revokes_tokens"]
+            user.pk, _user(request), revokes_tokens=form.cleaned_data["revokes_tokens"]
         )
     except accounts.PasswordNotAllowed as refused:
-        return _person_page(request, found, PersonForm(user=found), 422, refused=str(refused))
+        return _person_page(request, user, PersonForm(user=user), 422, refused=str(refused))
     # The answer itself shows it: a redirect would have to store it in plain text between.
-    found.refresh_from_db()
-    return _person_page(request, found, PersonForm(user=found), 201, new_password=password)
+    user.refresh_from_db()
+    return _person_page(request, user, PersonForm(user=user), 201, new_password=password)
 
 
 @never_cache
@@ -210,21 +210,21 @@ def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
     """Link a subject of the sign-in service to this account."""
-    found = _account(user_id)
+    user = _account(user_id)
     if settings.SIGN_ON is None:
         raise Http404("No sign-in service is set up: /guide/people/#single-sign-on says how.")
     form = IdentityForm(request.POST)
     if form.is_valid():
         try:
             identities.link(
-                found, settings.SIGN_ON.issuer, form.cleaned_data["subject"], _user(request)
+                user, settings.SIGN_ON.issuer, form.cleaned_data["subject"], _user(request)
             )
         except identities.IdentityLinkError as refused:
             form.add_error("subject", str(refused))
         else:
-            messages.success(request, f"Who signs in as this subject is {found} from now on.")
-            return redirect("people:person", user_id=found.pk)
-    return _person_page(request, found, PersonForm(user=found), 422, identity_form=form)
+            messages.success(request, f"Who signs in as this subject is {user} from now on.")
+            return redirect("people:person", user_id=user.pk)
+    return _person_page(request, user, PersonForm(user=user), 422, identity_form=form)
 
 
 @never_cache
@@ -232,11 +232,11 @@ def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def unlink_identity(request: HttpRequest, user_id: int, identity_id: int) -> HttpResponse:
     """The subject opens this account no more."""
-    found = _account(user_id)
-    if not identities.unlink(found, identity_id, _user(request)):
+    user = _account(user_id)
+    if not identities.unlink(user, identity_id, _user(request)):
         raise Http404("This account has no such link. Its page lists those it has.")
-    messages.success(request, f"The subject opens {found} no more.")
-    return redirect("people:person", user_id=found.pk)
+    messages.success(request, f"The subject opens {user} no more.")
+    return redirect("people:person", user_id=user.pk)
 
 
 @never_cache
@@ -248,11 +248,11 @@ def teams(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _people_page(request, 422, team_form=form)
     try:
-        made = accounts.create_team(form.cleaned_data["name"], _user(request))
+        new_team = accounts.create_team(form.cleaned_data["name"], _user(request))
     except accounts.NameTaken as taken:
         form.add_error("name", str(taken))
         return _people_page(request, 422, team_form=form)
-    return redirect("people:team", team_id=made.pk)
+    return redirect("people:team", team_id=new_team.pk)
 
 
 @never_cache
@@ -260,46 +260,46 @@ def teams(request: HttpRequest) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def team(request: HttpRequest, team_id: int) -> HttpResponse:
     """Name, members and LUNs of one team."""
-    found = Team.objects.filter(pk=team_id).first()
-    if found is None:
+    team = Team.objects.filter(pk=team_id).first()
+    if team is None:
         raise Http404("There is no such team. The people page lists all there are.")
     if request.method != "POST":
-        return _team_page(request, found, found.name, TeamForm(team=found))
+        return _team_page(request, team, team.name, TeamForm(team=team))
     with transaction.atomic():
-        found = Team.objects.select_for_update().get(pk=team_id)
-        name = found.name
-        form = TeamForm(request.POST, team=found)
+        team = Team.objects.select_for_update().get(pk=team_id)
+        name = team.name
+        form = TeamForm(request.POST, team=team)
         if form.is_outdated:
-            now = TeamForm(team=found)
-            return _team_page(request, found, name, now, 409, refused=_OUTDATED)
+            now = TeamForm(team=team)
+            return _team_page(request, team, name, now, 409, refused=_OUTDATED)
         if form.is_valid():
-            given: dict[str, Any] = form.cleaned_data
+            cleaned: dict[str, Any] = form.cleaned_data
             try:
                 accounts.change_team(
-                    found,
-                    name=given["name"],
-                    members=given["members"],
-                    luns=given["luns"].values_list("pk", flat=True),
+                    team,
+                    name=cleaned["name"],
+                    members=cleaned["members"],
+                    luns=cleaned["luns"].values_list("pk", flat=True),
                     by=_user(request),
                 )
             except accounts.NameTaken as taken:
                 form.add_error("name", str(taken))
             else:
-                messages.success(request, f"The team {found} is changed.")
+                messages.success(request, f"The team {team} is changed.")
                 return redirect("people:people")
-        return _team_page(request, found, name, form, 422)
+        return _team_page(request, team, name, form, 422)
 
 
 def _team_page(
     request: HttpRequest,
-    found: Team,
+    team: Team,
     name: str,
     form: TeamForm,
     status: int = 200,
     *,
     refused: str = "",
 ) -> HttpResponse:
-    context = {"team": found, "name": name, "form": form, "refused": refused}
+    context = {"team": team, "name": name, "form": form, "refused": refused}
     return render(request, "accounts/team.html", context, status=status)
 
 
@@ -308,21 +308,21 @@ def _team_page(
 @requires(Action.ADMINISTER)
 def audit_log(request: HttpRequest) -> HttpResponse:
     """What was done by whom, newest first; by ``who``, ``what`` and ``thing`` of the query."""
-    asked = {name: request.GET.get(name, "").strip()[:200] for name in ("who", "what", "thing")}
-    asked = {name: value.replace("\0", "") for name, value in asked.items()}
+    filters = {name: request.GET.get(name, "").strip()[:200] for name in ("who", "what", "thing")}
+    filters = {name: value.replace("\0", "") for name, value in filters.items()}
     entries = AuditEntry.objects.order_by("-id")
-    if asked["who"]:
-        entries = entries.filter(who=asked["who"])
-    if asked["what"]:
-        entries = entries.filter(what=asked["what"])
-    if asked["thing"]:
-        entries = entries.filter(thing__icontains=asked["thing"])
-    shown = Paginator(entries, ENTRIES_SHOWN).get_page(request.GET.get("page"))
+    if filters["who"]:
+        entries = entries.filter(who=filters["who"])
+    if filters["what"]:
+        entries = entries.filter(what=filters["what"])
+    if filters["thing"]:
+        entries = entries.filter(thing__icontains=filters["thing"])
+    page = Paginator(entries, ENTRIES_SHOWN).get_page(request.GET.get("page"))
     rest = request.GET.copy()
     rest.pop("page", None)
     context = {
-        "page": shown,
-        "asked": asked,
+        "page": page,
+        "asked": filters,
         "words": sorted((*audit.WORDS, *audit.FORMER_WORDS)),
         "query": rest.urlencode(),
     }

@@ -38,8 +38,8 @@ def remember(response: HttpResponse, username: str) -> None:
 
 def mark_of(request: HttpRequest, username: str) -> str:
     """The mark of a browser that opened this account before; empty for every other."""
-    kept = request.get_signed_cookie(cookie_name(), default="", salt=_SALT, max_age=_AGE_S)
-    digest, _, mark = str(kept).partition(":")
+    cookie = request.get_signed_cookie(cookie_name(), default="", salt=_SALT, max_age=_AGE_S)
+    digest, _, mark = str(cookie).partition(":")
     return mark if digest == _digest(username) else ""
 
 

@@ -23,10 +23,10 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def _sign_on() -> SignOn:
-    found: SignOn | None = settings.SIGN_ON
-    if found is None:
+    sign_on: SignOn | None = settings.SIGN_ON
+    if sign_on is None:
         raise Http404("No sign-in service is set up here: /guide/people/#single-sign-on says how.")
-    return found
+    return sign_on
 
 
 @never_cache

@@ -56,8 +56,8 @@ def _digest(*parts: str) -> str:
 
 def _key(username: str, address: str, browser: str = "") -> str:
     # A mark is none of the forms that an address has.
-    where = f"browser {browser}" if browser else network_of(address)
-    return _digest(plain_name(username), where)
+    origin = f"browser {browser}" if browser else network_of(address)
+    return _digest(plain_name(username), origin)
 
 
 def admit(username: str, address: str, limit: int = LIMIT) -> bool:
@@ -84,11 +84,11 @@ def _count(key: str, source: str, limit: int) -> ThrottleDecision:
     attempt = SignInAttempt.objects.create(key=key, source=source, at=now)
     # No further than needed: an attack may have left many.
     failures = SignInAttempt.objects.exclude(source="")[: SITE_LIMIT + 2].count() if source else 0
-    most = BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
+    source_limit = BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
     answer = ThrottleDecision.ADMITTED
     if SignInAttempt.objects.filter(key=key).count() > limit:
         answer = ThrottleDecision.NAME
-    elif source and SignInAttempt.objects.filter(source=source).count() > most:
+    elif source and SignInAttempt.objects.filter(source=source).count() > source_limit:
         answer = ThrottleDecision.ADDRESS
     if answer is not ThrottleDecision.ADMITTED:
         attempt.delete()

@@ -131,8 +131,10 @@ def _has_password(user: User) -> bool:
 
 def _may_not(user: User) -> list[rights.Decision]:
     """What the account may not do, with the reason."""
-    asked = (rights.Action.IMPORT, rights.Action.RUN)
-    return [one for one in (rights.decide(user, action) for action in asked) if one.why]
+    actions = (rights.Action.IMPORT, rights.Action.RUN)
+    return [
+        decision for decision in (rights.decide(user, action) for action in actions) if decision.why
+    ]
 
 
 def account_page(

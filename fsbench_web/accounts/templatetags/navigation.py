@@ -35,7 +35,7 @@ def _user(context: dict[str, Any]) -> Any:
 
 def _may(context: dict[str, Any]) -> set[str]:
     user = _user(context)
-    asked = (navigation.RUN, navigation.IMPORT, navigation.ADMINISTER)
+    actions = (navigation.RUN, navigation.IMPORT, navigation.ADMINISTER)
     if not user.is_authenticated:
         return {navigation.RUN, navigation.IMPORT}
-    return {action for action in asked if rights.decide(user, rights.Action(action)).is_allowed}
+    return {action for action in actions if rights.decide(user, rights.Action(action)).is_allowed}

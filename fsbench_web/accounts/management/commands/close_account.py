@@ -36,9 +36,9 @@ class Command(SiteCommand):
             raise CommandError("Say either --permalinks or --permalinks-to, not both.")
         try:
             accounts.close(user, command_line.who(), _permalinks_of(options), command_line.facts())
-        except closing.DispositionError as asked:
+        except closing.DispositionError as error:
             raise CommandError(
-                f"{asked} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"
+                f"{error} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"
             ) from None
         except accounts.LastAdministrator as refused:
             raise CommandError(str(refused)) from None
