@@ -80,10 +80,10 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
 @requires(Action.MAINTAIN)
 def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpResponse:
     """Drain the worker for maintenance, or let it take runs again."""
-    found = Worker.objects.filter(name=name).first()
-    if found is None:
+    worker = Worker.objects.filter(name=name).first()
+    if worker is None:
         raise _no_worker(name)
-    changed = maintenance.set_drained(found, is_drained, by=request.user.get_username())
+    changed = maintenance.set_drained(worker, is_drained, by=request.user.get_username())
     if not changed:
         messages.info(request, f"{name} was {'drained' if is_drained else 'in service'} already.")
     elif is_drained:
@@ -100,12 +100,12 @@ def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpRespon
 @requires(Action.ADMINISTER)
 def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
     """Ask the worker for a kernel for guests. What becomes of it is on its page."""
-    found = Worker.objects.filter(name=name).first()
-    if found is None:
+    worker = Worker.objects.filter(name=name).first()
+    if worker is None:
         raise _no_worker(name)
     package = request.POST.get("package", "").strip()
     try:
-        guest_kernels.ask(found, package)
+        guest_kernels.ask(worker, package)
     except guest_kernels.KernelRequestError as error:
         messages.error(request, str(error))
     else:

@@ -22,18 +22,20 @@ def _words(
     return Option(key, "mount", name, choices, help=help, is_joined=joined)
 
 
-def _bytes(key: str, name: str, most: int) -> Option:
+def _bytes(key: str, name: str, maximum: int) -> Option:
     return Option(
         *(key, "mount", name),
         minimum=512,
-        maximum=most,
+        maximum=maximum,
         template=f"{key}={{}}",
         label_template=f"{key}{{}}",
     )
 
 
 def _versions(*numbers: str) -> Option:
-    return _words("vers", "Version of the protocol", {one: one for one in numbers}, joined=True)
+    return _words(
+        "vers", "Version of the protocol", {number: number for number in numbers}, joined=True
+    )
 
 
 _NCONNECT = Option(
@@ -154,7 +156,7 @@ def contender(kernel_name: str, words: str) -> Contender:
     options: dict[str, str] = {}
     for option in OPTIONS[slug]:
         value = values.get(option.key, "") or next(
-            (one.value for one in option.choices if values.get(one.value) == ""), ""
+            (choice.value for choice in option.choices if values.get(choice.value) == ""), ""
         )
         value = _SAME.get(value, value)
         if value and _USUAL.get((slug, option.key)) != value:
@@ -170,8 +172,8 @@ def server_of(source: str, words: str = "") -> tuple[str, str]:
     the file system, because monitors come and go. Before that the name, of one of several of a
     cluster, stands among the options in effect (``words``), and its server is ``NAME on MONITORS``.
     """
-    if found := _CEPH_SOURCE.fullmatch(source):
-        return found[1], found[2]
+    if match := _CEPH_SOURCE.fullmatch(source):
+        return match[1], match[2]
     if source.startswith("//"):
         server, _, share = source[2:].partition("/")
         return server, share

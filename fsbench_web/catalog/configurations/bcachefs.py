@@ -24,26 +24,26 @@ REPLICAS = ("data_replicas", "metadata_replicas")
 _CHECKSUMS = ("none", "crc32c", "crc64", "xxhash")
 
 
-def _replicas(what: str, label: str) -> Option:
+def _replicas(kind: str, label: str) -> Option:
     return Option(
-        f"{what}_replicas",
+        f"{kind}_replicas",
         "mkfs",
-        f"Copies of {what}",
+        f"Copies of {kind}",
         tuple(
-            Choice(str(count), (f"--{what}_replicas={count}",), f"{label}{count}")
+            Choice(str(count), (f"--{kind}_replicas={count}",), f"{label}{count}")
             for count in range(1, MOST_REPLICAS + 1)
         ),
         help="Each on a LUN of its own. Default: 1",
     )
 
 
-def _checksum(what: str) -> Option:
+def _checksum(kind: str) -> Option:
     return Option(
-        f"{what}_checksum",
+        f"{kind}_checksum",
         "mkfs",
-        f"Checksum of {what}",
+        f"Checksum of {kind}",
         tuple(
-            Choice(name, (f"--{what}_checksum={name}",), f"{what}-{name}") for name in _CHECKSUMS
+            Choice(name, (f"--{kind}_checksum={name}",), f"{kind}-{name}") for name in _CHECKSUMS
         ),
         help="Default: crc32c",
     )
@@ -118,12 +118,14 @@ def mkfs_arguments(
         return list(devices)
     mode = str(options.get(CACHE_MODE) or USUAL_CACHE_MODE)
     names = ("foreground", "promote", "background")
-    found = [f"--{name}_target={to}" for name, to in zip(names, _TARGETS[mode], strict=True)]
+    arguments = [
+        f"--{name}_target={target}" for name, target in zip(names, _TARGETS[mode], strict=True)
+    ]
     for label, group in ((_DATA, devices), (_CACHE, caches)):
         for number, device in enumerate(group):
             # Options of a device stand before it.
-            found += [f"--label={label}.{label}{number}", device]
-    return found
+            arguments += [f"--label={label}.{label}{number}", device]
+    return arguments
 
 
 def mount_source(devices: Sequence[str]) -> str:

@@ -329,7 +329,7 @@ def lacking(slug: str, workload: Workload) -> str:
     spec = ALL.get(slug)
     if spec is None:
         return ""
-    missing = [one for one in file_features.ALL if one in workload.demands & spec.lacks]
+    missing = [feature for feature in file_features.ALL if feature in workload.demands & spec.lacks]
     if not missing:
         return ""
     return (

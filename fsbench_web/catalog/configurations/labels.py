@@ -69,8 +69,8 @@ def configuration_label(
         for option in spec.options
         if option.key in options and option.key not in _FIRST and not option.is_joined
     ]
-    joined = [one for one in spec.options if one.is_joined and one.key in options]
-    name = "".join([filesystem, *(one.choice(options[one.key]).label for one in joined)])
+    joined = [option for option in spec.options if option.is_joined and option.key in options]
+    name = "".join([filesystem, *(option.choice(options[option.key]).label for option in joined)])
     parts = [name, *(spec.option(key).choice(options[key]).label for key in keys)]
     parts += shape.label_words
     ends = [SCHEDULER_LABELS.get(scheduler, scheduler)] if scheduler else []
@@ -99,10 +99,10 @@ def parse_label(label: str) -> LabelParts | None:
     """
     # Two options of mount, and one value of ours: noatime-nodiratime.
     filesystem, *words = label.replace("noatime_nodiratime", "noatime-nodiratime").split("_")
-    found = _named(filesystem)
-    if found is None:
+    named = _named(filesystem)
+    if named is None:
         return None
-    spec, parts = found
+    spec, parts = named
     for word in words:
         if word == EXTERNAL_JOURNAL_LABEL:
             if parts.external_journal:

@@ -16,7 +16,10 @@ def _sizes_kb(template: str, sizes: Sequence[int], label: str) -> tuple[Choice, 
 
 _LEVELS = ("raid0", "raid1", "raid10", "raid5", "raid6")
 LEVEL = Option(
-    "level", "layer", "RAID level", tuple(Choice(one, (f"--level={one}",), one) for one in _LEVELS)
+    "level",
+    "layer",
+    "RAID level",
+    tuple(Choice(level, (f"--level={level}",), level) for level in _LEVELS),
 )
 CHUNK = Option(
     "chunk_kb",

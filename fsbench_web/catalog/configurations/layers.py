@@ -51,18 +51,18 @@ class LayerKind:
 
     def option(self, key: str) -> Option:
         """Raises OptionError with the options there are."""
-        for one in self.options:
-            if one.key == key:
-                return one
+        for option in self.options:
+            if option.key == key:
+                return option
         raise OptionError(
             f'The layer {self.slug} has no option "{key}"; it has '
-            f"{', '.join(one.key for one in self.options)}."
+            f"{', '.join(option.key for option in self.options)}."
         )
 
 
 LAYERS: dict[str, LayerKind] = {
-    one.slug: one
-    for one in (
+    kind.slug: kind
+    for kind in (
         LayerKind(
             "md",
             "md",
@@ -149,16 +149,16 @@ class Layer:
         for key in data:
             if key != "layer":
                 kind.option(key)
-        given = {
-            one.key: one.choice(as_text(data[one.key])).value
-            for one in kind.options
-            if data.get(one.key) not in (None, "", "default")
+        options = {
+            option.key: option.choice(as_text(data[option.key])).value
+            for option in kind.options
+            if data.get(option.key) not in (None, "", "default")
         }
         for key in kind.required:
-            if key not in given:
-                choices = ", ".join(one.value for one in kind.option(key).choices)
+            if key not in options:
+                choices = ", ".join(choice.value for choice in kind.option(key).choices)
                 raise OptionError(f"The layer {slug} needs its {key}: one of {choices}.")
-        return cls(slug, given)
+        return cls(slug, options)
 
     def stored(self) -> dict[str, str]:
         return {"layer": self.kind, **self.options}
@@ -188,7 +188,9 @@ class Layer:
     def _choices(self) -> list[Choice]:
         kind = LAYERS[self.kind]
         return [
-            one.choice(self.options[one.key]) for one in kind.options if one.key in self.options
+            option.choice(self.options[option.key])
+            for option in kind.options
+            if option.key in self.options
         ]
 
     def arguments(self, *keys: str) -> list[str]:
@@ -213,31 +215,31 @@ def as_text(value: object) -> object:
 
 def programs_of(layers: Iterable[Layer]) -> list[str]:
     """The programs that make these layers, each once."""
-    return list(dict.fromkeys(name for one in layers for name in LAYERS[one.kind].programs))
+    return list(dict.fromkeys(name for layer in layers for name in LAYERS[layer.kind].programs))
 
 
 def layer_modules() -> set[str]:
     """Every module of a kernel that some layer needs."""
-    return {name for one in LAYERS.values() for names in one.modules.values() for name in names}
+    return {name for kind in LAYERS.values() for names in kind.modules.values() for name in names}
 
 
 def layer_of_label(word: str) -> Layer | None:
     """What a part of a label says, None where it says no layer."""
     first, *rest = word.split("-")
-    kind = next((one for one in LAYERS.values() if one.word == first), None)
+    kind = next((candidate for candidate in LAYERS.values() if candidate.word == first), None)
     if kind is None:
         return None
     options: dict[str, str] = {}
     for part in rest:
-        found = [
+        matches = [
             (option.key, choice.value)
             for option in kind.options
             for choice in option.choices
             if choice.label == part and option.key not in options
         ]
-        if len(found) != 1:
+        if len(matches) != 1:
             return None
-        options[found[0][0]] = found[0][1]
+        options[matches[0][0]] = matches[0][1]
     try:
         layer = Layer.of({"layer": kind.slug, **options})
     except OptionError:
@@ -310,9 +312,9 @@ def least_cache_bytes(layers: Sequence[Layer]) -> int:
     less (super.c, cache_alloc), and says no more than "not permitted".
     """
     buckets_kb = [
-        int(one.options.get("bucket_kb", _USUAL_BUCKET_KB))
-        for one in layers
-        if one.kind == "bcache"
+        int(layer.options.get("bucket_kb", _USUAL_BUCKET_KB))
+        for layer in layers
+        if layer.kind == "bcache"
     ]
     return max((513 * kb * 1024 for kb in buckets_kb), default=0)
 
@@ -322,4 +324,4 @@ _USUAL_BUCKET_KB = 512  # make-bcache(8)
 
 def remaining_devices(layers: Sequence[Layer], data: int) -> int:
     """How many devices a file system on these layers is made over."""
-    return 1 if any(one.kind in ("md", "lvm") for one in layers) else data
+    return 1 if any(layer.kind in ("md", "lvm") for layer in layers) else data

@@ -55,11 +55,11 @@ class Limits:
     def of(cls, stored: Mapping[str, Any] | None) -> "Limits":
         """The inverse of ``stored``; what another version wrote besides is left out."""
         values = stored or {}
-        return cls(**{one.name: int(values.get(one.name) or 0) for one in fields(cls)})
+        return cls(**{field.name: int(values.get(field.name) or 0) for field in fields(cls)})
 
     def stored(self) -> dict[str, int]:
         """Only what is limited."""
-        return {one.name: value for one in fields(self) if (value := getattr(self, one.name))}
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
     @property
     def are_any(self) -> bool:
@@ -72,13 +72,13 @@ class Limits:
     @property
     def rates(self) -> dict[str, int]:
         """Those of the LUNs: read_bps, write_bps (bytes a second), read_iops, write_iops."""
-        found = {
+        rates = {
             "read_bps": self.read_mib_s * MIB,
             "write_bps": self.write_mib_s * MIB,
             "read_iops": self.read_iops,
             "write_iops": self.write_iops,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in rates.items() if value}
 
     @property
     def words(self) -> str:

@@ -104,20 +104,22 @@ def _stack_conflicts(slug: str, options: Mapping[str, str], shape: LunCounts) ->
         caches = 0 if has_cache(shape.layers) else shape.cache
         yield from bcachefs.conflicts(options, devices, caches)
     if devices > 1 and not FILESYSTEMS[slug].takes_several:
-        *some, last = (one.name for one in FILESYSTEMS.values() if one.takes_several)
+        *others, last = (
+            filesystem.name for filesystem in FILESYSTEMS.values() if filesystem.takes_several
+        )
         yield (
-            f"{name} is made on one device, not over {devices}; {', '.join(some)} and {last} take "
-            "several. Others need a layer that joins the LUNs: md or lvm."
+            f"{name} is made on one device, not over {devices}; {', '.join(others)} and {last} "
+            "take several. Others need a layer that joins the LUNs: md or lvm."
         )
     for role in ("log", "special"):
         if getattr(shape, role):
             yield f"Nothing in this stack of {name} uses a LUN for the {role}: leave it out."
     for key in ("data_profile", "metadata_profile"):
-        least = PROFILE_LEAST_LUNS.get(options.get(key, ""), 1)
-        if devices < least:
+        minimum = PROFILE_LEAST_LUNS.get(options.get(key, ""), 1)
+        if devices < minimum:
             yield (
-                f"{name} with {key} {options[key]} is made over {least} devices or more, and here "
-                f"over {devices}: name further LUNs in its stack."
+                f"{name} with {key} {options[key]} is made over {minimum} devices or more, and "
+                f"here over {devices}: name further LUNs in its stack."
             )
 
 

@@ -175,8 +175,8 @@ class Preparation:
 
 def has_sprandom(version: str) -> bool:
     """Whether fio of this version, as it prints it, has sprandom; False where none is told."""
-    found = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", version)
-    return found is not None and (int(found[1]), int(found[2])) >= SPRANDOM_FROM
+    match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", version)
+    return match is not None and (int(match[1]), int(match[2])) >= SPRANDOM_FROM
 
 
 _READER = TypeAdapter(Preparation)

@@ -86,8 +86,8 @@ def _get_or_create(identity: dict[str, Any], label: str) -> FilesystemConfigurat
     # get_or_create on a unique digest is safe when two transactions make the same one at once.
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    if (known := fixed_queries.find(FilesystemConfiguration, "digest", digest)) is not None:
-        return known
+    if (stored := fixed_queries.find(FilesystemConfiguration, "digest", digest)) is not None:
+        return stored
     configuration, _ = FilesystemConfiguration.objects.get_or_create(
         digest=digest, defaults={**identity, "label": label}
     )

@@ -59,7 +59,7 @@ class LunCounts:
         """As ``FilesystemConfiguration.stack`` has it; empty for the LUN alone."""
         if self == PLAIN_SHAPE:
             return {}
-        layers = {"layers": [one.stored() for one in self.layers]} if self.layers else {}
+        layers = {"layers": [layer.stored() for layer in self.layers]} if self.layers else {}
         counts = self._counts().items()
         return {role: count for role, count in counts if count or role == DATA} | layers
 
@@ -79,12 +79,12 @@ class LunCounts:
     @property
     def label_words(self) -> list[str]:
         """The parts of a configuration's label: ``2luns``, ``1cache``."""
-        found = [one.label for one in self.layers]
-        found += [f"{self.data}luns"] if self.data > 1 else []
-        found += [
+        words = [layer.label for layer in self.layers]
+        words += [f"{self.data}luns"] if self.data > 1 else []
+        words += [
             f"{self._counts()[role]}{word}" for role, word in _WORDS.items() if self._counts()[role]
         ]
-        return found
+        return words
 
     @property
     def slug(self) -> str:
@@ -100,8 +100,8 @@ class LunCounts:
             for role, count in self._counts().items()
             if role != DATA and count
         ]
-        under = "".join(f", {one.words}" for one in self.layers)
-        return ", ".join([data, *others]) + under
+        suffix = "".join(f", {layer.words}" for layer in self.layers)
+        return ", ".join([data, *others]) + suffix
 
 
 PLAIN_SHAPE = LunCounts()
@@ -128,7 +128,7 @@ def read_layers(value: object) -> object:
     """Maps as layers; what is no list of maps is left to pydantic. Raises OptionError."""
     if not isinstance(value, list | tuple):
         return value
-    return tuple(Layer.of(one) if isinstance(one, Mapping) else one for one in value)
+    return tuple(Layer.of(entry) if isinstance(entry, Mapping) else entry for entry in value)
 
 
 _Names = Annotated[tuple[StrictStr, ...], Field(max_length=MOST_LUNS)]
@@ -174,15 +174,15 @@ class Stack:
     @property
     def words(self) -> str:
         """``disk2,disk3 cache=fast md-raid1``; "" for the LUN alone."""
-        return " ".join([in_words(self.members), *(one.label for one in self.layers)]).strip()
+        return " ".join([in_words(self.members), *(layer.label for layer in self.layers)]).strip()
 
     def stored(self) -> dict[str, Any]:
         """As documents have it; empty for the LUN alone."""
         names = (self.luns, self.log, self.cache, self.special)
         data: dict[str, Any] = {
-            key: list(one) for key, one in zip(ROLE_KEYS, names, strict=True) if one
+            key: list(luns) for key, luns in zip(ROLE_KEYS, names, strict=True) if luns
         }
-        return data | ({"layers": [one.stored() for one in self.layers]} if self.layers else {})
+        return data | ({"layers": [layer.stored() for layer in self.layers]} if self.layers else {})
 
 
 def in_words(members: Iterable[tuple[str, str]]) -> str:
@@ -198,11 +198,11 @@ def in_words(members: Iterable[tuple[str, str]]) -> str:
 
 def members_in(words: str) -> list[tuple[str, str]]:
     """The inverse of ``in_words``."""
-    found = []
+    members = []
     for part in words.split():
         role, equals, names = part.rpartition("=")
-        found += [(role if equals else DATA, name) for name in names.split(",")]
-    return found
+        members += [(role if equals else DATA, name) for name in names.split(",")]
+    return members
 
 
 def stack_of(members: Iterable[tuple[str, str]], layers: tuple[Layer, ...] = ()) -> Stack:
@@ -228,4 +228,4 @@ class Member:
 
 def data_devices(device: str, members: Iterable[Member]) -> list[str]:
     """All that hold the file system's data: that of the run's own LUN first."""
-    return [device, *(one.device for one in members if one.role == DATA)]
+    return [device, *(member.device for member in members if member.role == DATA)]

@@ -15,10 +15,10 @@ def parsed(text: str) -> float | None:
     text = text.strip()
     if text == NOT_KNOWN:
         return None
-    found = _RATE.fullmatch(text)
-    if found is None:
+    match = _RATE.fullmatch(text)
+    if match is None:
         raise ValueError(f'"{text[:40]}" is no rate: give it as 200MB/s, 1.5GB/s or unknown.')
-    rate = float(found[1]) * _KB[found[2]]
+    rate = float(match[1]) * _KB[match[2]]
     if rate == 0:
         raise ValueError("No storage delivers nothing: give what it can deliver, or unknown.")
     return rate

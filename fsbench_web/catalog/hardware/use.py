@@ -37,7 +37,7 @@ def study_counts() -> dict[int, int]:
 
 def studies_on(profile: HardwareProfile) -> list[StudyOnHardware]:
     """Published ones first, then by title. Two queries."""
-    found = {
+    by_slug = {
         row["slug"]: StudyOnHardware(**row)
         for row in profile.studies.values("slug", "title", "is_published")
     }
@@ -51,11 +51,11 @@ def studies_on(profile: HardwareProfile) -> list[StudyOnHardware]:
     )
     for row in measured:
         slug = row["study__slug"]
-        found[slug] = StudyOnHardware(
+        by_slug[slug] = StudyOnHardware(
             slug,
             row["study__title"],
             row["study__is_published"],
             row["configuration_count"],
             row["run_count"],
         )
-    return sorted(found.values(), key=lambda study: (not study.is_published, study.title))
+    return sorted(by_slug.values(), key=lambda study: (not study.is_published, study.title))

@@ -172,11 +172,11 @@ def guest_problems(lun: Lun) -> Iterator[str]:
 def kernel_problem(worker: Worker, name: str) -> str:
     """Why this worker cannot boot the kernel of this name, or ""."""
     ability = guest(worker)
-    found = ability.kernel(name) if ability else None
-    if found is not None:
-        return found.problem
-    known = ", ".join(one.name for one in ability.kernels) if ability else ""
-    return f'The worker {worker.name} has no kernel "{name}" for guests; it has {known or "none"}.'
+    kernel = ability.kernel(name) if ability else None
+    if kernel is not None:
+        return kernel.problem
+    names = ", ".join(guest_kernel.name for guest_kernel in ability.kernels) if ability else ""
+    return f'The worker {worker.name} has no kernel "{name}" for guests; it has {names or "none"}.'
 
 
 def configuration_problems(
@@ -223,11 +223,12 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
         )
         return
     if lun.is_folder:
-        found = directory_filesystem(lun)
-        if found != spec.kernel_name:
+        filesystem = directory_filesystem(lun)
+        if filesystem != spec.kernel_name:
             yield (
-                f"{lun.name} is a directory on {found or 'a file system that is not known'}, and "
-                f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
+                f"{lun.name} is a directory on {filesystem or 'a file system that is not known'}, "
+                f"and {spec.name} is not made there: choose a LUN that is a device or a sparse "
+                "file."
             )
         return
     if spec.is_raw:
@@ -264,13 +265,14 @@ def mounted(lun: Lun) -> as_mounted.Contender | None:
 
 
 def _mount_problems(lun: Lun, spec: Filesystem) -> Iterator[str]:
-    found = mounted(lun)
-    if found is None:
+    contender = mounted(lun)
+    if contender is None:
         yield f"What is mounted at {lun.name} is not known now: its LUN's page says why."
-    elif found.filesystem != spec.slug:
+    elif contender.filesystem != spec.slug:
         yield (
-            f"{lun.name} is a mount of {ALL[found.filesystem].name}, and {spec.name} is not made "
-            f"there: choose {found.filesystem}, or a LUN that is a device or a sparse file."
+            f"{lun.name} is a mount of {ALL[contender.filesystem].name}, and {spec.name} is not "
+            f"made there: choose {contender.filesystem}, or a LUN that is a device or a sparse "
+            "file."
         )
 
 
@@ -287,29 +289,31 @@ def _not_mounted(name: str, kernel: GuestKernel, slug: str) -> str:
 def _guests_that_mount(worker: Worker, name: str, slug: str) -> str:
     """Which guest kernels of a worker can what its host cannot; "" where none can."""
     ability = guest(worker)
-    found = [one.name for one in ability.usable_kernels if one.mounts(slug)] if ability else []
-    if not found:
-        return _kernel_to_fetch(worker, name, slug, ability)
-    which = (
-        f"the guest kernel {found[0]} mounts"
-        if len(found) == 1
-        else f"the guest kernels {', '.join(found)} mount"
+    kernel_names = (
+        [kernel.name for kernel in ability.usable_kernels if kernel.mounts(slug)] if ability else []
     )
-    return f" But {which} {name}: choose a guest as the executor."
+    if not kernel_names:
+        return _kernel_to_fetch(worker, name, slug, ability)
+    subject = (
+        f"the guest kernel {kernel_names[0]} mounts"
+        if len(kernel_names) == 1
+        else f"the guest kernels {', '.join(kernel_names)} mount"
+    )
+    return f" But {subject} {name}: choose a guest as the executor."
 
 
 def _kernel_to_fetch(worker: Worker, name: str, slug: str, ability: GuestAbility | None) -> str:
     """How a worker gets a guest kernel that mounts what its host does not; "" where none helps."""
     if slug not in _OF_GUESTS or ability is None or ability.is_trying:
         return ""
-    how = "whoever runs its host calls manage.py guest_kernel there"
+    instruction = "whoever runs its host calls manage.py guest_kernel there"
     if not ability.why_not_fetch:
-        how = (
+        instruction = (
             f"an administrator presses “Fetch a kernel” on the page of {worker.name}, or calls "
             "manage.py guest_kernel on its host"
         )
     needs = "" if worker.executor == "docker" else " Guests need Docker and the benchmark image."
-    return f" A guest with Debian's kernel mounts {name}: {how}.{needs}"
+    return f" A guest with Debian's kernel mounts {name}: {instruction}.{needs}"
 
 
 def directory_filesystem(lun: Lun) -> str:
@@ -376,9 +380,9 @@ def missing_tool(worker: Worker, tool: str) -> str:
 def tracer_problem(lun: Lun, slug: str) -> str:
     """Why runs on this LUN cannot be traced so (core.traces.tracers), or ""."""
     if lun.is_folder:
-        what = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
+        kind = "a directory" if lun.kind == Lun.Kind.DIRECTORY else "a mount"
         return (
-            f"{lun.name} is {what}, and runs are traced on a device: choose a LUN on which file "
+            f"{lun.name} is {kind}, and runs are traced on a device: choose a LUN on which file "
             "systems are made, or leave tracing out."
         )
     ability = lun.worker.capabilities.get("tracing", {}).get(slug)

@@ -11,10 +11,10 @@ from fsbench_web.core.workloads.base import Limits
 def memory_bytes(worker: Worker) -> int | None:
     """The memory of the worker's host, as its hardware profile has it; None: not said."""
     for label, text in worker.hardware.facts if worker.hardware else []:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
-        if label == "Memory" and found:
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
+        if label == "Memory" and match:
             # Memory comes in powers of two, whatever its label calls them.
-            return int(float(found[1]) * 2 ** {"M": 20, "G": 30, "T": 40}[found[2][0]])
+            return int(float(match[1]) * 2 ** {"M": 20, "G": 30, "T": 40}[match[2][0]])
     return None
 
 
@@ -28,10 +28,10 @@ def processors(worker: Worker) -> int | None:
 
 def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
     """Why this worker cannot hold a benchmark to these limits."""
-    found = processors(worker)
-    if limits.cpus and found is not None and found < limits.cpus:
+    cpus = processors(worker)
+    if limits.cpus and cpus is not None and cpus < limits.cpus:
         yield (
-            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {found}: "
+            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {cpus}: "
             "choose fewer, or a LUN of a larger worker."
         )
     if limits.memory_bytes and worker.executor == "local":
@@ -43,7 +43,7 @@ def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
 
 def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
     """Why this worker cannot limit runs as the machine of a series has it."""
-    limits, found = machine.limits, processors(worker)
+    limits, cpus = machine.limits, processors(worker)
     if not limits.are_any:
         return
     value = worker.capabilities.get("limits")
@@ -53,12 +53,12 @@ def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
             "bring it up to date, or leave the limits out."
         )
         return
-    for what, is_limited in (("rates", limits.rates), ("memory", limits.memory_mib)):
-        if is_limited and value.get(what):
-            yield str(value[what])
-    if limits.cpus and found is not None and found < limits.cpus:
+    for key, is_limited in (("rates", limits.rates), ("memory", limits.memory_mib)):
+        if is_limited and value.get(key):
+            yield str(value[key])
+    if limits.cpus and cpus is not None and cpus < limits.cpus:
         yield (
-            f"{limits.cpus} CPUs are asked for, and the worker {worker.name} has {found}: choose "
+            f"{limits.cpus} CPUs are asked for, and the worker {worker.name} has {cpus}: choose "
             "fewer, or a LUN of a larger worker."
         )
 

@@ -49,22 +49,22 @@ _LABELS = {
 }
 
 
-def is_same(confirmed: Fingerprint, found: Fingerprint) -> bool:
+def is_same(confirmed: Fingerprint, current: Fingerprint) -> bool:
     """Whether both are of one device. What was known when it was confirmed must be known still.
 
     A disk without any name of its own is the same as long as the kernel has not seen it go; after
     a reboot it is what is in the same place with the same size.
     """
     for key in ("kind", "size_bytes"):
-        if confirmed.get(key) != found.get(key):
+        if confirmed.get(key) != current.get(key):
             return False
-    if any(confirmed[key] != found.get(key) for key in _OWN_NAMES if key in confirmed):
+    if any(confirmed[key] != current.get(key) for key in _OWN_NAMES if key in confirmed):
         return False
     if _NAMES_OF_A_DISK & set(confirmed):
         return True
-    if confirmed.get("boot") == found.get("boot"):
-        return confirmed.get("disk") == found.get("disk") and "disk" in confirmed
-    return confirmed.get("slot") == found.get("slot") and "slot" in confirmed
+    if confirmed.get("boot") == current.get("boot"):
+        return confirmed.get("disk") == current.get("disk") and "disk" in confirmed
+    return confirmed.get("slot") == current.get("slot") and "slot" in confirmed
 
 
 def shared_disk(fingerprint: Fingerprint) -> str:
@@ -102,8 +102,8 @@ def in_words(fingerprint: Fingerprint) -> str:
         if key in fingerprint
     ]
     if not _NAMES_OF_A_DISK & set(fingerprint) and "disk" in fingerprint:
-        where = f" at {fingerprint['slot']}" if "slot" in fingerprint else ""
-        parts.append(f"disk {fingerprint['disk']} since the host was booted{where}")
+        location = f" at {fingerprint['slot']}" if "slot" in fingerprint else ""
+        parts.append(f"disk {fingerprint['disk']} since the host was booted{location}")
     if fingerprint.get("size_bytes") is not None:
         parts.append(f"{fingerprint['size_bytes']} bytes")
     return ", ".join(parts) or "nothing is known of it"
@@ -116,26 +116,26 @@ def _shown(key: str, value: object) -> str:
     return f"{datetime.fromtimestamp(int(whole), UTC):%Y-%m-%d %H:%M:%S}.{part[:3]} UTC"
 
 
-def difference(name: str, confirmed: Fingerprint, found: Fingerprint) -> str:
+def difference(name: str, confirmed: Fingerprint, current: Fingerprint) -> str:
     """Why a run must not use what ``name`` leads to now; empty where it may."""
     if not confirmed:
         return (
             f"What {name} was when this run was submitted is not known: that was not kept then. "
             "Submit it again, so that what is used is what you confirm."
         )
-    if is_same(confirmed, found):
+    if is_same(confirmed, current):
         return ""
-    what, end = "device", "erased"
+    kind, fate = "device", "erased"
     if confirmed.get("kind") == "mount":
-        what, end = "mount", "used"
+        kind, fate = "mount", "used"
     return (
-        f"{name} is another {what} now than the one that was confirmed when this run was "
-        f"submitted. Confirmed: {in_words(confirmed)}. Now: {in_words(found)}. Submit it again if "
-        f"this one may be {end}."
+        f"{name} is another {kind} now than the one that was confirmed when this run was "
+        f"submitted. Confirmed: {in_words(confirmed)}. Now: {in_words(current)}. Submit it again "
+        f"if this one may be {fate}."
     )
 
 
 def digest(fingerprints: Iterable[Fingerprint]) -> str:
     """One word for what a page showed: whoever confirms says with it what was seen."""
-    text = json.dumps([dict(one) for one in fingerprints], sort_keys=True)
+    text = json.dumps([dict(fingerprint) for fingerprint in fingerprints], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -89,9 +89,11 @@ class Machine:
     def stored(self) -> dict[str, Any]:
         """As ``Series.machine`` has it; empty for the worker's own executor, alone, no limits."""
         if not self.is_guest:
-            found: dict[str, Any] = {"limits": self.limits.stored()} if self.limits.are_any else {}
+            machine: dict[str, Any] = (
+                {"limits": self.limits.stored()} if self.limits.are_any else {}
+            )
             # In one order: who was named first makes no other series.
-            return found | ({"clients": sorted(map(list, self.clients))} if self.clients else {})
+            return machine | ({"clients": sorted(map(list, self.clients))} if self.clients else {})
         return {
             "executor": GUEST,
             "kernel": self.kernel,
@@ -126,9 +128,9 @@ class Machine:
         """
         if not self.is_guest:
             return ", ".join(filter(None, (self.client_words, self.limits.words)))
-        how = "emulated" if self.is_emulated else "KVM"
+        mode = "emulated" if self.is_emulated else "KVM"
         cpus = f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}"
-        return f"guest, {how}, {memory_words(self.memory_bytes)}, {cpus}"
+        return f"guest, {mode}, {memory_words(self.memory_bytes)}, {cpus}"
 
 
 OWN_MACHINE = Machine()
@@ -179,10 +181,10 @@ def kernel_package_problem(package: str) -> str:
     """Why this cannot be the name of a kernel's package; "" for one, and for none at all."""
     if not package or _PACKAGE.fullmatch(package):
         return ""
-    shown = package if len(package) <= 60 else f"{package[:59]}…"
+    excerpt = package if len(package) <= 60 else f"{package[:59]}…"
     return (
-        f'"{shown}" is no package of a kernel: its name begins with linux-image- and goes on with '
-        "small letters, digits and . + ~ -. Leave it empty for the distribution's own kernel."
+        f'"{excerpt}" is no package of a kernel: its name begins with linux-image- and goes on '
+        "with small letters, digits and . + ~ -. Leave it empty for the distribution's own kernel."
     )
 
 
@@ -234,28 +236,30 @@ class GuestAbility:
     @property
     def reason_on_its_page(self) -> tuple[str, str]:
         """``reason`` before and behind ``WHERE_FETCHED``, for that page; ("", "") without it."""
-        before, found, behind = self.reason.partition(WHERE_FETCHED)
-        return (before, behind) if found else ("", "")
+        before, link, behind = self.reason.partition(WHERE_FETCHED)
+        return (before, behind) if link else ("", "")
 
     @property
     def usable_kernels(self) -> tuple[GuestKernel, ...]:
         """Those that can be booted, in the order of their announcement."""
-        return tuple(one for one in self.kernels if not one.problem) if self.is_usable else ()
+        return (
+            tuple(kernel for kernel in self.kernels if not kernel.problem) if self.is_usable else ()
+        )
 
     @property
     def is_trying(self) -> bool:
         """Whether a kernel is about to be booted for the first time."""
-        return any(one.problem == TO_BE_BOOTED for one in self.kernels)
+        return any(kernel.problem == TO_BE_BOOTED for kernel in self.kernels)
 
     def kernel(self, name: str) -> GuestKernel | None:
         """The kernel of this name."""
-        return next((one for one in self.kernels if one.name == name), None)
+        return next((kernel for kernel in self.kernels if kernel.name == name), None)
 
     def boot_s(self, kernel: str) -> tuple[float, bool]:
         """(seconds from start to agent, whether this worker measured it)."""
-        found = self.kernel(kernel)
-        if found is not None and found.boot_s is not None:
-            return found.boot_s, True
+        guest_kernel = self.kernel(kernel)
+        if guest_kernel is not None and guest_kernel.boot_s is not None:
+            return guest_kernel.boot_s, True
         return float(USUAL_BOOT_S[EMULATED if self.is_emulated else KVM]), False
 
 
@@ -270,16 +274,16 @@ def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
         return None
     kernels = tuple(
         GuestKernel(
-            str(one["name"]),
-            str(one.get("version") or ""),
-            str(one.get("problem") or ""),
-            one.get("filesystems") or {},
-            tuple(map(str, one.get("schedulers") or ())),
-            _number(one.get("boot_s")),
-            frozenset(map(str, one.get("layers") or ())),
+            str(entry["name"]),
+            str(entry.get("version") or ""),
+            str(entry.get("problem") or ""),
+            entry.get("filesystems") or {},
+            tuple(map(str, entry.get("schedulers") or ())),
+            _number(entry.get("boot_s")),
+            frozenset(map(str, entry.get("layers") or ())),
         )
-        for one in value.get("kernels") or ()
-        if isinstance(one, Mapping) and one.get("name")
+        for entry in value.get("kernels") or ()
+        if isinstance(entry, Mapping) and entry.get("name")
     )
     memory, cpus = _number(value.get("most_memory_bytes")), _number(value.get("most_cpus"))
     return GuestAbility(

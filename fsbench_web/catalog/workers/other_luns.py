@@ -51,7 +51,7 @@ def member_luns(lun: Lun) -> list[Lun]:
     if lun.is_folder:
         return []
     others = lun.worker.luns.filter(is_listed=True).order_by("name")
-    return [one for one in others if one.pk != lun.pk and not one.is_folder]
+    return [other for other in others if other.pk != lun.pk and not other.is_folder]
 
 
 def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:

@@ -10,11 +10,11 @@ def on_one_machine(workers: Iterable[Worker]) -> list[list[str]]:
 
     A worker that does not say on which machine it is counts as alone.
     """
-    found: dict[str, list[str]] = {}
+    by_mark: dict[str, list[str]] = {}
     for worker in workers:
         if mark := worker.capabilities.get("host_mark"):
-            found.setdefault(str(mark), []).append(worker.name)
-    return [sorted(names) for names in found.values() if len(names) > 1]
+            by_mark.setdefault(str(mark), []).append(worker.name)
+    return [sorted(names) for names in by_mark.values() if len(names) > 1]
 
 
 def in_words(groups: Iterable[Iterable[str]]) -> list[str]:

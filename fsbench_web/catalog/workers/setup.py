@@ -68,19 +68,19 @@ def worker_setup(capabilities: Mapping[str, Any]) -> WorkerSetup | None:
     )
 
 
-def _line(value: object, most: int) -> str:
+def _line(value: object, limit: int) -> str:
     """The text on one line, without signs that nobody sees, cut where it is too long."""
     if not isinstance(value, str):
         return ""
     # Ten times as much is looked at: a text of megabytes is not worked on to be thrown away.
-    shown = "".join(sign if sign.isprintable() else " " for sign in value[: 10 * most])
-    line = " ".join(shown.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+    printable = "".join(sign if sign.isprintable() else " " for sign in value[: 10 * limit])
+    line = " ".join(printable.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
-def _number(value: object, most: float) -> float | None:
-    """The number if it is one from 0 to ``most``."""
+def _number(value: object, maximum: float) -> float | None:
+    """The number if it is one from 0 to ``maximum``."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     # Compared before it is made a float: a whole number may be larger than any float.
-    return float(value) if 0 <= value <= most and math.isfinite(value) else None
+    return float(value) if 0 <= value <= maximum and math.isfinite(value) else None

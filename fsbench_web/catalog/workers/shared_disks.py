@@ -15,8 +15,8 @@ def disk_of(lun: Lun) -> str:
     """
     if name := shared_disk(lun.fingerprint):
         return name
-    own = unnamed_disk(lun.fingerprint)
-    return f"{own} of {lun.worker.name}"[:200] if own else ""
+    disk = unnamed_disk(lun.fingerprint)
+    return f"{disk} of {lun.worker.name}"[:200] if disk else ""
 
 
 def note_other_use(luns: Iterable[Lun]) -> None:

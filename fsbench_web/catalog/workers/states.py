@@ -44,7 +44,11 @@ class WorkerState:
         """(name, what the worker announced of it) of the file systems that it can make, and of
         those of which it says nothing.
         """
-        return [one for one in self._filesystems if not one[1] or one[1].get("usable")]
+        return [
+            filesystem
+            for filesystem in self._filesystems
+            if not filesystem[1] or filesystem[1].get("usable")
+        ]
 
     @property
     def refused_filesystems(self) -> list[str]:
@@ -64,12 +68,12 @@ class WorkerState:
     @property
     def usable_tools(self) -> list[tuple[str, dict[str, object]]]:
         """(name, what was announced of it) of the programs that are there."""
-        return [one for one in self._tools if one[1].get("usable")]
+        return [tool for tool in self._tools if tool[1].get("usable")]
 
     @property
     def missing_tools(self) -> list[tuple[str, dict[str, object]]]:
         """The same of those that are not, or cannot be used."""
-        return [one for one in self._tools if not one[1].get("usable")]
+        return [tool for tool in self._tools if not tool[1].get("usable")]
 
     @property
     def _tools(self) -> list[tuple[str, dict[str, Any]]]:
@@ -79,7 +83,7 @@ class WorkerState:
     def tracers(self) -> list[tuple[str, dict[str, object] | None]]:
         """(label, what the worker announced of it) for every tracer fsbench knows."""
         announced = self.worker.capabilities.get("tracing", {})
-        return [(one.label, announced.get(slug)) for slug, one in TRACERS.items()]
+        return [(tracer.label, announced.get(slug)) for slug, tracer in TRACERS.items()]
 
     @property
     def limit_problems(self) -> list[str]:
@@ -164,14 +168,14 @@ def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
         sentence = (first + stop.strip()).replace(name, _NAME, 1)
         names.setdefault(sentence, []).append(name)
         more.setdefault(sentence, []).extend([(name, rest)] if rest else [])
-    found = []
+    sentences = []
     for sentence, alike in names.items():
         *others, last = alike
         listed = f"{', '.join(others)} and {last}" if others else last
         combined = sentence.replace(_NAME, listed) if _NAME in sentence else f"{listed}: {sentence}"
         rests = [f"{name}: {rest}" if others else rest for name, rest in more[sentence]]
-        found.append(" ".join([combined, *rests]))
-    return found
+        sentences.append(" ".join([combined, *rests]))
+    return sentences
 
 
 def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
@@ -184,15 +188,15 @@ def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
 
 def worker_state(name: str) -> WorkerState | None:
     """One worker with all its LUNs and their use, or None. Queries as of ``worker_states``."""
-    found = _states(Worker.objects.filter(name=name), luns_with_use().filter(worker__name=name))
-    return found[0] if found else None
+    states = _states(Worker.objects.filter(name=name), luns_with_use().filter(worker__name=name))
+    return states[0] if states else None
 
 
 def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]:
     by_worker: dict[int, list[Lun]] = {}
-    found = list(luns.select_related("worker", "lease").order_by("-is_listed", "name"))
-    note_other_use(found)
-    for lun in found:
+    rows = list(luns.select_related("worker", "lease").order_by("-is_listed", "name"))
+    note_other_use(rows)
+    for lun in rows:
         by_worker.setdefault(lun.worker_id, []).append(lun)
     return [
         WorkerState(
@@ -210,12 +214,12 @@ def luns_with_use() -> QuerySet[Lun]:
 
     Runs that keep their journal on a LUN, or have it in their stack, are runs of it too.
     """
-    ways = ("series", "journal_series", "stacks__series")
+    relations = ("series", "journal_series", "stacks__series")
     used = Q(series__runs__isnull=False) | Q(journal_series__runs__isnull=False)
     used |= Q(stacks__series__runs__isnull=False)
     queued = {
         name: Count(f"{name}__runs", filter=Q(**{f"{name}__runs__state": "queued"}), distinct=True)
-        for name in ways
+        for name in relations
     }
     return Lun.objects.annotate(
         waiting=queued["series"] + queued["journal_series"] + queued["stacks__series"],
@@ -225,15 +229,15 @@ def luns_with_use() -> QuerySet[Lun]:
 
 def refresh_every_s(states: Iterable[WorkerState]) -> int:
     """How often a page that shows these workers looks at them again, in seconds."""
-    known = list(states)
+    listed = list(states)
     if any(
         (state.setup is not None and state.setup.is_running) or _awaits_kernel(state)
-        for state in known
+        for state in listed
     ):
         return SETUP_EVERY_S
     # A site that begins has no worker yet, and it may be there in a moment.
-    is_waited_for = not known or any(
-        state.running or state.state == "not usable" for state in known
+    is_waited_for = not listed or any(
+        state.running or state.state == "not usable" for state in listed
     )
     return BUSY_EVERY_S if is_waited_for else IDLE_EVERY_S
 

@@ -78,15 +78,15 @@ def as_preset(row: OwnWorkload) -> Preset:
 
 def parameters_of(row: OwnWorkload) -> dict[str, Any]:
     """What the run of this version is made of."""
-    found: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "name": row.title,
         "version": row.version,
         "space_mb": row.space_mb,
         "text": row.text,
     }
     if row.kind == OwnWorkload.Kind.COMMAND:
-        found["parser"] = row.parser
-    return found
+        parameters["parser"] = row.parser
+    return parameters
 
 
 def callable_programs() -> set[str]:
@@ -126,9 +126,9 @@ def add_version(
 
     An upload that says what the newest version says makes none.
     """
-    for what, given, is_multiline in (("title", title.strip(), False), ("text", text, True)):
-        if problem := plain_text.problem(given, is_multiline=is_multiline):
-            raise ParameterError(f"The {what} cannot be so. {problem}")
+    for field, value, is_multiline in (("title", title.strip(), False), ("text", text, True)):
+        if problem := plain_text.problem(value, is_multiline=is_multiline):
+            raise ParameterError(f"The {field} cannot be so. {problem}")
     title = " ".join(title.split())
     slug = slug_of(title)[:60].strip("-")
     if not slug:
@@ -138,12 +138,14 @@ def add_version(
     if kind == OwnWorkload.Kind.FIO:
         parser = "fio-json"
     for attempt in range(_TRIES):
-        last = OwnWorkload.objects.filter(slug=slug).order_by("-version").first()
-        if last is not None and last.title != title:
-            raise ParameterError(f"The title is too much like “{last.title}”: choose another one.")
+        newest = OwnWorkload.objects.filter(slug=slug).order_by("-version").first()
+        if newest is not None and newest.title != title:
+            raise ParameterError(
+                f"The title is too much like “{newest.title}”: choose another one."
+            )
         row = OwnWorkload(
             slug=slug,
-            version=last.version + 1 if last else 1,
+            version=newest.version + 1 if newest else 1,
             title=title,
             kind=kind,
             text=text.replace("\r\n", "\n"),
@@ -153,11 +155,11 @@ def add_version(
         )
         workload_of(TOOLS[OwnWorkload.Kind(kind)], parameters_of(row))
         if (
-            last is not None
-            and not last.is_withdrawn
-            and _definition_of(last) == _definition_of(row)
+            newest is not None
+            and not newest.is_withdrawn
+            and _definition_of(newest) == _definition_of(row)
         ):
-            raise ParameterError(f"Version {last.version} says the same: nothing was stored.")
+            raise ParameterError(f"Version {newest.version} says the same: nothing was stored.")
         try:
             with transaction.atomic():
                 row.save(force_insert=True)

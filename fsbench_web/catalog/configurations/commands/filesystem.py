@@ -78,15 +78,17 @@ def _all_devices(spec: Filesystem, device: str, further: Sequence[str]) -> list[
 
 def _features_together(arguments: list[str]) -> list[str]:
     """Of mke2fs(8) the last -O alone counts, so that all of them are one."""
-    found = [arguments[place + 1] for place, one in enumerate(arguments) if one == "-O"]
-    if len(found) < 2:
+    features = [
+        arguments[place + 1] for place, argument in enumerate(arguments) if argument == "-O"
+    ]
+    if len(features) < 2:
         return arguments
     rest = list(arguments)
-    for value in found:
+    for value in features:
         place = rest.index("-O")
         assert rest[place + 1] == value
         del rest[place : place + 2]
-    return [*rest, "-O", ",".join(found)]
+    return [*rest, "-O", ",".join(features)]
 
 
 def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
@@ -123,6 +125,6 @@ def mount_command(
         return ["mount", "-i", "-t", spec.kernel_name, *flags, source, mount_point]
     if further:
         # Named one by one (btrfs(5), device=): a scan would look at every disk of the host.
-        words += [f"device={one}" for one in _all_devices(spec, device, further)]
+        words += [f"device={member}" for member in _all_devices(spec, device, further)]
     flags = ["-o", ",".join(words)] if words else []
     return ["mount", "-t", spec.kernel_name, *flags, device, mount_point]

@@ -56,28 +56,28 @@ def made(
     """The commands of layers over these devices. Raises OptionError where sizes must be known."""
     up: list[tuple[list[str], str]] = []
     down: list[list[list[str]]] = []
-    now, sizes = list(devices), list(sizes_bytes)
+    current, sizes = list(devices), list(sizes_bytes)
     for number, layer in enumerate(layers):
         taken_down: list[list[str]]
         if layer.kind == "md":
-            commands, now_, taken_down = _md(layer, number, now)
+            commands, built, taken_down = _md(layer, number, current)
             sizes = [_array_bytes(layer.options["level"], sizes)]
         elif layer.kind == "lvm":
             cache = list(caches) if "cache_mode" in layer.options else []
-            commands, now_, taken_down = _lvm(layer, number, now, sizes, cache)
-            sizes = [None if None in sizes else sum(one or 0 for one in sizes)]
+            commands, built, taken_down = _lvm(layer, number, current, sizes, cache)
+            sizes = [None if None in sizes else sum(size or 0 for size in sizes)]
         elif layer.kind == "integrity":
-            commands, now_, taken_down = _integrity(layer, number, now)
-            sizes = [one and int(one * _LEFT_BY_INTEGRITY) for one in sizes]
+            commands, built, taken_down = _integrity(layer, number, current)
+            sizes = [size and int(size * _LEFT_BY_INTEGRITY) for size in sizes]
         elif layer.kind == "bcache":
-            commands, now_, taken_down = _bcache(layer, now, list(caches))
+            commands, built, taken_down = _bcache(layer, current, list(caches))
         else:
-            commands, now_, taken_down = _luks(layer, number, now)
+            commands, built, taken_down = _luks(layer, number, current)
         up += commands
         down.append(taken_down)
-        now = now_
+        current = built
     return LayerCommands(
-        tuple(now),
+        tuple(current),
         tuple((tuple(argv), stdin) for argv, stdin in up),
         tuple((tuple(argv), "") for commands in down[::-1] for argv in commands),
     )
@@ -106,9 +106,9 @@ def _md(
 def _array_bytes(level: str, sizes: list[int | None]) -> int | None:
     if None in sizes:
         return None
-    known = [one for one in sizes if one is not None]
-    shares = {"raid0": len(known), "raid1": 1, "raid10": len(known) // 2}
-    return min(known) * shares.get(level, len(known) - (1 if level == "raid5" else 2))
+    known_sizes = [size for size in sizes if size is not None]
+    shares = {"raid0": len(known_sizes), "raid1": 1, "raid10": len(known_sizes) // 2}
+    return min(known_sizes) * shares.get(level, len(known_sizes) - (1 if level == "raid5" else 2))
 
 
 def _lvm(
@@ -135,15 +135,15 @@ def _lvm(
         commands.append(([*pool, *_OF_FREE, "--name", "pool", group], ""))
         if None in sizes:
             raise OptionError("The LUNs' sizes are not known: no thin volume can be made of them.")
-        mib = int(sum(one or 0 for one in sizes) * 0.85) // (4 * MIB) * 4
+        mib = int(sum(size or 0 for size in sizes) * 0.85) // (4 * MIB) * 4
         thin = ["--type", "thin", "--virtualsize", f"{mib}m", "--thinpool", "pool"]
         commands.append(([*lvcreate, *thin, "--name", "data", group], ""))
     else:
         stripes = ["--stripes", str(len(devices))]
         if "stripe_kb" in layer.options:
             stripes += ["--stripesize", *layer.arguments("stripe_kb")]
-        how = [*layer.arguments("layout"), *(stripes if layout == "striped" else [])]
-        commands.append(([*lvcreate, *how, "--extents", "100%FREE", "--name", "data", group], ""))
+        flags = [*layer.arguments("layout"), *(stripes if layout == "striped" else [])]
+        commands.append(([*lvcreate, *flags, "--extents", "100%FREE", "--name", "data", group], ""))
     if caches:
         pool = [*lvcreate, "--type", "cache-pool", *_OF_FREE, "--name", "fast", group, *caches]
         mode = ["--cachemode", *layer.arguments("cache_mode")]
@@ -195,14 +195,17 @@ def _integrity(
     """
     commands: _Commands = []
     names = [f"{OWN_LABEL}{number}-{place}" for place in range(len(devices))]
-    how = [*(layer.arguments("algorithm") or ["--integrity", "crc32c"]), *layer.arguments("writes")]
+    flags = [
+        *(layer.arguments("algorithm") or ["--integrity", "crc32c"]),
+        *layer.arguments("writes"),
+    ]
     for device, name in zip(devices, names, strict=True):
-        make = ["integritysetup", "format", "--batch-mode", "--no-wipe", *how]
+        make = ["integritysetup", "format", "--batch-mode", "--no-wipe", *flags]
         label = ["dd", f"of={device}", "bs=1", f"seek={INTEGRITY_LABEL_AT}", "status=none"]
         commands += [
             ([*make, *layer.arguments("sector_size"), device], ""),
             ([*label, "conv=notrunc,nocreat,fsync"], OWN_LABEL),
-            (["integritysetup", "open", *how, device, name], ""),
+            (["integritysetup", "open", *flags, device, name], ""),
             (["blkdiscard", "--force", "--zeroout", f"/dev/mapper/{name}"], ""),
         ]
     down = [*(["integritysetup", "close", name] for name in names[::-1]), _wiped(devices)]
@@ -222,9 +225,9 @@ def _bcache(
     make-bcache(8) refuses what has a signature of another layer or file system.
     """
     make = ["make-bcache", "--cset-uuid", OWN_CACHE_UUID]
-    where = [f"--cache={cache}" for cache in caches]
+    cache_arguments = [f"--cache={cache}" for cache in caches]
     begin = [
-        *(BCACHE_PROGRAM, "start", *where, f"--mode={layer.options['cache_mode']}"),
+        *(BCACHE_PROGRAM, "start", *cache_arguments, f"--mode={layer.options['cache_mode']}"),
         *layer.arguments("sequential"),
     ]
     commands: _Commands = [
@@ -233,7 +236,7 @@ def _bcache(
         *(([*make, "-B", device], "") for device in devices),
         ([*begin, *devices], ""),
     ]
-    down = [[BCACHE_PROGRAM, "stop", *where, *devices], _wiped([*devices, *caches])]
+    down = [[BCACHE_PROGRAM, "stop", *cache_arguments, *devices], _wiped([*devices, *caches])]
     return commands, [f"/dev/bcache{place}" for place in range(len(devices))], down
 
 

@@ -49,14 +49,14 @@ def device_commands(
     The data are random, so that an array which compresses or finds doubles has to store them. A
     device that was unplugged is not made as a file (nocreat), which would fill the memory of /dev.
     """
-    found = []
+    commands = []
     if preparation.discard:
-        found.append(PlannedCommand("discard", ("blkdiscard", device)))
+        commands.append(PlannedCommand("discard", ("blkdiscard", device)))
     if preparation.precondition:
         if size_bytes is None:
             raise PreparationError("The LUN's size is not known: it cannot be written once.")
         count = size_bytes - PRECONDITION_FROM_BYTES
-        found += [
+        commands += [
             PlannedCommand(
                 "precondition",
                 (
@@ -70,8 +70,8 @@ def device_commands(
     if preparation.sprandom_percent:
         if size_bytes is None:
             raise PreparationError("The LUN's size is not known: sprandom cannot write it.")
-        found.append(_sprandom_command(preparation, device, size_bytes))
-    return found
+        commands.append(_sprandom_command(preparation, device, size_bytes))
+    return commands
 
 
 def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) -> PlannedCommand:

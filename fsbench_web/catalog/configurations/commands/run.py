@@ -101,7 +101,7 @@ def run_commands(
     caches = _own_caches(filesystem, layers, members)
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     if find_filesystem(filesystem).is_pool:
-        own = _pool_commands(
+        filesystem_commands = _pool_commands(
             options, layered.devices, _unused_members(layers, members), mount_point
         )
     else:
@@ -112,18 +112,20 @@ def run_commands(
             caches=caches,
         )
         mount = mount_command(filesystem, options, top, mount_point, journal, further, caches)
-        own = _FilesystemCommands([_mkfs(mkfs)], PlannedCommand("mount", tuple(mount)))
+        filesystem_commands = _FilesystemCommands(
+            [_mkfs(mkfs)], PlannedCommand("mount", tuple(mount))
+        )
     # Neither what ageing nor what looking left is in the caches of a file system mounted anew.
-    anew = [unmount, *own.between, own.mount]
+    remount = [unmount, *filesystem_commands.between, filesystem_commands.mount]
     above, uncover = _above_commands(options, mount_point, unmount)
     return [
         *_wipe_commands(layers, luns, members),
         *device_commands(preparation, device, size_bytes),
         *(
             command
-            for one in members
-            if one.role == DATA
-            for command in device_commands(preparation, one.device, one.size_bytes)
+            for member in members
+            if member.role == DATA
+            for command in device_commands(preparation, member.device, member.size_bytes)
         ),
         # What one LUN can do is no bound for several: there it is the device that layers make of
         # them, of which no more is read than the probe writes (a thin volume has nothing else).
@@ -133,18 +135,18 @@ def run_commands(
             PLAIN, top, probe_s if members and _is_one(members, [*further, *caches]) else 0
         ),
         *_journal_commands(filesystem, options, journal),
-        *own.make,
-        own.mount,
+        *filesystem_commands.make,
+        filesystem_commands.mount,
         *fill_commands(preparation, mount_point),
         *layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[0]),
-        *(anew if preparation.age_rounds else []),
+        *(remount if preparation.age_rounds else []),
         *above,
-        *_benchmark_commands(workload, mount_point, [*uncover, *anew, *above]),
-        *own.check,
+        *_benchmark_commands(workload, mount_point, [*uncover, *remount, *above]),
+        *filesystem_commands.check,
         *uncover,
         *layout_commands(preparation, filesystem, top, mount_point, LAYOUT_OUTPUTS[1]),
         unmount,
-        *own.down,
+        *filesystem_commands.down,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.down),
     ]
 
@@ -169,16 +171,16 @@ def _pool_commands(
     members: Sequence[Member],
     mount_point: str,
 ) -> _FilesystemCommands:
-    found = zfs_commands.pool(options, devices, members)
-    check = PlannedCommand("pool", found.check)
+    pool = zfs_commands.pool(options, devices, members)
+    check = PlannedCommand("pool", pool.check)
     # An export forgets what went wrong until then.
-    between = (check, PlannedCommand("pool", found.close), PlannedCommand("pool", found.open))
+    between = (check, PlannedCommand("pool", pool.close), PlannedCommand("pool", pool.open))
     return _FilesystemCommands(
-        [*(PlannedCommand("pool", one) for one in found.prepare), _mkfs(found.create)],
+        [*(PlannedCommand("pool", argv) for argv in pool.prepare), _mkfs(pool.create)],
         PlannedCommand("mount", zfs_commands.mount_command(options, mount_point)),
         between,
         (check,),
-        tuple(PlannedCommand("teardown", one) for one in found.destroy),
+        tuple(PlannedCommand("teardown", argv) for argv in pool.destroy),
     )
 
 
@@ -188,7 +190,7 @@ def _mkfs(argv: Sequence[str]) -> PlannedCommand:
 
 def _unused_members(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:
     """The members that no layer uses: a cache belongs to the layer that caches."""
-    return [one for one in members if one.role != CACHE or not has_cache(layers)]
+    return [member for member in members if member.role != CACHE or not has_cache(layers)]
 
 
 def _above_commands(
@@ -224,12 +226,12 @@ def _own_caches(filesystem: str, layers: Sequence[Layer], members: Sequence[Memb
     """The LUNs for a cache that the file system itself uses: those that no layer does."""
     if not find_filesystem(filesystem).takes_cache or has_cache(layers):
         return []
-    return [one.device for one in members if one.role == CACHE]
+    return [member.device for member in members if member.role == CACHE]
 
 
 def _is_one(members: Sequence[Member], further: Sequence[str]) -> bool:
     """Whether the data lie on one device (``Shape.is_one_device``)."""
-    return not further and all(one.role in (DATA, CACHE) for one in members)
+    return not further and all(member.role in (DATA, CACHE) for member in members)
 
 
 def _raw_commands(
@@ -262,8 +264,10 @@ def _raw_commands(
         PlannedCommand("wipe", ("wipefs", "--all", device)),
         PlannedCommand("wipe", label),
         *(
-            PlannedCommand("benchmark", one.argv, one.stdin, one.output, one.timeout_s)
-            for one in workload.commands(place)
+            PlannedCommand(
+                "benchmark", command.argv, command.stdin, command.output, command.timeout_s
+            )
+            for command in workload.commands(place)
         ),
     ]
 
@@ -271,15 +275,15 @@ def _raw_commands(
 def _layered(
     layers: Sequence[Layer], luns: list[str], size_bytes: int | None, members: Sequence[Member]
 ) -> LayerCommands:
-    sizes = [size_bytes, *(one.size_bytes for one in members if one.role == DATA)]
-    return made(layers, luns, sizes, [one.device for one in members if one.role == CACHE])
+    sizes = [size_bytes, *(member.size_bytes for member in members if member.role == DATA)]
+    return made(layers, luns, sizes, [member.device for member in members if member.role == CACHE])
 
 
 def _wipe_commands(
     layers: Sequence[Layer], luns: list[str], members: Sequence[Member]
 ) -> list[PlannedCommand]:
     """What was on the LUNs goes first: a layer would find it, or ask."""
-    others = [one.device for one in members if one.role != DATA]
+    others = [member.device for member in members if member.role != DATA]
     return [PlannedCommand("wipe", ("wipefs", "--all", *luns, *others))] if layers else []
 
 
@@ -287,16 +291,16 @@ def _benchmark_commands(
     workload: Workload, folder: str, remount: list[PlannedCommand]
 ) -> list[PlannedCommand]:
     """The workload's commands; ``remount`` is what unmounts and mounts, where that can be done."""
-    found: list[PlannedCommand] = []
+    commands: list[PlannedCommand] = []
     for command in workload.commands(Place(folder)):
         if command.remount:
-            found += remount
-        found.append(
+            commands += remount
+        commands.append(
             PlannedCommand(
                 "benchmark", command.argv, command.stdin, command.output, command.timeout_s
             )
         )
-    return found
+    return commands
 
 
 def _journal_commands(

@@ -35,13 +35,13 @@ NETWORKS = (
         *(smb.ONLY_IN_GUESTS, smb.up_command, smb.mount_command, smb.down_command),
     ),
 )
-NETWORK_OPTIONS = tuple(option for one in NETWORKS for option in one.options)
-_ABOVE = {"overlay": "overlayfs", **{one.phase: one.name for one in NETWORKS}}
+NETWORK_OPTIONS = tuple(option for network in NETWORKS for option in network.options)
+_ABOVE = {"overlay": "overlayfs", **{network.phase: network.name for network in NETWORKS}}
 
 
 def network_of(options: Mapping[str, object]) -> Network | None:
     """What these options of a file system have it served by; None where that is nothing."""
-    return next((one for one in NETWORKS if one.phase in options), None)
+    return next((network for network in NETWORKS if network.phase in options), None)
 
 
 def programs_of(options: Mapping[str, object]) -> tuple[str, ...]:
@@ -52,17 +52,17 @@ def programs_of(options: Mapping[str, object]) -> tuple[str, ...]:
 
 def modules() -> set[str]:
     """All that any of them needs of a kernel."""
-    return {name for one in NETWORKS for name in one.modules}
+    return {name for network in NETWORKS for name in network.modules}
 
 
 def conflicts(options: Mapping[str, object]) -> Iterator[str]:
     """Options of a network without it, and what does not stand above the same file system."""
-    for one in NETWORKS:
-        for option in one.options[1:]:
-            if option.key in options and one.phase not in options:
+    for network in NETWORKS:
+        for option in network.options[1:]:
+            if option.key in options and network.phase not in options:
                 yield (
-                    f"{option.key} is of {one.name} over loop-back: choose a version of it "
-                    f"({one.phase}), too."
+                    f"{option.key} is of {network.name} over loop-back: choose a version of it "
+                    f"({network.phase}), too."
                 )
     # Documentation/filesystems/overlayfs.rst, "NFS export": off unless asked for at mount.
     above = [name for key, name in _ABOVE.items() if key in options]

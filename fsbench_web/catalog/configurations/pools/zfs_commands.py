@@ -52,16 +52,16 @@ def pool(
 
     Members of a role that a layer uses are left out by the caller.
     """
-    others = [one for one in members if one.role in (LOG, CACHE, SPECIAL)]
-    devices = [*data, *(one.device for one in others)]
+    others = [member for member in members if member.role in (LOG, CACHE, SPECIAL)]
+    devices = [*data, *(member.device for member in others)]
     prepare = [(ZPOOL_PROGRAM, "nodes", NODES, *devices)]
     if ARC_MAX.key in options:
         limit = ARC_MAX.choice(options[ARC_MAX.key]).value
         prepare.append((ZPOOL_PROGRAM, "arc", limit))
     layout = str(options.get("layout", ""))
-    vdevs = _data_vdevs(layout, [node(one) for one in data])
+    vdevs = _data_vdevs(layout, [node(device) for device in data])
     for role in (SPECIAL, LOG, CACHE):
-        of_role = [node(one.device) for one in others if one.role == role]
+        of_role = [node(member.device) for member in others if member.role == role]
         # Metadata is as safe as the data; a cache has nothing that is not elsewhere, too.
         copies = ["mirror"] if layout and role != CACHE and len(of_role) > 1 else []
         vdevs += [role, *copies, *of_role] if of_role else []
@@ -73,7 +73,7 @@ def pool(
         ("zpool", "import", "-d", NODES, "-o", "cachefile=none", POOL),
         (
             ("zpool", "destroy", "-f", POOL),
-            *(("zpool", "labelclear", "-f", node(one)) for one in devices),
+            *(("zpool", "labelclear", "-f", node(device)) for device in devices),
             ("wipefs", "--all", *devices),
         ),
     )

@@ -184,4 +184,4 @@ def zfs_conflicts(options: Mapping[str, str], shape: LunCounts, devices: int) ->
 
 
 def _has_own_cache(shape: LunCounts) -> bool:
-    return bool(shape.cache) and not any("cache_mode" in one.options for one in shape.layers)
+    return bool(shape.cache) and not any("cache_mode" in layer.options for layer in shape.layers)
